@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import platformdirs
 import pydantic
@@ -39,11 +39,14 @@ class Environment(pydantic_settings.BaseSettings):
     most_tokens: Annotated[int, pydantic.Field(ge=1)] = 65_536  # of text per batch: rows times context
     most_length: Annotated[int, pydantic.Field(ge=1)] = 1_000  # symbols in a sequence to recall
     most_replicas: Annotated[int, pydantic.Field(ge=1)] = 32
+    most_memory: Annotated[int, pydantic.Field(ge=1)] = 1_000_000_000  # bytes that one training may need
     most_text: Annotated[int, pydantic.Field(ge=1)] = 2_000  # characters of typed text: a sentence, a name, a note
 
     most_corpus: Annotated[int, pydantic.Field(ge=1)] = 5_000_000  # bytes of a visitor's own training text
 
     # The job service.
+    executor: Literal["here", "processes"] = "here"  # where trainings run: in the server, or in processes of their own
+    jobs_memory: Annotated[int, pydantic.Field(ge=1)] | None = None  # bytes of all running trainings; None: half of all
     jobs_at_once: Annotated[int, pydantic.Field(ge=1)] = 12  # trained in turns; others wait
     most_jobs: Annotated[int, pydantic.Field(ge=1)] = 40  # waiting and running, for each visitor
     grace_seconds: Annotated[float, pydantic.Field(ge=0)] = 60.0  # until a training that nobody waits for is stopped

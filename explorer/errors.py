@@ -9,6 +9,7 @@ LineageError
 │   ├── NeedsText
 │   └── CorpusMissing
 ├── InvalidSetting
+├── NotEnoughMemory
 ├── Diverged
 ├── NotAllowed
 ├── StoreError
@@ -65,6 +66,10 @@ class CorpusMissing(TextError):
 
 class InvalidSetting(LineageError):
     """A setting with an unknown name or an impossible value."""
+
+
+class NotEnoughMemory(LineageError):
+    """A training that needed more memory than the machine or the server's limit gives it."""
 
 
 class Diverged(LineageError):

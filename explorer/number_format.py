@@ -116,3 +116,8 @@ def format_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{format_approximate(seconds)} s"
     return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.0f} h"
+
+
+def format_bytes(count: int) -> str:
+    """Return a size in megabytes, or in gigabytes from 1 GB on."""
+    return f"{count / 1e6:.1f} MB" if count < 1e9 else f"{count / 1e9:.2f} GB"

@@ -1,55 +1,111 @@
-"""Where trainings run: the job service sends a request as JSON to an executor, which yields events.
+"""Where trainings run: an executor carries out an order and yields slices of events.
 
-`InProcessExecutor` trains in this process. An executor on a cluster would send the request there and yield the events
-that come back; no other code would change.
+`InProcessExecutor` trains in this process, `worker_processes.ProcessExecutor` in processes of its own. An executor on a
+cluster would send the order there and yield what comes back; no other code would change.
 """
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from explorer.run_store import store
-from explorer.training.config import RunConfig, parse_config, to_json
+from explorer.jobs.order import Order, carry_out
 
 if TYPE_CHECKING:
-    from explorer.training.events import Event
+    from explorer.training.slices import Slice
+
+SLICE_SECONDS = 0.02  # of training in this process before another training takes its turn
+
+
+class WorkerLost(Exception):
+    """What carried out an order has ended without a result. The order itself may be all right."""
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Anything that trains. Closing the stream of events stops the training."""
+    """Anything that trains. Closing the iterator stops the training."""
 
-    def events(self, request: str) -> AsyncIterator[Event]:
-        """Train what the request says; see `encode_request`."""
+    def slices(self, order: Order) -> AsyncIterator[Slice]:
+        """Carry out an order. Raises LineageError if it is impossible, and WorkerLost."""
 
+    def start(self) -> None:
+        """Prepare for the first order, which is carried out sooner then."""
 
-def encode_request(config: RunConfig, folder: Path | None = None, step: int = 0) -> str:
-    """Return a training as JSON: its configuration and, if it resumes, the folder and step of the checkpoint.
-
-    Both sides must be able to read the folder.
-    """
-    return json.dumps({"config": to_json(config), "resume": {"folder": str(folder), "step": step} if folder else None})
+    def close(self) -> None:
+        """Release what was prepared. The executor may be used again afterwards."""
 
 
 class InProcessExecutor:
-    """Trains on the thread that awaits the next event, so that the caller decides which job gets the next slice."""
+    """Trains on the thread that awaits the next slice. All trainings get the same share of its time."""
 
-    async def events(self, request: str) -> AsyncIterator[Event]:
+    def __init__(self) -> None:
+        self._turns = _Turns()
+
+    async def slices(self, order: Order) -> AsyncIterator[Slice]:
         import torch  # the service must not wait for it when the program starts
 
-        from explorer.training.recorder import as_checkpoint
-        from explorer.training.train import train
+        turn = self._turns.join()
+        try:
+            training = carry_out(order, SLICE_SECONDS)
+            before = 0.0
+            while True:
+                await self._turns.wait(turn)
+                torch.set_num_threads(order.config.threads)  # another training may have set another number
+                part = next(training, None)
+                if part is None:
+                    return
+                turn.used += part.seconds - before
+                before = part.seconds
+                yield part
+        finally:
+            self._turns.leave(turn)
 
-        data = json.loads(request)
-        config, resume = parse_config(data["config"]), data["resume"]
-        checkpoint = None
-        if resume:
-            snapshot = store.load(Path(resume["folder"])).checkpoint(resume["step"])
-            checkpoint = as_checkpoint(resume["step"], snapshot)
-        for event in train(config, checkpoint):
-            yield event
-            if torch.get_num_threads() != config.threads:  # another job with another number ran meanwhile
-                torch.set_num_threads(config.threads)
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Turn:
+    """One training among those that share a thread. `used`: the seconds of the thread that it has had."""
+
+    def __init__(self, used: float) -> None:
+        self.used = used
+
+
+class _Turns:
+    """Gives the thread to the training that has used the least of it, among those that wait for a turn."""
+
+    def __init__(self) -> None:
+        self._joined: list[_Turn] = []
+        self._waiting: dict[_Turn, asyncio.Future[None]] = {}
+        self._choosing = False  # whether a call of `_choose` is scheduled
+
+    def join(self) -> _Turn:
+        turn = _Turn(min((other.used for other in self._joined), default=0.0))
+        self._joined.append(turn)
+        return turn
+
+    def leave(self, turn: _Turn) -> None:
+        self._joined.remove(turn)
+        self._waiting.pop(turn, None)
+
+    async def wait(self, turn: _Turn) -> None:
+        """Return when it is this training's turn."""
+        future = self._waiting[turn] = asyncio.get_running_loop().create_future()
+        self._choose_soon()
+        await future
+        self._choose_soon()  # the next one is chosen after this turn, when its training has had time to wait again
+
+    def _choose_soon(self) -> None:
+        if not self._choosing:
+            self._choosing = True
+            asyncio.get_running_loop().call_soon(self._choose)
+
+    def _choose(self) -> None:
+        self._choosing = False
+        if self._waiting:
+            turn = min(self._waiting, key=lambda waiting: waiting.used)
+            future = self._waiting.pop(turn)
+            if not future.done():  # it is cancelled when its service closes
+                future.set_result(None)

@@ -18,9 +18,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from explorer.environment import environment
-from explorer.errors import DamagedRun, Diverged, LineageError, StoreError, UnknownRun
-from explorer.jobs.executor import Executor, encode_request
+from explorer.errors import DamagedRun, Diverged, LineageError, NotEnoughMemory, StoreError, UnknownRun
+from explorer.jobs import disk_room
+from explorer.jobs.cost import estimate_cost
+from explorer.jobs.executor import Executor, WorkerLost
+from explorer.jobs.order import Order
 from explorer.run_store import store
+from explorer.run_store.store import describe_disk_error
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, key, to_json
 from explorer.training.record import Curves, Record
 
@@ -28,9 +34,13 @@ if TYPE_CHECKING:
     from explorer.training.recorder import Recorder
 
 log = logging.getLogger(__name__)
-_TIME_SLICE = 0.02  # seconds of training before the event loop switches to the next job
 _PUBLISH_SECONDS = 0.5  # seconds between two views of a running job
 _FAILURE_MESSAGE = "The training broke off; its cause is in the server's log. Other runs are untouched."
+MAX_CRASHES = 2  # after so many the job waits for its owner
+_CRASH_MESSAGE = (
+    "The process that trained this run ended unexpectedly {times}, perhaps because the memory was full. Press Go on to "
+    "try again from the last checkpoint, or train a smaller model."
+)
 _numbers = itertools.count(1)
 JobState: TypeAlias = Literal["waiting", "running", "finished", "stopped", "diverged", "failed"]
 
@@ -70,14 +80,19 @@ class JobView:
 class Job:
     """One training. The service runs it; other threads read its view and set `requested_action`."""
 
-    def __init__(self, config: RunConfig, starter: str) -> None:
+    def __init__(self, config: RunConfig, starter: str, crashes: int = 0) -> None:
         self.starter = starter
         self.requesters = {starter}  # visitors who pressed Train
         self.watchers: set[str] = set()  # visitors who have it on the screen
         self.folder = environment().jobs / key(config)
         self.requested_action: Literal["", "stop", "pause"] = ""
-        self.resume_record: Record | None = None  # the record to resume from
-        self.record: Record | None = None  # the result of a private job, which is stored nowhere else
+        self.pauses_at_checkpoint = False  # whether to pause at the next checkpoint, so that no step is repeated
+        self.resume_record: Record | None = None  # the record to resume from, if it is not on disk
+        self.record: Record | None = None  # a result that is stored nowhere else
+        self.unstored = False  # whether the run has ended and waits for room in the store
+        self.peak_bytes = estimate_cost(config).peak_bytes  # of memory
+        self.started_at = 0.0  # when it got its slot (`time.monotonic`)
+        self.crashes = crashes  # how often the process that trained it has ended unexpectedly
         self._view = JobView(config, starter, number=next(_numbers))
         self._checkpoint_task: asyncio.Task[None] | None = None
 
@@ -95,80 +110,121 @@ class Job:
     async def run(self, executor: Executor) -> None:
         """Train until the job ends or pauses, and store the result."""
         try:
-            if self.resume_record is None and not self._view.private:
-                await asyncio.to_thread(self._find_resume_record)
+            if not self._view.private:
+                await asyncio.to_thread(self._prepare)
             record = self.resume_record if self.requested_action == "stop" else await self._train(executor)
             if record and record.finished:
                 self.publish(repeated=await asyncio.to_thread(_equals_stored_curve, record))
-            elif self.requested_action == "pause" and not self._view.private:
-                await asyncio.to_thread(self._write_pause_checkpoint, record)
+            elif self.requested_action == "pause":
+                await asyncio.to_thread(self._pause, record)
                 return
-            if self._view.private:
-                self.record, (saved, problem) = record, (False, "")
+            await asyncio.to_thread(self._end, record)
+        except WorkerLost:
+            self.crashes += 1
+            log.warning("what trained run %s has ended unexpectedly (%d times)", self.key, self.crashes)
+            if self.crashes < MAX_CRASHES and self.requested_action != "stop":
+                await asyncio.to_thread(self._pause, self.resume_record)
             else:
-                saved, problem = await asyncio.to_thread(self._store_run, record)
-            if record is None:
-                self.publish(state="stopped", left=None)
-                return
-            self._publish_record(record)
-            self.publish(
-                state="stopped" if record.state == "running" else record.state,
-                left=None,
-                saved=saved,
-                problem=record.problem or problem,
-            )
-        except LineageError as error:  # a branch without its parent, a checkpoint that does not fit
-            self._delete_folder()
-            self.publish(state="failed", left=None, problem=str(error))
+                await asyncio.to_thread(self.leave_to_owner)
+        except LineageError as error:  # a branch without its parent, a checkpoint that does not fit, a full disk
+            if isinstance(error, StoreError) and self.resume_record:
+                await asyncio.to_thread(self._end, self.resume_record, str(error))
+            else:
+                self._delete_folder()
+                self.publish(state="failed", left=None, problem=str(error))
         except Exception:  # the outermost level of the worker: log it, show it to the visitor, go on with the next job
             log.exception("training %s failed", self.key)
             self._delete_folder()
             self.publish(state="failed", left=None, problem=_FAILURE_MESSAGE)
 
-    def write_job_file(self) -> None:
-        """Write `job.json`, from which the next process restores the job; nothing else may write to the folder."""
+    def write_job_file(self, running: bool = False) -> None:
+        """Write `job.json`, from which the next process restores the job; nothing else may write to the folder.
+
+        running: count a crash, because a process that reads this file as it is has not written it again since
+        """
         if self._view.private:
             return
         try:
-            data = {"config": to_json(self._view.config), "starter": self.starter, "asked": sorted(self.requesters)}
+            data = {
+                "config": to_json(self._view.config),
+                "starter": self.starter,
+                "asked": sorted(self.requesters),
+                "crashes": self.crashes + running,
+            }
             store.write_file(self.folder / "job.json", store.json_bytes(data))
         except OSError as error:
             log.warning("job %s would not survive a restart: %s", self.key, error)
+
+    def leave_to_owner(self) -> None:
+        """End a job that has crashed too often, with its progress stored; its owner may resume it."""
+        if self.resume_record is None and not self._view.private:
+            self._find_resume_record()
+        self._end(self.resume_record, _CRASH_MESSAGE.format(times={1: "once", 2: "twice"}.get(self.crashes, "often")))
+
+    def wait_for_room(self, error: OSError | StoreError) -> None:
+        """Wait for room in the store for the complete run in the folder of this job."""
+        run = store.load(self.folder)
+        self.unstored = True
+        self.publish(
+            state=run.card.state, step=run.card.step, seconds=run.card.seconds, problem=_describe_unstored(error)
+        )
+
+    def store_again(self) -> None:
+        """Store a run that has ended and could not be stored, if this is possible now."""
+        saved, problem = self._store_run(self.record)
+        if saved or not self.unstored:
+            self.publish(saved=saved, problem=problem)
+
+    def _prepare(self) -> None:
+        """Find the record to resume from, and keep room on the disk. Raises StoreError if there is no room."""
+        if self.resume_record is None:
+            self._find_resume_record()
+        self.write_job_file(running=True)
+        if self.requested_action != "stop":
+            disk_room.keep(self.folder, self._view.config)
 
     async def _train(self, executor: Executor) -> Record | None:
         """Train until the end, a divergence or a requested action; None if no checkpoint was reached."""
         from explorer.training.recorder import Recorder
 
-        config = self._view.config
-        recorder = Recorder(config, self.resume_record, await self._branch_origin())
+        recorder = Recorder(self._view.config, self.resume_record, await self._branch_origin())
+        problem = ""
         try:
-            finished = await self._consume_events(executor, recorder)
+            if await self._consume_slices(executor, recorder):
+                return recorder.record()
         except Diverged as error:
             return recorder.record("diverged", str(error))
+        except NotEnoughMemory as error:
+            if not recorder.resumable:
+                raise
+            problem = str(error)
+        except WorkerLost:
+            self.resume_record = self._record_so_far(recorder)
+            raise
         finally:
             if self._checkpoint_task:
                 await self._checkpoint_task
-        if finished:
-            return recorder.record()
-        stopped = recorder.record("stopped")
+        return self._record_so_far(recorder, problem)
+
+    def _record_so_far(self, recorder: Recorder, problem: str = "") -> Record | None:
+        """Return the record of a training that has not reached its end, up to its last checkpoint."""
+        stopped = recorder.record("stopped", problem)
         return stopped if stopped.snapshots else self.resume_record
 
-    async def _consume_events(self, executor: Executor, recorder: Recorder) -> bool:
-        """Record the events of the training in slices; return whether it reached its last step."""
+    async def _consume_slices(self, executor: Executor, recorder: Recorder) -> bool:
+        """Record the slices of the training; return whether it reached its last step."""
         published = saved = time.perf_counter()
         last_step, pace = 0, 0.0  # step of the last view, and a running mean of steps per second
-        async with contextlib.aclosing(executor.events(self._encode_request())) as events:  # type: ignore[type-var]
-            recorder.start_clock()
-            slice_start = time.perf_counter()
-            async for event in events:
-                recorder.add(event)
-                now = time.perf_counter()
-                if now - slice_start < _TIME_SLICE:
-                    continue
-                recorder.stop_clock()
+        order = await asyncio.to_thread(self._make_order)
+        async with contextlib.aclosing(executor.slices(order)) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                recorder.add_slice(part)
+                if self.pauses_at_checkpoint and recorder.checkpoint_step > order.step:
+                    self.requested_action = self.requested_action or "pause"
                 if self.requested_action:
                     return False
-                if now - published > _PUBLISH_SECONDS and recorder.has_evaluation:
+                now = time.perf_counter()
+                if part.events and now - published > _PUBLISH_SECONDS and recorder.has_evaluation:
                     if last_step:
                         current = (recorder.step - last_step) / (now - published)
                         pace = 0.7 * pace + 0.3 * current if pace else current
@@ -177,10 +233,6 @@ class Job:
                 if now - saved > environment().checkpoint_seconds and recorder.resumable:
                     self._save_checkpoint_soon(recorder)
                     saved = now
-                await asyncio.sleep(0)
-                recorder.start_clock()
-                slice_start = time.perf_counter()
-        recorder.stop_clock()
         return True
 
     def _publish_progress(self, recorder: Recorder, pace: float) -> None:
@@ -201,22 +253,29 @@ class Job:
             return
         record = recorder.record("running")
 
+        def write() -> None:
+            with disk_room.used(self.folder, self._view.config):
+                store.write_run(record, self.folder, self.starter)
+            self.write_job_file(running=True)  # other visitors may have joined
+
         async def save() -> None:
             try:
-                await asyncio.to_thread(store.write_run, record, self.folder, self.starter)
-                await asyncio.to_thread(self.write_job_file)  # other visitors may have joined
+                await asyncio.to_thread(write)
             except OSError as error:  # the training itself needs no disk
                 log.warning("no checkpoint of %s: %s", self.key, error)
 
         self._checkpoint_task = asyncio.create_task(save())
 
-    def _encode_request(self) -> str:
-        config = self._view.config
-        if self.resume_record:
-            return encode_request(config, self.folder, self.resume_record.curves.step)
+    def _make_order(self) -> Order:
+        """Return the order for the executor. Raises LineageError if the parent of a branch or the text is missing."""
+        config, record = self._view.config, self.resume_record
+        text = corpora.load_text(config.task_as(TextConfig)) if self._view.private else ""
+        if record:
+            return Order(config, record.curves.step, record.snapshots[record.curves.step], text)
         if config.branch:
-            return encode_request(config, store.find(config.branch.parent).folder, config.branch.step)
-        return encode_request(config)
+            snapshot = store.find(config.branch.parent).checkpoint(config.branch.step)
+            return Order(config, config.branch.step, snapshot, text)
+        return Order(config, text=text)
 
     async def _branch_origin(self) -> tuple[float, float]:
         """Return the tokens and seconds of its parent at the step where a branch starts."""
@@ -252,44 +311,70 @@ class Job:
             step=record.curves.step, seconds=record.seconds, parameters=record.parameters, curves=record.curves
         )
 
-    def _write_pause_checkpoint(self, record: Record | None) -> None:
-        """Keep the record from which the paused job resumes, in this process or the next."""
+    def _pause(self, record: Record | None) -> None:
+        """Keep the record from which the paused job resumes, on disk or, if that is not possible, in memory."""
+        self.resume_record = replace(record, state="running") if record else None
         if record:
-            self.resume_record = replace(record, state="running")
             self._publish_record(record)
+        if self.resume_record and not self._view.private:
             try:
-                store.write_run(self.resume_record, self.folder, self.starter)
-            except OSError as error:  # then the job starts again from step 0
-                log.warning("job %s could not leave a checkpoint: %s", self.key, error)
+                with disk_room.used(self.folder):
+                    store.write_run(self.resume_record, self.folder, self.starter)
                 self.resume_record = None
+            except OSError as error:
+                log.warning("job %s could not leave a checkpoint: %s", self.key, error)
         self.write_job_file()
         self.publish(state="waiting", left=None)
 
+    def _end(self, record: Record | None, problem: str = "") -> None:
+        """Store the result of a training, and publish that it has ended."""
+        if self._view.private:
+            self.record, saved, unstored = record, False, ""
+        else:
+            saved, unstored = self._store_run(record)
+        if record is None:
+            self.publish(state="stopped", left=None, problem=problem)
+            return
+        self._publish_record(record)
+        self.publish(
+            state="stopped" if record.state == "running" else record.state,
+            left=None,
+            saved=saved,
+            problem=problem or record.problem or unstored,
+        )
+
     def _store_run(self, record: Record | None) -> tuple[bool, str]:
-        """Move the run into the store, and return whether it is there and what went wrong.
+        """Move the run into the store, and return whether it is there and, if not, why.
 
-        A stopped run never replaces a finished one.
+        `record` is None if its folder already contains it. A stopped run never replaces a finished one. A run that
+        cannot be stored now stays in its folder, or in memory if it cannot be written there either.
         """
-        from explorer.run_store import operations  # needs the database, which the first page must not wait for
-
-        if record is None or (not record.finished and store.find_by_config(record.config)):
+        if not self.unstored and (record is None or (not record.finished and store.find_by_config(record.config))):
             self._delete_folder()
             return False, ""
-        if record.state == "running":
-            record = replace(record, state="stopped")
         try:
-            store.write_run(record, self.folder, self.starter)
-            stored = operations.add_run(self.folder)
-            (stored.folder / "job.json").unlink(missing_ok=True)  # only now: a crash in between would lose the run
+            if record:
+                done = replace(record, state="stopped") if record.state == "running" else record
+                with disk_room.used(self.folder):
+                    self.record = done
+                    store.write_run(done, self.folder, self.starter)
+                self.record = None
+            move_into_store(self.folder)
         except (OSError, StoreError, DamagedRun) as error:
-            log.warning("run %s could not be saved: %s", self.key, error)
-            self._delete_folder()
-            return False, str(error) if isinstance(error, LineageError) else "The server's disk took no more."
+            log.warning("run %s could not be stored: %s", self.key, error)
+            self.unstored = True
+            return False, _describe_unstored(error)
+        self.unstored = False
         return True, ""
 
     def _delete_folder(self) -> None:
         with contextlib.suppress(OSError):
             store.remove_folder(self.folder)
+
+
+def _describe_unstored(error: OSError | LineageError) -> str:
+    cause = error if isinstance(error, LineageError) else f"The run could not be stored: {describe_disk_error(error)}"
+    return f"{cause} It stays on this server and is stored as soon as that is possible."
 
 
 def store_finished_job(folder: Path) -> bool:
@@ -300,14 +385,23 @@ def store_finished_job(folder: Path) -> bool:
         return False
     if run.card.state == "running":
         return False
-    from explorer.run_store import operations
+    move_into_store(folder)
+    return True
 
+
+def move_into_store(folder: Path) -> None:
+    """Move a run that has ended into the store, unless it was stopped and a finished one is there.
+
+    Raises RunError if it is no run, StoreError or OSError if there is no room.
+    """
+    from explorer.run_store import operations  # needs the database, which the first page must not wait for
+
+    run = store.load(folder)
     if run.card.finished or not store.find_by_config(run.config):
         stored = operations.add_run(folder)
-        (stored.folder / "job.json").unlink(missing_ok=True)
+        (stored.folder / "job.json").unlink(missing_ok=True)  # only now: a crash in between would lose the run
     else:
         store.remove_folder(folder)
-    return True
 
 
 def _delete_checkpoint(folder: Path) -> None:

@@ -3,19 +3,25 @@
     submit ──> waiting ──> running ──> finished    the last step is reached, or early stopping ends it
                   ^           │
                   │           ├──────> diverged    a loss is not finite; the run up to the last checkpoint is stored
-                  │           ├──────> stopped     `stop`; the run up to the last checkpoint is stored
+                  │           ├──────> stopped     `stop`, no memory, or what trained it has crashed twice; the run up
+                  │           │                    to the last checkpoint is stored
                   │           ├──────> failed      an exception; nothing is stored
                   └─ pause ───┘                    the slot goes to another job
 
     A waiting job that is stopped goes to `stopped` at once. `submit` and `resume` continue a stopped run as a new job.
     `close` pauses all jobs and shows them as `stopped`; the next process enqueues them again in `restore`.
 
-Two levels decide which job trains. At most `LINEAGE_JOBS_AT_ONCE` jobs have a slot; the others wait, and every
-visitor's first job gets a slot before anyone's second. A job is paused, and its slot given to a waiting one, if its
-starter holds several slots while somebody has none, or if all its visitors have left. It later resumes at the same
-step, with the same curve. The jobs that have a slot alternate on one thread in slices of a few milliseconds, so that a
-comparison progresses evenly and a short training does not wait for a long one. A second training thread would not be
-faster: steps of models this small are mostly Python code, which only one thread at a time can run.
+Two levels decide which job trains. At most `LINEAGE_JOBS_AT_ONCE` jobs have a slot, and together they need at most
+`LINEAGE_JOBS_MEMORY`; the others wait, and every visitor's first job gets a slot before anyone's second. A job is
+paused, and its slot given to a waiting one, if all its visitors have left, or while the starter of the waiting job has
+no slot: if its own starter has several, or if it has had its slot for some seconds. It later resumes at its last
+checkpoint, with the same curve. The jobs that have a slot share the time of one thread, or run in processes of their
+own (`LINEAGE_EXECUTOR`), so that a comparison progresses evenly and a short training does not wait for a long one. A
+second training thread would not be faster: steps of models this small are mostly Python code, which only one thread
+at a time can run.
+
+A run that has ended and cannot be stored, because the disk is full, is kept and stored later. A job during whose
+training this process or a worker has crashed twice waits for its owner.
 
 A job publishes an immutable view by one assignment, so pages read it without a lock. Submitting a configuration that is
 already being trained joins that job. Checkpoints go to `LINEAGE_HOME/jobs/KEY`, so a job survives the process. Every
@@ -28,22 +34,28 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import threading
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import limits
 from explorer.jobs.executor import Executor, InProcessExecutor
-from explorer.jobs.job import Job, JobView, store_finished_job
+from explorer.jobs.job import MAX_CRASHES, Job, JobView, store_finished_job
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key, parse_config
 
 log = logging.getLogger(__name__)
 _SCHEDULE_SECONDS = 0.5  # seconds between two checks of who holds a slot while others wait
+_TURN_SECONDS = 5.0  # seconds after which a job may have to give its slot to a visitor who has none
+_STORE_SECONDS = 5.0  # seconds between two attempts to store runs for which there was no room
 _REMEMBERED_JOBS = 200  # jobs whose views are kept; their runs are on disk
+_MOST_WAITING = 2_000  # jobs of all visitors
+_MOST_UNSTORED = 12  # runs that wait for room on the disk; while there are so many, nothing else is trained
 
 
 class JobService:
@@ -51,7 +63,7 @@ class JobService:
 
     def __init__(self, executor: Executor | None = None) -> None:
         self.version = 0  # number of jobs submitted so far; the jobs panel uses it to notice new ones
-        self._executor = executor or InProcessExecutor()
+        self._executor = executor  # None: that of the environment, made with the first job
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._waiting: list[Job] = []  # used by the worker thread only, as are the fields below
@@ -59,6 +71,8 @@ class JobService:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._store_again_at = 0.0
+        self._storing: asyncio.Task[None] | None = None
         self._open_tabs: Counter[str] = Counter()  # open browser tabs of each visitor
         self._tab_closed_at: dict[str, float] = {}  # when a visitor's last tab closed
         self._started_at = time.monotonic()
@@ -68,14 +82,24 @@ class JobService:
     def submit(self, config: RunConfig, visitor: str = "") -> Job:
         """Train this configuration, join the job that already does, or resume a stopped run.
 
-        Raises InvalidSetting above a limit of this server, NotAllowed if the visitor has too many jobs.
+        Raises InvalidSetting above a limit of this server, NotAllowed if there are too many jobs, and StoreError if
+        too many runs wait for room on the disk.
         """
         limits.check(config)
         with self._lock:
             job = self._jobs.get(key(config))
-            if job and not job.view().done:
+            if job and (job.unstored or not job.view().done):
                 job.requesters.add(visitor)
                 return job
+            unstored = [other.view().problem for other in self._jobs.values() if other.unstored]
+            if len(unstored) >= _MOST_UNSTORED:
+                raise StoreError(
+                    f"{len(unstored)} finished runs wait to be stored, so nothing new is trained. {unstored[0]}"
+                )
+            if sum(not other.view().done for other in self._jobs.values()) >= _MOST_WAITING:
+                raise NotAllowed(
+                    f"{_MOST_WAITING:,} trainings wait on this server, the most that it accepts. Try later."
+                )
             active = sum(1 for other in self._jobs.values() if other.starter == visitor and not other.view().done)
             most = environment().most_jobs
             if visitor and active >= most:
@@ -141,7 +165,7 @@ class JobService:
             store.write_run(record, job.folder, visitor)
             stored = operations.add_run(job.folder)
         except OSError as error:
-            raise StoreError(f"The run cannot be saved: the disk refuses ({error.strerror}). Try again.") from error
+            raise StoreError(f"The run could not be stored: {store.describe_disk_error(error)}") from error
         job.publish(saved=True)
         return stored
 
@@ -159,26 +183,47 @@ class JobService:
                 self._tab_closed_at[visitor] = time.monotonic()
 
     def restore(self) -> None:
-        """Enqueue the jobs that waited or ran when the process last ended, and store runs that had just ended."""
+        """Enqueue the jobs that waited or ran when the process last ended, and store runs that had just ended.
+
+        Raises InvalidSetting if the executor that the environment names is not possible here.
+        """
+        self._executor = self._executor or _make_executor()
         for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
             try:
                 data = json.loads((folder / "job.json").read_text())
                 config = parse_config(data["config"])
                 if key(config) == folder.name:
-                    if store_finished_job(folder):
-                        continue
-                    job = Job(config, str(data["starter"]))
+                    job = Job(config, str(data["starter"]), int(data.get("crashes", 0)))
                     job.requesters |= {str(visitor) for visitor in data["asked"]}
-                    with self._lock:
-                        self._enqueue(job)
+                    self._restore_job(job)
                     continue
-            except StoreError as error:  # no room for a complete run: it stays in its folder until the next start
-                log.warning("the run in %s is not stored yet: %s", folder, error)
-                continue
             except (OSError, ValueError, KeyError, TypeError, RecursionError, LineageError):
                 log.exception("the job in %s cannot be restored", folder)
             with contextlib.suppress(OSError):
                 store.remove_folder(folder)
+
+    def _restore_job(self, job: Job) -> None:
+        """Store the run of a job that had ended, leave one that has crashed too often to its owner, enqueue others."""
+        try:
+            if store_finished_job(job.folder):
+                return
+        except (OSError, StoreError) as error:  # no room for a complete run: it stays in its folder
+            log.warning("the run in %s is not stored yet: %s", job.folder, error)
+            job.wait_for_room(error)
+        else:
+            if job.crashes < MAX_CRASHES:
+                with self._lock:
+                    self._enqueue(job)
+                return
+            job.leave_to_owner()
+        with self._lock:
+            self._remember(job)
+            self._start_loop()
+
+    def prepare(self) -> None:
+        """Prepare for the first training, which starts sooner then."""
+        with self._lock:
+            self._start_loop()
 
     def close(self) -> None:
         """Pause every job so that it can be restored, and wait for that. The service may be used again afterwards."""
@@ -187,6 +232,8 @@ class JobService:
         if loop is None or thread is None:
             return
         asyncio.run_coroutine_threadsafe(self._pause_all(), loop).result()
+        if self._executor:
+            self._executor.close()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
@@ -201,28 +248,43 @@ class JobService:
 
     def _enqueue(self, job: Job) -> None:
         """Add a job to the queue. The caller holds the lock."""
-        self.version += 1
-        self._jobs[job.key] = job
-        self._jobs.move_to_end(job.key)
-        while len(self._jobs) > _REMEMBERED_JOBS and next(iter(self._jobs.values())).view().done:
-            self._jobs.popitem(last=False)
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
-            self._thread.start()
-            asyncio.run_coroutine_threadsafe(self._schedule_periodically(), self._loop)
+        self._remember(job)
 
         def enqueue() -> None:
             job.write_job_file()
             self._waiting.append(job)
             self._schedule()
 
-        self._loop.call_soon_threadsafe(enqueue)
+        self._start_loop().call_soon_threadsafe(enqueue)
+
+    def _remember(self, job: Job) -> None:
+        self.version += 1
+        self._jobs[job.key] = job
+        self._jobs.move_to_end(job.key)
+        for other in list(self._jobs.values())[: max(len(self._jobs) - _REMEMBERED_JOBS, 0)]:
+            if other.view().done and not other.unstored:
+                del self._jobs[other.key]
+
+    def _start_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop of the worker thread, which is started with the executor on first use."""
+        if self._loop is None:
+            if self._executor is None:
+                self._executor = _make_executor()
+            self._executor.start()
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
+            self._thread.start()
+            asyncio.run_coroutine_threadsafe(self._schedule_periodically(), self._loop)
+        return self._loop
 
     async def _schedule_periodically(self) -> None:
         while True:
             await asyncio.sleep(_SCHEDULE_SECONDS)
             self._schedule()
+            if time.monotonic() > self._store_again_at and (self._storing is None or self._storing.done()):
+                self._store_again_at = time.monotonic() + _STORE_SECONDS
+                unstored = [job for job in list(self._jobs.values()) if job.unstored]
+                self._storing = asyncio.create_task(asyncio.to_thread(_store_again, unstored)) if unstored else None
 
     def _schedule(self) -> None:
         """Give free slots to waiting jobs, and pause a running job where that is fair."""
@@ -234,10 +296,12 @@ class JobService:
             self._start(job)  # it ends at once, and its checkpoint is stored
         while self._waiting and len(self._running) < environment().jobs_at_once:
             job = min(self._waiting, key=self._priority)
+            if not self._fits_memory(job):
+                break
             self._waiting.remove(job)
             self._start(job)
-        if self._waiting and (job_to_pause := self._job_to_pause(min(self._waiting, key=self._priority))):
-            job_to_pause.requested_action = job_to_pause.requested_action or "pause"
+        if self._waiting:
+            self._pause_for(min(self._waiting, key=self._priority))
 
     def _drop_abandoned_private_jobs(self) -> None:
         """Stop private trainings whose visitors have all left, and forget them once they have ended."""
@@ -252,19 +316,24 @@ class JobService:
         """Return the sort key of a waiting job: abandoned jobs last, then by the slots that its starter holds."""
         return self._is_abandoned(job), sum(other.starter == job.starter for other in self._running)
 
-    def _job_to_pause(self, first: Job) -> Job | None:
-        """Return a running job that has to give its slot to the waiting job `first`, if any."""
+    def _fits_memory(self, job: Job) -> bool:
+        """Whether a job may run beside the running ones; one at a time always may."""
+        needed = sum(each.peak_bytes for each in (*self._running, job))
+        return not self._running or needed <= _jobs_memory()
+
+    def _pause_for(self, first: Job) -> None:
+        """Pause a running job if it has to give its slot to the waiting job `first`."""
         if self._is_abandoned(first) or any(job.requested_action for job in self._running):
-            return None
-        pausable = [job for job in self._running if not job.view().private]  # a private job has no folder
-        for job in pausable:
-            if self._is_abandoned(job):
-                return job
+            return
         held = Counter(job.starter for job in self._running)
-        if held[first.starter]:
-            return None
-        several = [job for job in pausable if held[job.starter] > 1]
-        return several[-1] if several else None
+        abandoned = [job for job in self._running if self._is_abandoned(job)]
+        several = [] if held[first.starter] else [job for job in self._running if held[job.starter] > 1]
+        if abandoned or several:
+            (abandoned or several[::-1])[0].requested_action = "pause"
+        elif not held[first.starter]:
+            now = time.monotonic()
+            for job in self._running:
+                job.pauses_at_checkpoint = now - job.started_at > _TURN_SECONDS
 
     def _is_abandoned(self, job: Job) -> bool:
         """Whether all visitors of a job have had no tab open for a while. The terminal ("") never leaves."""
@@ -275,6 +344,8 @@ class JobService:
         )
 
     def _start(self, job: Job) -> None:
+        assert self._executor
+        job.started_at, job.pauses_at_checkpoint = time.monotonic(), False
         task = asyncio.get_running_loop().create_task(job.run(self._executor))
         self._running[job] = task
         task.add_done_callback(lambda _: self._on_task_done(job))
@@ -318,6 +389,25 @@ def _stopped_run(run_key: str) -> tuple[RunConfig, str]:
     if run.card.finished:
         raise UnknownRun(f"Run {run_key} is finished; there is nothing to go on with. Train trains it again.")
     return run.config, run.card.owner
+
+
+def _store_again(unstored: Sequence[Job]) -> None:
+    for job in unstored:
+        job.store_again()
+
+
+def _make_executor() -> Executor:
+    """Return the executor that `LINEAGE_EXECUTOR` names. Raises InvalidSetting."""
+    if environment().executor == "here":
+        return InProcessExecutor()
+    from explorer.jobs.worker_processes import ProcessExecutor
+
+    return ProcessExecutor()
+
+
+def _jobs_memory() -> int:
+    """Return the bytes that all running trainings may need together."""
+    return environment().jobs_memory or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
 service = JobService()

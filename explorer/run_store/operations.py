@@ -33,7 +33,7 @@ def add_run(folder: Path) -> StoredRun:
 
     Raises RunError if it is not a run, and StoreError if there is no space; then the folder is not moved.
     """
-    with _lock, _report_disk_errors("The run could not be kept"):
+    with _lock, _report_disk_errors("The run could not be stored"):
         run = store.load(folder)
         _free_disk_space(store.folder_size(folder), run.key)
         kept = store.install_run(folder, environment().runs / run.key)
@@ -217,7 +217,7 @@ def _report_disk_errors(failed: str) -> Iterator[None]:
         yield
     except OSError as error:
         log.exception("%s", failed)
-        raise StoreError(f"{failed}: {error.strerror or 'disk error'}. Free disk space, or try again.") from error
+        raise StoreError(f"{failed}: {store.describe_disk_error(error)}") from error
 
 
 def _clean_text(what: str, given: str, most: int) -> str:

@@ -18,6 +18,7 @@ at any moment.
 from __future__ import annotations
 
 import datetime
+import errno
 import io
 import json
 import logging
@@ -409,6 +410,18 @@ def write_file(file: Path, content: bytes) -> None:
         new.unlink(missing_ok=True)
         raise
     _sync_folder(file.parent)
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Return whether a file could not be written because the disk, or the share of this user, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def describe_disk_error(error: OSError) -> str:
+    """Return the end of a sentence that names the cause for which something could not be written."""
+    if is_disk_full(error):
+        return "the disk of this server is full. Delete stored runs, or ask whoever runs the server to make room."
+    return f"this server cannot write to its disk ({error.strerror or type(error).__name__})."
 
 
 def _sync_folder(folder: Path) -> None:

@@ -17,6 +17,7 @@ from explorer.training.config import RunConfig
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.objective import objective_class
 from explorer.training.record import Curves, Record, RunState, Snapshot
+from explorer.training.slices import Slice
 from explorer.training.train import train
 
 _MERGE_EVERY = 100  # steps; many small tensors would keep the memory of the large ones between them from being freed
@@ -36,6 +37,8 @@ class Recorder:
         self._tokenizer = before.tokenizer if before else ""
         self._curves = before.curves if before else _empty_curves(config, origin)
         self.step = self._curves.step
+        self.seconds = float(self._curves.seconds[-1])  # of training so far; set by the caller before it adds a step
+        self._start_seconds = self.seconds
         self._snapshots = {} if before is None else dict(before.snapshots)
         self._checkpoint: Checkpoint | None = None
         self._losses: list[Tensor] = []
@@ -43,23 +46,6 @@ class Recorder:
         self._seconds: list[float] = []
         self._signals: list[Mapping[str, Tensor]] = []
         self._evaluations: list[Evaluation] = []
-        self._previous_seconds = float(self._curves.seconds[-1])
-        self._clock_start: float | None = None
-
-    def start_clock(self) -> None:
-        """Count the time from now on as training time."""
-        self._clock_start = time.perf_counter()
-
-    def stop_clock(self) -> None:
-        """Stop counting: another training runs."""
-        self._previous_seconds, self._clock_start = self.seconds, None
-
-    @property
-    def seconds(self) -> float:
-        """Training time so far."""
-        return self._previous_seconds + (
-            time.perf_counter() - self._clock_start if self._clock_start is not None else 0.0
-        )
 
     def add(self, event: Event) -> None:
         """Record an event."""
@@ -82,10 +68,22 @@ class Recorder:
             case Started(parameters, tokenizer):
                 self.parameters, self._tokenizer = parameters, tokenizer
 
+    def add_slice(self, part: Slice) -> None:
+        """Record what a training did in one slice of its time."""
+        for event, seconds in part.events:
+            self.seconds = self._start_seconds + seconds
+            self.add(event)
+        self.seconds = self._start_seconds + part.seconds
+
     @property
     def has_evaluation(self) -> bool:
         """Whether there is at least one evaluation, so that a chart can be drawn."""
         return bool(self._evaluations or len(self._curves.evaluated))
+
+    @property
+    def checkpoint_step(self) -> int:
+        """The step of the last checkpoint, -1 before the first."""
+        return self._checkpoint.step if self._checkpoint else -1
 
     @property
     def resumable(self) -> bool:
@@ -170,10 +168,10 @@ def record_run(
     """
     recorder = Recorder(config, before)
     last = max(before.snapshots) if before else 0
-    recorder.start_clock()
+    before_seconds, start = recorder.seconds, time.perf_counter()
     for event in train(config, as_checkpoint(last, before.snapshots[last]) if before else None):
+        recorder.seconds = before_seconds + time.perf_counter() - start
         recorder.add(event)
         if on_event:
             on_event(event)
-    recorder.stop_clock()
     return recorder.record()

@@ -1,27 +1,39 @@
-"""A training as a request in JSON, and the events that come back."""
+"""An order, and the events that come back from an executor: in this process and from a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+import hashlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
 
-from explorer.errors import DamagedRun, InvalidSetting, LineageError, UnknownRun
-from explorer.jobs.executor import Executor, InProcessExecutor, encode_request
+from explorer.errors import InvalidSetting, NeedsText, NotEnoughMemory
+from explorer.jobs import executor as executor_module
+from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
+from explorer.jobs.order import Order, decode_order, encode_order
+from explorer.jobs.worker_processes import ProcessExecutor, TrainingFailed
 from explorer.run_store import store
-from explorer.training.config import RunConfig, branch_from, to_json
-from explorer.training.events import Event, Started, Step
+from explorer.training.config import RunConfig, branch_from
+from explorer.training.events import Checkpoint, Event, Started, Step
 from explorer.training.recorder import Recorder, record_run
+from explorer.training.slices import Slice
 from explorer.training.train import train
 from tests.export.alike import checkpoints, comparable_events, full_training, interrupt_training, short_config
+from tests.training.objectives.test_text import short as short_text
 
 
-def events(text: str) -> list[Event]:
+def events(order: Order, executor: Executor | None = None) -> list[Event]:
     async def collect() -> list[Event]:
-        return [event async for event in InProcessExecutor().events(text)]
+        chosen = executor or InProcessExecutor()
+        return [event async for part in chosen.slices(order) for event, _ in part.events]
 
     return asyncio.run(collect())
 
@@ -31,55 +43,78 @@ def write_checkpoint(config: RunConfig, folder: Path, step: int) -> Path:
     return folder
 
 
-def test_a_request_is_json(tmp_path: Path) -> None:
-    config = short_config(replicas=2)
-    assert json.loads(encode_request(config)) == {"config": to_json(config), "resume": None}
-    assert json.loads(encode_request(branch_from(config, 3, {}), tmp_path, 3)) == {
-        "config": to_json(branch_from(config, 3, {})),
-        "resume": {"folder": str(tmp_path), "step": 3},
-    }
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessExecutor]:
+    executor = ProcessExecutor()
+    yield executor
+    executor.close()
 
 
-def test_in_process_executor_follows_the_protocol() -> None:
-    assert isinstance(InProcessExecutor(), Executor)
+def resumed(config: RunConfig, folder: Path, step: int) -> Order:
+    return Order(config, step, store.load(write_checkpoint(config, folder, step)).checkpoint(step))
 
 
-def test_a_new_request_trains_from_step_zero() -> None:
+def step_of(event: Event) -> int:
+    return getattr(event, "step", 0)
+
+
+def without_replaced(received: Iterable[Event]) -> list[object]:
+    """Return the events in a form that compares, without checkpoints that a later one in the same slice replaces."""
+    return comparable_events(event for event in received if not isinstance(event, Checkpoint) or event.is_snapshot)
+
+
+def test_an_order_survives_its_way_as_bytes(tmp_path: Path) -> None:
+    for order in (
+        Order(short_config(replicas=2), text="naïve \ud800".encode("utf-8", "ignore").decode()),
+        Order(branch_from(short_config(), 3, {})),
+        resumed(short_config(replicas=2), tmp_path, 3),
+    ):
+        again = decode_order(encode_order(order))
+        assert (again.config, again.step, again.text) == (order.config, order.step, order.text)
+        assert bool(again.snapshot) == bool(order.snapshot)
+        if order.snapshot and again.snapshot:
+            for one, other in (
+                (order.snapshot.weights, again.snapshot.weights),
+                (order.snapshot.optimiser or {}, again.snapshot.optimiser or {}),
+            ):
+                assert {name: value.tobytes() for name, value in one.items()} == {
+                    name: value.tobytes() for name, value in other.items()
+                }
+
+
+@pytest.mark.parametrize("kind", [InProcessExecutor, ProcessExecutor])
+def test_executors_follow_the_protocol(kind: type) -> None:
+    assert isinstance(kind(), Executor)
+
+
+def test_a_new_order_trains_from_step_zero() -> None:
     config = short_config("gru", replicas=2)
-    received = events(encode_request(config))
+    received = events(Order(config))
     assert isinstance(received[0], Started)
-    assert comparable_events(received) == comparable_events(full_training(config))
+    assert without_replaced(received) == without_replaced(full_training(config))
 
 
 @pytest.mark.parametrize("step", [0, 10, 20])
-def test_a_request_to_resume_trains_from_its_checkpoint(step: int, tmp_path: Path) -> None:
+def test_an_order_to_resume_trains_from_its_checkpoint(step: int, tmp_path: Path) -> None:
     config = short_config(replicas=2)
-    assert comparable_events(
-        events(encode_request(config, write_checkpoint(config, tmp_path, step), step))
-    ) == comparable_events(full_training(config), after=step)
+    expected = [event for event in full_training(config) if step_of(event) > step]
+    assert without_replaced(events(resumed(config, tmp_path, step))) == without_replaced(expected)
 
 
-def test_a_request_for_a_branch_trains_from_its_parent(tmp_path: Path) -> None:
+def test_an_order_for_a_branch_trains_from_its_parent(tmp_path: Path) -> None:
     parent = short_config(replicas=2)
     store.write_run(record_run(parent), tmp_path)
     branch = branch_from(parent, 10, {"order": 1})
     expected = list(train(branch, checkpoints(full_training(parent))[10]))
-    assert comparable_events(events(encode_request(branch, tmp_path, 10))) == comparable_events(expected)
+    order = Order(branch, 10, store.load(tmp_path).checkpoint(10))
+    assert without_replaced(events(order)) == without_replaced(expected)
 
 
-def test_an_impossible_request_is_rejected_in_one_sentence(tmp_path: Path) -> None:
-    config = short_config()
-    folder = write_checkpoint(config, tmp_path / "kept", 3)
-    refused: list[tuple[str, type[LineageError]]] = [
-        (encode_request(config, tmp_path / "nothing", 3), UnknownRun),
-        (encode_request(config, folder, 2), DamagedRun),
-        (encode_request(short_config("gru"), folder, 3), InvalidSetting),
-        (encode_request(branch_from(config, 3, {})), InvalidSetting),
-        (json.dumps({"config": {}, "resume": None}), InvalidSetting),
-    ]
-    for text, error in refused:
-        with pytest.raises(error) as raised:
-            events(text)
+def test_an_impossible_order_is_rejected_in_one_sentence(tmp_path: Path) -> None:
+    fits = resumed(short_config(), tmp_path / "kept", 3)
+    for order in (replace(fits, config=short_config("gru")), Order(branch_from(short_config(), 3, {}))):
+        with pytest.raises(InvalidSetting) as raised:
+            events(order)
         assert "\n" not in str(raised.value)
 
 
@@ -87,13 +122,15 @@ def test_alternating_trainings_keep_their_own_number_of_threads() -> None:
     configs = [short_config("bag_of_words", threads=threads, epochs=2) for threads in (1, 2, 3)]
 
     async def in_turns() -> list[list[tuple[Event, int]]]:
-        streams = [InProcessExecutor().events(encode_request(config)) for config in configs]
+        executor = InProcessExecutor()
+        streams = [executor.slices(Order(config)) for config in configs]
         received: list[list[tuple[Event, int]]] = [[] for _ in configs]
         going = dict(enumerate(streams))
         while going:
             for index, stream in list(going.items()):
                 try:
-                    received[index].append((await anext(stream), torch.get_num_threads()))
+                    part = await anext(stream)
+                    received[index] += [(event, torch.get_num_threads()) for event, _ in part.events]
                 except StopAsyncIteration:
                     del going[index]
         return received
@@ -103,13 +140,115 @@ def test_alternating_trainings_keep_their_own_number_of_threads() -> None:
         assert comparable_events(event for event, _ in received) == comparable_events(full_training(config))
 
 
-def test_closing_the_stream_stops_the_training() -> None:
+def test_trainings_in_this_process_get_the_same_share_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = {0: 1.0, 1: 10.0, 2: 100.0}  # seconds of one slice of each training
+
+    def slices(order: Order, slice_seconds: float) -> Iterator[Slice]:
+        for i in range(1_000):
+            yield Slice((), (i + 1) * costs[order.config.seed])
+
+    monkeypatch.setattr(executor_module, "carry_out", slices)
+    used = dict.fromkeys(costs, 0.0)
+
+    async def consume(executor: InProcessExecutor, seed: int) -> None:
+        async for part in executor.slices(Order(short_config(seed=seed))):
+            used[seed] = part.seconds
+            if sum(used.values()) > 3_000:
+                return
+
+    async def together() -> None:
+        executor = InProcessExecutor()
+        await asyncio.gather(*(consume(executor, seed) for seed in costs))
+
+    asyncio.run(together())
+    assert max(used.values()) - min(used.values()) <= 2 * max(costs.values()), used
+
+
+def test_closing_the_iterator_stops_the_training() -> None:
     async def some() -> int:
-        stream = InProcessExecutor().events(encode_request(short_config(epochs=2_000)))
-        seen = [await anext(stream) for _ in range(12)]
+        stream = InProcessExecutor().slices(Order(short_config(epochs=2_000)))
+        parts = [await anext(stream) for _ in range(5)]
         await stream.aclose()
         with pytest.raises(StopAsyncIteration):
             await anext(stream)
-        return sum(isinstance(event, Step) for event in seen)
+        return sum(isinstance(event, Step) for part in parts for event, _ in part.events)
 
     assert asyncio.run(some()) > 3
+
+
+# ---- processes of their own
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_worker_process_sends_the_same_events(threads: int, processes: ProcessExecutor, tmp_path: Path) -> None:
+    config = short_config("lstm", replicas=2, threads=threads)
+    assert without_replaced(events(Order(config), processes)) == without_replaced(full_training(config))
+    again = events(resumed(config, tmp_path, 10), processes)
+    assert without_replaced(again) == without_replaced(event for event in full_training(config) if step_of(event) > 10)
+
+
+def test_the_text_of_a_visitor_travels_with_the_order(processes: ProcessExecutor) -> None:
+    text = "to be or not to be, that is the question. " * 40
+    config = short_text("gru", corpus="own", size=100_000, text=hashlib.sha256(text.encode()).hexdigest())
+    started = events(Order(config, text=text), processes)[0]
+    assert isinstance(started, Started) and "q" in started.tokenizer
+    with pytest.raises(NeedsText):
+        events(Order(config), processes)
+
+
+def test_problems_of_a_worker_process_arrive_as_they_are(processes: ProcessExecutor, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="does not fit"):
+        events(replace(resumed(short_config(), tmp_path, 3), config=short_config("gru")), processes)
+    with pytest.raises(InvalidSetting, match="threads = -1 is not possible"):
+        events(Order(replace(short_config(), threads=-1)), processes)
+    with pytest.raises(TrainingFailed, match="Traceback"):
+        events(Order(short_config(), text=cast(str, 3)), processes)
+
+
+def test_a_worker_process_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_MOST_MEMORY", "1")  # 200 MB remain
+    executor = ProcessExecutor()
+    try:
+        with pytest.raises(NotEnoughMemory, match="fewer seeds"):
+            events(Order(short_config("transformer", width=128, hidden=512, layers=8, replicas=32)), executor)
+        assert isinstance(events(Order(short_config()), executor)[0], Started), "another training is not disturbed"
+    finally:
+        executor.close()
+
+
+def test_killed_processes_are_reported_as_lost_and_the_next_order_is_carried_out(processes: ProcessExecutor) -> None:
+    async def kill(whom: Callable[[], int]) -> None:
+        with pytest.raises(WorkerLost):
+            async for part in processes.slices(Order(short_config(epochs=2_000))):
+                if part.events:
+                    os.kill(whom(), signal.SIGKILL)
+
+    def worker() -> int:
+        (child,) = Path(f"/proc/{helper()}/task/{helper()}/children").read_text().split()
+        return int(child)
+
+    def helper() -> int:
+        assert processes._helper
+        return processes._helper.pid
+
+    asyncio.run(kill(worker))
+    assert isinstance(events(Order(short_config()), processes)[0], Started)
+    os.kill(helper(), signal.SIGKILL)
+    assert isinstance(events(Order(short_config()), processes)[0], Started)
+
+
+def test_closing_the_iterator_ends_the_worker_process(processes: ProcessExecutor) -> None:
+    async def some() -> None:
+        stream = processes.slices(Order(short_config(epochs=2_000)))
+        while not (await anext(stream)).events:
+            pass
+        await stream.aclose()
+
+    asyncio.run(some())
+    assert processes._helper
+    children = Path(f"/proc/{processes._helper.pid}/task/{processes._helper.pid}/children")
+    for _ in range(1_000):
+        if not children.read_text().split():
+            return
+        time.sleep(0.005)
+    pytest.fail("the worker process is still there")

@@ -7,6 +7,7 @@ import dataclasses
 import errno
 import json
 import logging
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -19,21 +20,27 @@ import pytest
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownRun
+from explorer.jobs import executor as executor_module
 from explorer.jobs import job as one_job
 from explorer.jobs import scheduler
-from explorer.jobs.executor import Executor, InProcessExecutor
+from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
 from explorer.jobs.job import Job
+from explorer.jobs.order import Order, decode_order, encode_order
 from explorer.jobs.scheduler import JobService
 from explorer.run_store import database as db
 from explorer.run_store import index, operations, store
+from explorer.tasks.text import corpora
 from explorer.training.adam import Adam
-from explorer.training.config import RunConfig, branch_from, default_config, key, parse_config, to_json, with_settings
+from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.record import Record
 from explorer.training.recorder import Recorder, record_run
+from explorer.training.slices import Slice, in_slices
 from explorer.training.train import train
 from tests.export.alike import assert_records_equal, checkpoints, full_training, interrupt_training, short_config
+from tests.training.objectives.test_text import short as short_text
 
+OWN_TEXT = "to be or not to be, that is the question. " * 40
 DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -41,6 +48,7 @@ class HoldingExecutor(InProcessExecutor):
     """Trains as usual, but holds a training at a step until the test releases it or the service requests an action."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.service = JobService(self)
         self.started: list[tuple[str, int | None]] = []  # trainings, and the step from which each resumed
         self.holding = False
@@ -59,16 +67,16 @@ class HoldingExecutor(InProcessExecutor):
     def start_steps(self, config: RunConfig) -> list[int | None]:
         return [step for name, step in self.started if name == key(config)]
 
-    async def events(self, request: str) -> AsyncIterator[Event]:
-        request_data = json.loads(request)
-        name = key(parse_config(request_data["config"]))
-        self.started.append((name, request_data["resume"] and request_data["resume"]["step"]))
-        async with aclosing(super().events(request)) as events:  # type: ignore[type-var]
-            async for event in events:
-                yield event
-                while self._is_held(name, event) or (self.waits_for_checkpoints and self._writes(name)):
-                    self.holding = True
-                    await asyncio.sleep(0.001)
+    async def slices(self, order: Order) -> AsyncIterator[Slice]:
+        name = key(order.config)
+        self.started.append((name, order.step if order.snapshot else None))
+        async with aclosing(super().slices(order)) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                yield part
+                for event, _ in part.events:
+                    while self._is_held(name, event) or (self.waits_for_checkpoints and self._writes(name)):
+                        self.holding = True
+                        await asyncio.sleep(0.001)
 
     def _writes(self, name: str) -> bool:
         job = self.service.find(name)
@@ -88,7 +96,7 @@ class HoldingExecutor(InProcessExecutor):
 @pytest.fixture(autouse=True)
 def fast_scheduling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Every event ends a time slice and is published, and no runs ship, because each home would list them."""
-    monkeypatch.setattr(one_job, "_TIME_SLICE", 0.0)
+    monkeypatch.setattr(executor_module, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(one_job, "_PUBLISH_SECONDS", 0.0)
     monkeypatch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.01)
     monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
@@ -434,13 +442,13 @@ def test_a_job_stopped_while_it_pauses_is_not_lost(
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
     first, second = service.submit(configs[0], "ada"), service.submit(configs[1], "ada")
     wait(lambda: is_running(first) and is_running(second))
-    write_checkpoint = Job._write_pause_checkpoint
+    pause = Job._pause
 
     def stop_meanwhile(job: Job, record: Record | None) -> None:
-        write_checkpoint(job, record)
+        pause(job, record)
         service.stop(job.key, "ada")
 
-    monkeypatch.setattr(Job, "_write_pause_checkpoint", stop_meanwhile)
+    monkeypatch.setattr(Job, "_pause", stop_meanwhile)
     third = service.submit(configs[2], "bob")
     wait(lambda: all_done(second) and is_running(third))
     assert (second.view().state, stored_run(configs[1]).card.step) == ("stopped", 10)
@@ -951,19 +959,205 @@ def raise_disk_full(*_: object) -> None:
     raise DISK_FULL
 
 
-@pytest.mark.parametrize("where", ["write_run", "write_file"])
-def test_with_a_full_disk_a_run_finishes_but_is_not_saved(
-    where: str, service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+READ_ONLY = OSError(errno.EROFS, "Read-only file system")
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [(DISK_FULL, "disk of this server is full"), (READ_ONLY, "Read-only file system")],
+    ids=["full", "read-only"],
+)
+@pytest.mark.parametrize("where", ["write_run", "install_run"])
+def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
+    where: str,
+    error: OSError,
+    cause: str,
+    service: JobService,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(store, where, raise_disk_full)
+    monkeypatch.setattr(scheduler, "_STORE_SECONDS", 0.01)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.CRITICAL):
+        patched.setattr(store, where, fail)
+        job = service.submit(short_config())
+        wait(lambda: all_done(job))
+        assert (job.view().state, job.view().saved, job.unstored) == ("finished", False, True)
+        assert cause in job.view().problem and "stored as soon as that is possible" in job.view().problem
+        assert service.submit(short_config(), "ada") is job, "it need not be trained again"
+    wait(lambda: job.view().saved)
+    assert (job.view().problem, job.unstored, job.record) == ("", False, None)
+    assert_equals_uninterrupted(short_config())
+
+
+def test_while_too_many_runs_wait_for_room_nothing_else_is_trained(
+    service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(scheduler, "_MOST_UNSTORED", 1)
+    monkeypatch.setattr(store, "write_run", raise_disk_full)
     with caplog.at_level(logging.CRITICAL):
         job = service.submit(short_config())
         wait(lambda: all_done(job))
-    view = job.view()
-    assert (view.state, view.saved, view.problem) == ("finished", False, "The server's disk took no more.")
-    assert view.curves is not None
-    np.testing.assert_array_equal(view.curves.losses, uninterrupted(short_config()).curves.losses)
+    with pytest.raises(StoreError, match=r"1 finished runs wait to be stored.* is full"):
+        service.submit(short_config("gru"))
+
+
+def test_a_complete_run_without_room_is_kept_over_a_restart(
+    executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(folder: Path) -> None:
+        raise StoreError("There is no room.")
+
+    monkeypatch.setattr(scheduler, "_STORE_SECONDS", 0.01)
+    with monkeypatch.context() as patched:
+        patched.setattr(operations, "add_run", no_room)
+        job = executor.service.submit(short_config(), "ada")
+        wait(lambda: all_done(job))
+        assert job.record is None, "its weights are on disk"
+        executor.service.close()
+        after = make_executor()
+        after.service.restore()
+        (view,) = after.service.views()
+        assert (view.state, view.step, view.saved) == ("finished", 32, False) and "There is no room" in view.problem
+    wait(lambda: after.service.views()[0].saved)
+    assert after.started == []
+    assert_equals_uninterrupted(short_config())
+
+
+def test_without_room_on_the_disk_a_training_is_not_started(
+    service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "posix_fallocate", raise_disk_full)
+    job = service.submit(short_config())
+    wait(lambda: all_done(job))
+    assert job.view().state == "failed"
+    assert "was not started, because its result needs" in job.view().problem
+    assert "the disk of this server is full" in job.view().problem
     assert job_folders() == []
+
+
+def test_room_is_kept_while_a_training_runs(executor: HoldingExecutor, service: JobService) -> None:
+    config = executor.hold(short_config())
+    job = service.submit(config)
+    wait(lambda: is_running(job))
+    reserved = job.folder / "reserved"
+    assert reserved.stat().st_blocks * 512 > 100_000
+    executor.release(config)
+    wait(lambda: all_done(job))
+    assert_equals_uninterrupted(config)
+    assert store.folder_size(stored_run(config).folder) < 2 * 100_000, "the reserved file is not stored"
+
+
+# ---- crashes
+
+
+class CrashingExecutor(HoldingExecutor):
+    """Loses what carries out an order after a step."""
+
+    def __init__(self, crashes: int) -> None:
+        super().__init__()
+        self.crashes = crashes
+
+    async def slices(self, order: Order) -> AsyncIterator[Slice]:
+        async with aclosing(super().slices(order)) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                yield part
+                if self.crashes and any(isinstance(e, Step) and e.step == order.step + 13 for e, _ in part.events):
+                    self.crashes -= 1
+                    raise WorkerLost("killed")
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(
+    private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = CrashingExecutor(1)
+    config = short_text("gru", corpus="own", text=corpora.store_text(OWN_TEXT)) if private else short_config()
+    job = executor.service.submit(config, "ada")
+    wait(lambda: all_done(job))
+    executor.service.close()
+    assert (job.view().state, job.view().problem) == ("finished", "")
+    assert executor.start_steps(config) == [None, 10]
+    if private:
+        assert job.record
+        assert_records_equal(job.record, uninterrupted(config))
+    else:
+        assert_equals_uninterrupted(config)
+
+
+def test_after_two_crashes_a_job_waits_for_its_owner() -> None:
+    executor = CrashingExecutor(2)
+    config = short_config()
+    job = executor.service.submit(config, "ada")
+    wait(lambda: all_done(job))
+    view = job.view()
+    assert (view.state, view.saved, view.step) == ("stopped", True, 20)
+    assert "ended unexpectedly twice" in view.problem and "Press Go on" in view.problem
+    again = executor.service.resume(job.key, "ada")
+    wait(lambda: all_done(again))
+    executor.service.close()
+    assert (again.view().state, executor.start_steps(config)) == ("finished", [None, 10, 20])
+    assert_equals_uninterrupted(config)
+
+
+def test_a_job_during_which_the_process_ended_twice_is_not_restored_by_itself(
+    executor: HoldingExecutor, home: Path
+) -> None:
+    folder = write_checkpointed_job(short_config())
+    (folder / "job.json").write_text(job_file(short_config(), crashes=2))
+    executor.service.restore()
+    (view,) = executor.service.views()
+    assert (view.state, view.saved, view.step) == ("stopped", True, 10) and "twice" in view.problem
+    again = executor.service.resume(view.key, "ada")
+    wait(lambda: all_done(again))
+    assert executor.start_steps(short_config()) == [10]
+    assert_equals_uninterrupted(short_config())
+
+
+def test_the_file_of_a_running_job_counts_a_crash_until_it_pauses(executor: HoldingExecutor) -> None:
+    job = executor.service.submit(executor.hold(short_config()))
+    wait(lambda: is_running(job))
+    assert json.loads((job.folder / "job.json").read_text())["crashes"] == 1
+    executor.service.close()
+    assert json.loads((job.folder / "job.json").read_text())["crashes"] == 0
+
+
+# ---- turns and memory
+
+
+def test_a_visitor_without_a_slot_gets_that_of_another_after_some_seconds(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
+    long, brief = executor.hold(short_config(), 5), short_config("gru")
+    first = service.submit(long, "ada")
+    wait(lambda: is_running(first, 5))
+    second = service.submit(brief, "bob")
+    wait_for_scheduling(service, monkeypatch)
+    assert not first.pauses_at_checkpoint, "the first one has had no time yet"
+    monkeypatch.setattr(scheduler, "_TURN_SECONDS", 0.0)
+    wait(lambda: first.pauses_at_checkpoint)
+    executor.release(long)
+    wait(lambda: all_done(first, second))
+    assert executor.start_steps(long)[:2] == [None, 10], "it pauses at the next checkpoint"
+    assert_equals_uninterrupted(long, brief)
+
+
+def test_jobs_run_side_by_side_only_if_their_memory_suffices(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_JOBS_MEMORY", "1")
+    configs = [executor.hold(short_config(seed=seed)) for seed in range(2)]
+    first, second = (service.submit(config, "ada") for config in configs)
+    wait(lambda: is_running(first))
+    wait_for_scheduling(service, monkeypatch)
+    assert second.view().state == "waiting"
+    executor.release(*configs)
+    wait(lambda: all_done(first, second))
+    assert_equals_uninterrupted(*configs)
 
 
 def test_a_home_that_is_no_folder_does_not_disturb_a_training(
@@ -974,17 +1168,6 @@ def test_a_home_that_is_no_folder_does_not_disturb_a_training(
         job = service.submit(short_config())
         wait(lambda: all_done(job))
     assert (job.view().state, job.view().saved) == ("finished", False)
-
-
-def test_a_run_without_room_in_the_store_reports_it(service: JobService, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_room(folder: Path) -> None:
-        raise StoreError("There is no room.")
-
-    monkeypatch.setattr(operations, "add_run", no_room)
-    job = service.submit(short_config())
-    wait(lambda: all_done(job))
-    assert (job.view().state, job.view().saved, job.view().problem) == ("finished", False, "There is no room.")
-    assert job_folders() == []
 
 
 def test_a_job_pauses_although_the_disk_is_full(
@@ -1000,7 +1183,7 @@ def test_a_job_pauses_although_the_disk_is_full(
         wait(lambda: is_running(third) and is_paused(second))
     executor.release(*configs)
     wait(lambda: all_done(first, second, third))
-    assert executor.start_steps(configs[1]) == [None, None]
+    assert executor.start_steps(configs[1]) == [None, 10], "its checkpoint stays in memory"
     assert_equals_uninterrupted(*configs)
 
 
@@ -1024,16 +1207,20 @@ def test_a_failing_training_is_logged_and_reported_and_the_others_continue(
 
 
 class RemoteExecutor:
-    """Trains a request as if it had come over a network."""
+    """Carries out an order as if it had come over a network."""
 
-    async def events(self, request: str) -> AsyncIterator[Event]:
-        request_data = json.loads(json.dumps(json.loads(request)))
-        if request_data["config"]["seed"] == 3:
+    async def slices(self, order: Order) -> AsyncIterator[Slice]:
+        received = decode_order(encode_order(order))
+        if received.config.seed == 3:
             raise RuntimeError("the cluster is on fire")
-        assert request_data["resume"] is None
-        for event in train(parse_config(request_data["config"])):
+        assert received.snapshot is None
+        for part in in_slices(train(received.config), 0.01):
             await asyncio.sleep(0)
-            yield event
+            yield part
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 def test_another_executor_works_unchanged(caplog: pytest.LogCaptureFixture) -> None:

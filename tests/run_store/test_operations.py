@@ -107,7 +107,10 @@ def test_a_full_disk_is_reported_and_loses_no_run(database: str, monkeypatch: py
         raise OSError(errno.ENOSPC, "No space left on device")
 
     folder = write_finished_job()
-    with monkeypatch.context() as patch, pytest.raises(StoreError, match="could not be kept: No space left on device"):
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(StoreError, match="could not be stored: the disk of this server is full"),
+    ):
         patch.setattr(store, "install_run", raise_disk_full)
         operations.add_run(folder)
     assert folder.exists()

@@ -18,6 +18,7 @@ from explorer.training.config import branch_from, default_config, with_settings
 from explorer.training.events import Checkpoint, Evaluation, Event, Step
 from explorer.training.record import Curves, Record
 from explorer.training.recorder import Recorder, as_checkpoint, record_run
+from explorer.training.slices import Slice
 from explorer.training.train import train
 from tests.export.alike import (
     STEPS,
@@ -112,41 +113,27 @@ def test_reading_the_curves_often_or_once_gives_the_same_curves(read_curves: lis
     assert_same_curves(recorder_after(events, iter(read_curves)).curves(), recorder_after(events).curves())
 
 
-def test_time_between_two_slices_does_not_count(clock: list[float]) -> None:
+def test_the_time_of_each_step_of_a_slice_is_recorded() -> None:
     recorder = Recorder(CONFIG)
     step = torch.zeros(2)
-    assert recorder.seconds == 0
-    recorder.start_clock()
-    clock[0] += 3
-    recorder.add(Step(1, step, 5.0))
-    recorder.stop_clock()
-    clock[0] += 1_000
+    recorder.add_slice(Slice(((Step(1, step, 5.0), 1.0), (Step(2, step, 5.0), 2.5)), 3.0))
     assert recorder.seconds == 3
-    recorder.add(Step(2, step, 5.0))
-    recorder.start_clock()
-    clock[0] += 4
-    recorder.add(Step(3, step, 7.0))
-    recorder.stop_clock()
-    recorder.stop_clock()
-    assert recorder.curves().seconds.tolist() == [0, 3, 3, 7]
+    recorder.add_slice(Slice(((Step(3, step, 7.0), 7.0),), 8.0))
+    assert recorder.curves().seconds.tolist() == [0, 1, 2.5, 7]
     assert recorder.curves().tokens.tolist() == [0, 5, 10, 17]
-    assert recorder.record().seconds == 7
+    assert (recorder.seconds, recorder.record().seconds) == (8, 7)
 
 
 def test_time_and_tokens_continue_from_the_earlier_record(clock: list[float]) -> None:
     config = short_config()
     recorder = Recorder(config)
-    recorder.start_clock()
-    clock[0] += 5
+    recorder.seconds = 5
     before = interrupt_training(recorder, train(config), 20)
-    clock[0] += 1_000
     assert before.seconds == 5
     resumed = Recorder(config, before)
     assert (resumed.step, resumed.seconds, resumed.parameters) == (20, 5, before.parameters)
-    resumed.start_clock()
-    clock[0] += 2
-    for event in train(config, as_checkpoint(20, before.snapshots[20])):
-        resumed.add(event)
+    rest = train(config, as_checkpoint(20, before.snapshots[20]))
+    resumed.add_slice(Slice(tuple((event, 2.0) for event in rest), 2.0))
     assert resumed.record().seconds == 7
     assert resumed.curves().seconds.tolist() == [0, *[5] * 20, *[7] * 12]
     np.testing.assert_array_equal(resumed.curves().tokens, record_run(config).curves.tokens)
@@ -242,10 +229,9 @@ def branch_of(parent: Record, step: int, **changes: object) -> tuple[Recorder, l
 def test_a_branch_continues_its_parents_tokens_and_seconds(replicas: int, clock: list[float]) -> None:
     parent = record_run(short_config(replicas=replicas), lambda _: clock.__setitem__(0, clock[0] + 1))
     recorder, events = branch_of(parent, 10)
-    recorder.start_clock()
     for event in events:
         recorder.add(event)
-        clock[0] += 1
+        recorder.seconds += 1
     child = recorder.record()
     assert (child.curves.first, child.curves.step) == (10, 32)
     np.testing.assert_array_equal(child.curves.losses, parent.curves.losses[10:])

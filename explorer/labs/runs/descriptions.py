@@ -47,11 +47,6 @@ def format_age(moment: datetime.datetime) -> str:
     return "just now"
 
 
-def format_bytes(count: int) -> str:
-    """Return a size in megabytes, or in gigabytes from 1 GB on."""
-    return f"{count / 1e6:.1f} MB" if count < 1e9 else f"{count / 1e9:.2f} GB"
-
-
 def format_result(entry: Entry) -> str:
     """Return the accuracy of a run, or the held-out loss of a language model."""
     loss = entry.metrics.get("val_loss", {}).get("mean")

@@ -1,0 +1,176 @@
+"""Messages between the server and a worker process: each is its length in 8 bytes, then JSON data and arrays.
+
+hello {pid}                     the worker is ready for its order
+slice {seconds, events}         what the training did; see `encode_slice`
+end                             the training has reached its end
+problem {error, message}        a LineageError of the training
+failure {traceback}             any other exception
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from explorer import errors
+from explorer.errors import LineageError
+from explorer.jobs.order import encode, of_prefix, with_prefix
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from explorer.training.slices import Slice
+
+Header = Mapping[str, Any]
+LENGTH_BYTES = 8
+
+
+def send(channel: socket.socket, content: bytes) -> None:
+    """Send one message. Raises OSError if the other side has ended."""
+    channel.sendall(len(content).to_bytes(LENGTH_BYTES, "little"))
+    channel.sendall(content)
+
+
+def receive(channel: socket.socket) -> bytes:
+    """Wait for one message and return it. Raises OSError if the other side has ended."""
+    return _receive_exactly(channel, int.from_bytes(_receive_exactly(channel, LENGTH_BYTES), "little"))
+
+
+def _receive_exactly(channel: socket.socket, size: int) -> bytes:
+    content = bytearray()
+    while len(content) < size:
+        part = channel.recv(min(size - len(content), 1 << 20))
+        if not part:
+            raise ConnectionError("the other side has ended")
+        content += part
+    return bytes(content)
+
+
+def hello(pid: int) -> bytes:
+    return encode({"kind": "hello", "pid": pid}, {})
+
+
+def end() -> bytes:
+    return encode({"kind": "end"}, {})
+
+
+def problem(error: LineageError) -> bytes:
+    return encode({"kind": "problem", "error": type(error).__name__, "message": str(error)}, {})
+
+
+def failure(traceback: str) -> bytes:
+    return encode({"kind": "failure", "traceback": traceback}, {})
+
+
+def to_error(header: Header) -> LineageError:
+    """Return the error of a `problem` message."""
+    kind = getattr(errors, header["error"], LineageError)
+    try:
+        error: LineageError = kind(header["message"])
+    except TypeError:  # a class whose constructor takes more than a message
+        error = LineageError(header["message"])
+    return error
+
+
+# Slices. The arrays of all steps are stacked; those of the i-th other event have the prefix "i.".
+
+
+def encode_slice(part: Slice) -> bytes:
+    """Return a slice as a message."""
+    from explorer.training.events import Checkpoint, Evaluation, Started, Step
+
+    arrays: dict[str, ndarray] = {}
+    others: list[dict[str, object]] = []
+    steps: list[tuple[Step, float]] = []
+    order: list[int] = []  # of the events: the index of an event that is no step, or -1 for a step
+    for event, seconds in part.events:
+        prefix = f"{len(others)}."
+        match event:
+            case Step():
+                steps.append((event, seconds))
+                order.append(-1)
+                continue
+            case Started(parameters, tokenizer):
+                others.append({"type": "started", "parameters": parameters, "tokenizer": tokenizer, "at": seconds})
+            case Evaluation(step, answers, samples):
+                others.append({"type": "evaluation", "step": step, "samples": samples, "at": seconds})
+                arrays |= with_prefix(prefix, _to_arrays(answers))
+            case Checkpoint(step, weights, optimiser, is_snapshot):
+                others.append({"type": "checkpoint", "step": step, "is_snapshot": is_snapshot, "at": seconds})
+                arrays |= with_prefix(f"{prefix}weights.", _to_arrays(weights))
+                arrays |= with_prefix(f"{prefix}optimiser.", _to_arrays(optimiser))
+        order.append(len(others) - 1)
+    if steps:
+        arrays["steps"] = np.array([step.step for step, _ in steps])
+        arrays["seconds"] = np.array([seconds for _, seconds in steps])
+        arrays["tokens"] = np.array([step.tokens for step, _ in steps], np.float64)
+        arrays["losses"] = np.stack([step.losses.numpy() for step, _ in steps])
+        for name in steps[0][0].signals:
+            arrays[f"signal.{name}"] = np.stack([step.signals[name].numpy() for step, _ in steps])
+    return encode({"kind": "slice", "seconds": part.seconds, "order": order, "events": others}, arrays)
+
+
+def decode_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice:
+    """Return the slice of a message."""
+    from explorer.training.slices import Slice
+
+    events = (_decode_event(each, of_prefix(f"{i}.", dict(arrays))) for i, each in enumerate(header["events"]))
+    steps = _decode_steps(arrays)
+    ordered = tuple(next(steps) if index < 0 else next(events) for index in header["order"])
+    return Slice(ordered, header["seconds"])
+
+
+def _decode_event(data: Header, arrays: dict[str, ndarray]) -> tuple[Any, float]:
+    from explorer.training.events import Checkpoint, Evaluation, Started
+
+    match data["type"]:
+        case "started":
+            return Started(data["parameters"], data["tokenizer"]), data["at"]
+        case "evaluation":
+            return Evaluation(data["step"], _to_tensors(arrays), tuple(data["samples"])), data["at"]
+        case _:
+            weights, optimiser = (_to_tensors(of_prefix(part, arrays)) for part in ("weights.", "optimiser."))
+            return Checkpoint(data["step"], weights, optimiser, data["is_snapshot"]), data["at"]
+
+
+def _decode_steps(arrays: Mapping[str, ndarray]) -> Iterator[tuple[Any, float]]:
+    from explorer.training.events import Step
+
+    if "steps" not in arrays:
+        return
+    losses, signals = _to_tensors({"": arrays["losses"]})[""], _to_tensors(of_prefix("signal.", dict(arrays)))
+    rows = zip(arrays["steps"].tolist(), arrays["tokens"].tolist(), arrays["seconds"].tolist(), strict=True)
+    for i, (step, tokens, seconds) in enumerate(rows):
+        yield Step(step, losses[i], tokens, {name: values[i] for name, values in signals.items()}), seconds
+
+
+def checkpoint_tensors(part: Slice) -> Iterator[Tensor]:
+    """Yield the tensors of a slice's checkpoint that is no snapshot, if there is one."""
+    from explorer.training.events import Checkpoint
+
+    for event, _ in part.events:
+        if isinstance(event, Checkpoint) and not event.is_snapshot:
+            yield from (*event.weights.values(), *event.optimiser.values())
+
+
+def without_checkpoint(part: Slice) -> Slice:
+    """Return a slice without its checkpoint that is no snapshot."""
+    from explorer.training.events import Checkpoint
+    from explorer.training.slices import Slice
+
+    kept = (each for each in part.events if not isinstance(each[0], Checkpoint) or each[0].is_snapshot)
+    return Slice(tuple(kept), part.seconds)
+
+
+def _to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, ndarray]:
+    return {name: np.ascontiguousarray(value.numpy()) for name, value in tensors.items()}
+
+
+def _to_tensors(arrays: Mapping[str, ndarray]) -> dict[str, Tensor]:
+    import torch
+
+    return {name: torch.from_numpy(value) for name, value in arrays.items()}

@@ -1,0 +1,135 @@
+"""The program in which trainings run as processes of their own: `python -m explorer.jobs.worker DESCRIPTOR`.
+
+The server starts this program once. It imports everything that a training needs, and then forks a worker for each
+training, which takes some 20 ms and shares the memory of the imports. `DESCRIPTOR` is a Unix socket; each message on it
+carries the socket through which a new worker receives its order and sends slices of events (see `messages.py`).
+
+A worker ends with its training, when its socket is closed, when it is killed, or at its limit of memory. Nothing else
+depends on it. It has a lower priority than the server, so that pages are answered first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+from explorer.catalogue import MODELS, TASKS
+from explorer.environment import environment
+from explorer.errors import LineageError
+from explorer.jobs import messages
+from explorer.jobs.order import carry_out, decode_order
+from explorer.tasks.text import corpora
+
+_SLICE_SECONDS = 0.075  # of training between two messages
+_NICENESS = 10
+_CHECKPOINT_SECONDS, _SMALL_CHECKPOINT = 1.0, 1_000_000  # seconds between two checkpoints of more than so many bytes
+
+
+def main() -> None:
+    """Fork a worker for each socket that arrives, until the server closes its end."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Control-C in a terminal concerns the server
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel removes workers that have ended
+    _import_everything()
+    while True:
+        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not descriptors:
+            return
+        if os.fork() == 0:
+            control.close()
+            _work(socket.socket(fileno=descriptors[0]))
+        os.close(descriptors[0])
+
+
+def _import_everything() -> None:
+    """Import what any training needs, on one thread: a forked process would wait for a second one that it lacks."""
+    import torch
+
+    torch.set_num_threads(1)
+    from explorer.training.config import default_config, with_settings
+    from explorer.training.recorder import record_run
+
+    for row in MODELS.values():
+        for variant in row.by_task.values():
+            importlib.import_module(variant.class_path.partition(":")[0])
+    for task in TASKS.values():
+        importlib.import_module(task.objective.partition(":")[0])
+    # The first training step of a process imports the compiler of torch.
+    record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
+    gc.collect()
+    gc.freeze()  # a collection would write to the pages that the workers share
+
+
+def _work(channel: socket.socket) -> None:
+    """Carry out the order that arrives on the socket, and end this process."""
+    status = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        messages.send(channel, messages.hello(os.getpid()))
+        content = messages.receive(channel)
+        threading.Thread(target=_end_with_server, args=(channel,), daemon=True).start()
+        os.nice(_NICENESS)
+        _limit_memory()
+        _train(channel, content)
+        status = 0
+    except OSError:  # the server has closed the socket: nobody waits for the training
+        pass
+    finally:
+        os._exit(status)
+
+
+def _train(channel: socket.socket, content: bytes) -> None:
+    """Carry out an encoded order, and send what becomes of it."""
+    checkpoint_sent = 0.0
+    try:
+        order = decode_order(content)
+        if order.text:
+            corpora.store_text(order.text)
+        for part in carry_out(order, _SLICE_SECONDS):
+            size = sum(value.nbytes for value in messages.checkpoint_tensors(part))
+            now = time.monotonic()
+            if size > _SMALL_CHECKPOINT and now - checkpoint_sent < _CHECKPOINT_SECONDS:
+                part = messages.without_checkpoint(part)
+            elif size:
+                checkpoint_sent = now
+            messages.send(channel, messages.encode_slice(part))
+        messages.send(channel, messages.end())
+    except LineageError as error:
+        messages.send(channel, messages.problem(error))
+    except OSError:
+        raise
+    except Exception:
+        messages.send(channel, messages.failure(traceback.format_exc()))
+
+
+def _end_with_server(channel: socket.socket) -> None:
+    """End this process, in the middle of a step if need be, when the server closes the socket or has ended."""
+    with contextlib.suppress(OSError):
+        channel.recv(1)  # nothing follows an order, so this returns when the socket is closed
+    os._exit(1)
+
+
+def _limit_memory() -> None:
+    """Limit the memory of this process to what it has plus that of the largest training, and offer it to the kernel
+    first when the memory of the machine runs out."""
+    import resource
+
+    used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    limit = used + int(1.5 * environment().most_memory) + 200_000_000
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a visitor's text must not be written to a disk
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+if __name__ == "__main__":
+    main()
