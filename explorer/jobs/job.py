@@ -218,8 +218,9 @@ class Job:
         order = await asyncio.to_thread(self._make_order)
         async with contextlib.aclosing(executor.slices(order)) as slices:  # type: ignore[type-var]
             async for part in slices:
+                before = recorder.checkpoint_step
                 recorder.add_slice(part)
-                if self.pauses_at_checkpoint and recorder.checkpoint_step > order.step:
+                if self.pauses_at_checkpoint and recorder.checkpoint_step > max(before, order.step):
                     self.requested_action = self.requested_action or "pause"
                 if self.requested_action:
                     return False

@@ -115,7 +115,10 @@ def test_a_full_disk_is_reported_and_loses_no_run(database: str, monkeypatch: py
         operations.add_run(folder)
     assert folder.exists()
     run = operations.add_run(folder)
-    with monkeypatch.context() as patch, pytest.raises(StoreError, match="could not be written: No space left"):
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(StoreError, match="could not be written: the disk of this server is full"),
+    ):
         patch.setattr(store, "write_file", raise_disk_full)
         operations.edit_card(run.key, "ada", False, name="x")
     with monkeypatch.context() as patch, pytest.raises(StoreError, match="could be deleted: No space left"):
