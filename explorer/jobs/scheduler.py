@@ -209,7 +209,7 @@ class JobService:
                 return
         except (OSError, StoreError) as error:  # no room for a complete run: it stays in its folder
             log.warning("the run in %s is not stored yet: %s", job.folder, error)
-            job.wait_for_room(error)
+            job.wait_for_space(error)
         else:
             if job.crashes < MAX_CRASHES:
                 with self._lock:

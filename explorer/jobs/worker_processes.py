@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 from numpy import ndarray
@@ -28,7 +28,12 @@ from explorer.training.slices import Slice
 log = logging.getLogger(__name__)
 _ROOT = Path(__file__).parents[2]
 _BUFFER = 1 << 22  # bytes of messages that may wait in this process
+_ATTEMPTS = 3  # to start a worker
 _IDLE_SECONDS = 0.1  # seconds without a message after which an empty slice is yielded
+
+
+class _NoWorker(Exception):
+    """The helper process has ended before it forked a worker."""
 
 
 class TrainingFailed(Exception):
@@ -78,32 +83,44 @@ class ProcessExecutor:
         self._helper = self._control = None
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
+        for _ in range(_ATTEMPTS):
+            try:
+                async with contextlib.aclosing(self._slices(order)) as slices:
+                    async for part in slices:
+                        yield part
+                return
+            except _NoWorker:  # the helper process ended before it forked one
+                pass
+        raise WorkerLost("no worker process could be started")
+
+    async def _slices(self, order: Order) -> AsyncGenerator[Slice]:
         channel = await asyncio.to_thread(self._fork_worker)
         reader, writer = await asyncio.open_connection(sock=channel, limit=_BUFFER)
         process: int | None = None
         seconds = 0.0
         try:
-            async for header, arrays in _messages(reader):
-                match header["kind"]:
-                    case "nothing":
-                        yield Slice((), seconds)  # whoever waits may close this iterator now
-                    case "hello":
-                        process = os.pidfd_open(header["pid"])
-                        content = await asyncio.to_thread(encode_order, order)
-                        writer.write(len(content).to_bytes(messages.LENGTH_BYTES, "little") + content)
-                        await writer.drain()
-                    case "slice":
-                        part = messages.decode_slice(header, arrays)
-                        seconds = part.seconds
-                        yield part
-                    case "end":
-                        return
-                    case "problem":
-                        raise messages.to_error(header)
-                    case _:
-                        raise TrainingFailed(header["traceback"])
+            async with contextlib.aclosing(_messages(reader)) as received:
+                async for header, arrays in received:
+                    match header["kind"]:
+                        case "nothing":
+                            yield Slice((), seconds)  # whoever waits may close this iterator now
+                        case "hello":
+                            process = os.pidfd_open(header["pid"])
+                            content = await asyncio.to_thread(encode_order, order)
+                            writer.write(len(content).to_bytes(messages.LENGTH_BYTES, "little") + content)
+                            await writer.drain()
+                        case "slice":
+                            part = messages.decode_slice(header, arrays)
+                            seconds = part.seconds
+                            yield part
+                        case "end":
+                            return
+                        case "problem":
+                            raise messages.to_error(header)
+                        case _:
+                            raise TrainingFailed(header["traceback"])
         except (OSError, asyncio.IncompleteReadError) as error:
-            raise WorkerLost("the worker process has ended") from error
+            raise _NoWorker if process is None else WorkerLost("the worker process has ended") from error
         finally:
             if process is not None:
                 with contextlib.suppress(ProcessLookupError):
@@ -112,7 +129,7 @@ class ProcessExecutor:
             writer.close()
 
     def _fork_worker(self) -> socket.socket:
-        """Return the socket of a new worker. Raises WorkerLost."""
+        """Return the socket of a new worker. Raises _NoWorker."""
         self.start()
         channel, other = socket.socketpair()
         try:
@@ -122,11 +139,11 @@ class ProcessExecutor:
                 socket.send_fds(self._control, [b"."], [other.fileno()])
         except OSError as error:
             channel.close()
-            raise WorkerLost("the helper process has ended") from error
+            raise _NoWorker from error
         return channel
 
 
-async def _messages(reader: asyncio.StreamReader) -> AsyncIterator[tuple[messages.Header, dict[str, ndarray]]]:
+async def _messages(reader: asyncio.StreamReader) -> AsyncGenerator[tuple[messages.Header, dict[str, ndarray]]]:
     """Yield the messages of a worker, and `nothing` whenever none has arrived for a while."""
     while True:
         message = asyncio.ensure_future(_receive(reader))

@@ -61,11 +61,13 @@ def _import_libraries() -> None:
 
 
 def _prepare_for_later_visitors(prefetch: Sequence[Callable[[], object]]) -> None:
+    from explorer.jobs.scheduler import service
     from explorer.run_store import index
     from explorer.training.config import default_config, with_settings
     from explorer.training.recorder import record_run
 
     index.refresh()
+    service.prepare()
     # The first training step of a process imports the compiler of torch.
     record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
     gc.collect()

@@ -993,7 +993,7 @@ def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
     assert_equals_uninterrupted(short_config())
 
 
-def test_while_too_many_runs_wait_for_room_nothing_else_is_trained(
+def test_while_too_many_runs_wait_for_space_nothing_else_is_trained(
     service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(scheduler, "_MOST_UNSTORED", 1)
