@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 _FILE = "reserved"
 
 
-def keep(folder: Path, config: RunConfig) -> None:
+def reserve(folder: Path, config: RunConfig) -> None:
     """Reserve the space that the run of this configuration will take. Raises StoreError if the disk is full.
 
     A disk that cannot be written for another reason is only logged: the training itself needs none.
@@ -51,7 +51,7 @@ def release(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def used(folder: Path, config: RunConfig | None = None) -> Iterator[None]:
+def use_reserved(folder: Path, config: RunConfig | None = None) -> Iterator[None]:
     """Give the reserved space back for what is written in this context, and then reserve the rest of it again.
 
     config: that of the run, if more of it will be written later
@@ -60,7 +60,7 @@ def used(folder: Path, config: RunConfig | None = None) -> Iterator[None]:
     yield
     if config:
         with contextlib.suppress(StoreError):  # the next attempt to write says it
-            keep(folder, config)
+            reserve(folder, config)
 
 
 def _expected_bytes(config: RunConfig) -> int:

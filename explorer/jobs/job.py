@@ -181,7 +181,7 @@ class Job:
             self._find_resume_record()
         self.write_job_file(running=True)
         if self.requested_action != "stop":
-            disk_space.keep(self.folder, self._view.config)
+            disk_space.reserve(self.folder, self._view.config)
 
     async def _train(self, executor: Executor) -> Record | None:
         """Train until the end, a divergence or a requested action; None if no checkpoint was reached."""
@@ -255,7 +255,7 @@ class Job:
         record = recorder.record("running")
 
         def write() -> None:
-            with disk_space.used(self.folder, self._view.config):
+            with disk_space.use_reserved(self.folder, self._view.config):
                 store.write_run(record, self.folder, self.starter)
             self.write_job_file(running=True)  # other visitors may have joined
 
@@ -319,7 +319,7 @@ class Job:
             self._publish_record(record)
         if self.resume_record and not self._view.private:
             try:
-                with disk_space.used(self.folder):
+                with disk_space.use_reserved(self.folder):
                     store.write_run(self.resume_record, self.folder, self.starter)
                 self.resume_record = None
             except OSError as error:
@@ -356,7 +356,7 @@ class Job:
         try:
             if record:
                 done = replace(record, state="stopped") if record.state == "running" else record
-                with disk_space.used(self.folder):
+                with disk_space.use_reserved(self.folder):
                     self.record = done
                     store.write_run(done, self.folder, self.starter)
                 self.record = None
