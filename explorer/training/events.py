@@ -54,4 +54,9 @@ class Checkpoint:
     is_snapshot: bool
 
 
-Event: TypeAlias = Started | Step | Evaluation | Checkpoint
+@dataclass(frozen=True, slots=True)
+class EvaluationPart:
+    """Part of a long evaluation is done, and another training may take its turn. Nothing is recorded."""
+
+
+Event: TypeAlias = Started | Step | Evaluation | EvaluationPart | Checkpoint

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import TypeAlias, TypeVar
 
 from jaxtyping import Float
 from numpy import ndarray
@@ -16,6 +18,9 @@ from torch import Generator, Tensor, nn
 
 from explorer.catalogue import TaskConfig, task_row
 from explorer.training.config import RunConfig
+
+Result = TypeVar("Result")
+Parts: TypeAlias = abc.Generator[None, None, Result]  # long work that yields between its parts
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,19 @@ class Objective(ABC):
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
         """Evaluate the model before this step; `full`: on all evaluation data, otherwise on a part of it."""
 
+    def evaluate_in_parts(self, step: int, full: bool) -> Parts[Mapping[str, Float[Tensor, "replicas ..."]]]:
+        """Evaluate like `evaluate`, and yield between two parts that take a while."""
+        return self.evaluate(step, full)
+        yield
+
     def generate_samples(self, step: int) -> tuple[str, ...]:
         """Return text that each replica generates before this step, if the task has any."""
         return ()
+
+    def generate_samples_in_parts(self, step: int) -> Parts[tuple[str, ...]]:
+        """Generate text like `generate_samples`, and yield between two parts that take a while."""
+        return self.generate_samples(step)
+        yield
 
     def is_finite(self, step: int) -> bool:
         """Whether the outputs of the model before this step are finite."""
@@ -102,6 +117,16 @@ class Objective(ABC):
     @abstractmethod
     def layout(config: RunConfig) -> RecordLayout:
         """Return the names of what a run records."""
+
+
+def complete(parts: Parts[Result]) -> Result:
+    """Do work that yields between its parts without a break, and return its result."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 def objective_class(task: TaskConfig) -> type[Objective]:

@@ -37,7 +37,6 @@ def _logits(model: nn.Module, features: Float[Tensor, "*batch width"]) -> Float[
     return logits.flatten(0, -2)
 
 
-@torch.inference_mode()
 def mean_loss(
     model: nn.Module, batches: Iterable[Batch], replicas: int = 1, carries: bool = False
 ) -> Float[Tensor, " replicas"]:
@@ -45,19 +44,38 @@ def mean_loss(
 
     `carries`: the state of a recurrent network is carried from batch to batch instead of reset.
     """
-    total, count, state = torch.zeros(replicas, dtype=torch.float64), 0, State()
+    loss = MeanLoss(model, replicas, carries)
     for batch in batches:
+        loss.add(batch)
+    return loss.value
+
+
+class MeanLoss:
+    """The mean surprisal over the targets of several batches; see `mean_loss`."""
+
+    def __init__(self, model: nn.Module, replicas: int = 1, carries: bool = False) -> None:
+        self.model, self.replicas, self.carries = model, replicas, carries
+        self._total, self._count, self._state = torch.zeros(replicas, dtype=torch.float64), 0, State()
+
+    @torch.inference_mode()
+    def add(self, batch: Batch) -> None:
+        """Add the targets of a batch."""
+        model, replicas = self.model, self.replicas
         targets = batch.targets.numel() if batch.mask is None else int(batch.mask.sum())
-        count += targets
+        self._count += targets
         if isinstance(model, Ngram):
             surprisal = model.surprisal(batch.ids, batch.targets)
-            total += surprisal.double().sum() if batch.mask is None else surprisal[batch.mask].double().sum()
-            continue
+            self._total += surprisal.double().sum() if batch.mask is None else surprisal[batch.mask].double().sum()
+            return
         stacked = stack_batches([batch] * replicas)
-        features, after = model.features(stacked.ids, state)  # type: ignore[operator]  # a LanguageModel
-        state = after if carries else ()
-        total += mean_surprisal(model, features, stacked).double().view(replicas) * targets
-    return total / max(count, 1)
+        features, after = model.features(stacked.ids, self._state)  # type: ignore[operator]  # a LanguageModel
+        self._state = after if self.carries else ()
+        self._total += mean_surprisal(model, features, stacked).double().view(replicas) * targets
+
+    @property
+    def value(self) -> Float[Tensor, " replicas"]:
+        """The mean so far."""
+        return self._total / max(self._count, 1)
 
 
 def stack_batches(batches: list[Batch]) -> Batch:

@@ -31,12 +31,14 @@ def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
     Of the checkpoints of a slice that are no snapshots only the last one is yielded, because it replaces the others.
     An exception of the training follows the slice of the events before it.
     """
+    from explorer.training.events import EvaluationPart
+
     iterator, seconds = iter(events), 0.0
     while True:
         done: list[tuple[Event, float]] = []
         problem: LineageError | None = None
-        finished, start = False, time.perf_counter()
-        while not done or time.perf_counter() - start < slice_seconds:
+        finished, advanced, start = False, False, time.perf_counter()
+        while not advanced or time.perf_counter() - start < slice_seconds:
             try:
                 event = next(iterator)
             except StopIteration:
@@ -45,9 +47,11 @@ def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
             except LineageError as error:
                 problem = error
                 break
-            done.append((event, seconds + time.perf_counter() - start))
+            advanced = True
+            if not isinstance(event, EvaluationPart):
+                done.append((event, seconds + time.perf_counter() - start))
         seconds += time.perf_counter() - start
-        if done or finished:
+        if advanced or finished:
             yield Slice(_without_replaced_checkpoints(done), seconds)
         if problem:
             raise problem

@@ -26,8 +26,8 @@ from explorer.seeds import generator
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, text_data
 from explorer.training.config import RunConfig
-from explorer.training.objective import Measurements, Objective, RecordLayout
-from explorer.training.scoring import mean_loss, mean_surprisal, stack_batches
+from explorer.training.objective import Measurements, Objective, Parts, RecordLayout, complete
+from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal, stack_batches
 
 METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
 CONTIGUOUS_ROWS = (
@@ -74,37 +74,45 @@ class TextObjective(Objective):
             return None
         batch = self.data.full_training_batch()
         self.model.fit(*batch)
-        return self._loss([batch]).float(), float(batch.ids.numel())
+        return mean_loss(self.model, [batch], self.config.replicas).float(), float(batch.ids.numel())
 
-    @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        return complete(self.evaluate_in_parts(step, full))
+
+    def evaluate_in_parts(self, step: int, full: bool) -> Parts[Mapping[str, Float[Tensor, "replicas ..."]]]:
         size, carries = self.config.evaluation_size, self.config.task_as(TextConfig).batches == "contiguous"
-        part = self._loss(self._held_out(size or None), carries)
+        part = yield from self._loss_in_parts(self._held_out(size or None), carries)
         val = part
         if size:
-            val = self._loss(self._held_out(None), carries) if full else torch.full_like(part, math.nan)
+            everything = self._held_out(None)
+            val = (yield from self._loss_in_parts(everything, carries)) if full else torch.full_like(part, math.nan)
+        # rows from all over the text, each with a new state
+        train = yield from self._loss_in_parts(self.data.training_sample(size or 65_536))
         return {
             "val_loss": val,
             "val_loss_part": part,
-            "train_loss": self._loss(
-                self.data.training_sample(size or 65_536)
-            ),  # rows from all over the text, each with a new state
+            "train_loss": train,
             "perplexity": val.exp(),
             "bits_per_char": val / self.data.characters_per_token / math.log(2),
         }
 
     def generate_samples(self, step: int) -> tuple[str, ...]:
+        return complete(self.generate_samples_in_parts(step))
+
+    def generate_samples_in_parts(self, step: int) -> Parts[tuple[str, ...]]:
         config, task = self.config, self.config.task_as(TextConfig)
         if not config.sample:
             return ()
         tokenizer = self.data.tokenizer
         prompt, _ = prompt_ids(tokenizer, "\n")
         models = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
-        texts = [
-            generate_ids(TextGenerator.for_task(model, task, tokenizer), prompt, config.sample, Sampling(seed=seed))[0]
-            for model, seed in zip(models, config.seeds, strict=True)
-        ]
-        return tuple(tokenizer.decode(text.tolist()) for text in texts)
+        texts = []
+        for model, seed in zip(models, config.seeds, strict=True):
+            text_generator = TextGenerator.for_task(model, task, tokenizer)
+            ids = generate_ids(text_generator, prompt, config.sample, Sampling(seed=seed))[0]
+            texts.append(tokenizer.decode(ids.tolist()))
+            yield
+        return tuple(texts)
 
     def state(self) -> dict[str, Tensor]:
         return _state_tensors(self._state, self.config.replicas)
@@ -140,8 +148,12 @@ class TextObjective(Objective):
             return self.data.held_out_contiguous(CONTIGUOUS_ROWS, self.config.task_as(TextConfig).context, targets)
         return self.data.held_out_batches(targets)
 
-    def _loss(self, batches: Iterable[Batch], carries: bool = False) -> Float[Tensor, " replicas"]:
-        return mean_loss(self.model, batches, self.config.replicas, carries)
+    def _loss_in_parts(self, batches: Iterable[Batch], carries: bool = False) -> Parts[Float[Tensor, " replicas"]]:
+        loss = MeanLoss(self.model, self.config.replicas, carries)
+        for batch in batches:
+            loss.add(batch)
+            yield
+        return loss.value
 
 
 def _state_tensors(state: State, replicas: int) -> dict[str, Tensor]:
