@@ -10,10 +10,10 @@ from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.labs.compare.state import MOST, Comparison
 from explorer.labs.runs.actions import actions_row
-from explorer.labs.runs.descriptions import format_bytes
 from explorer.labs.runs.run_dialog import open_run
 from explorer.labs.runs.state import RunsState, search_runs
 from explorer.labs.runs.table import filters_row, runs_table
+from explorer.number_format import format_bytes
 from explorer.run_store import index
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.state.session import (

@@ -13,11 +13,10 @@ from explorer.labs.runs.descriptions import (
     describe_settings,
     display_name,
     format_age,
-    format_bytes,
     format_result,
 )
 from explorer.labs.runs.state import RunsState
-from explorer.number_format import format_duration
+from explorer.number_format import format_bytes, format_duration
 from explorer.run_store import index
 from explorer.run_store.index import Entry
 from explorer.ui.components.table import draw_table
