@@ -39,7 +39,9 @@ class Environment(pydantic_settings.BaseSettings):
     most_tokens: Annotated[int, pydantic.Field(ge=1)] = 65_536  # of text per batch: rows times context
     most_length: Annotated[int, pydantic.Field(ge=1)] = 1_000  # symbols in a sequence to recall
     most_replicas: Annotated[int, pydantic.Field(ge=1)] = 32
-    most_memory: Annotated[int, pydantic.Field(ge=1)] = 1_000_000_000  # bytes that one training may need
+    most_memory: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes that one training may need
+    most_seconds: Annotated[float, pydantic.Field(gt=0)] = 3_600.0  # of one training, if nothing else runs
+    most_step_seconds: Annotated[float, pydantic.Field(gt=0)] = 0.5  # of one step; only if trainings run in the server
     most_text: Annotated[int, pydantic.Field(ge=1)] = 2_000  # characters of typed text: a sentence, a name, a note
 
     most_corpus: Annotated[int, pydantic.Field(ge=1)] = 5_000_000  # bytes of a visitor's own training text

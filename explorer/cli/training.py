@@ -41,6 +41,7 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, for example p_not=0.5.")
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Train although it exceeds a limit of this machine.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the run. Default: LINEAGE_HOME/runs/KEY.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -56,7 +57,13 @@ def train(
         if not equals:
             raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
         changes[name.strip()] = value.strip()
-    config = limits.check(with_settings(_base_config(task, model, preset), changes))
+    config = with_settings(_base_config(task, model, preset), changes)
+    try:
+        limits.check(config)
+    except InvalidSetting as error:
+        if not yes:
+            raise InvalidSetting(f"{error} Or give --yes to train it all the same.") from error
+        typer.echo(str(error), err=True)
     _check_early_end(config, max_seconds)
     if max_seconds is not None:
         from explorer.jobs.time_budget import fit_to_seconds

@@ -1,15 +1,45 @@
-"""A placeholder, which the model of costs replaces."""
+"""The cost of a training, computed from its configuration before anything is built: parameters, memory and time.
+
+Parameters are counted on a model without memory (torch's meta device). Memory and time follow from formulas:
+
+    memory    4 bytes for each weight, its gradient, optimizer state and snapshots, and for each number that a step
+              keeps for the backward pass, or that an evaluation keeps at once, whichever is more
+    time      small operations in sequence, multiplications, and numbers that are written, each times a constant of this
+              machine (`machine_speed`)
+
+The constants in the formulas were fitted to measurements of every model (`benchmarks/cost.py`).
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
+from explorer.catalogue import task_row
+from explorer.errors import LineageError
+from explorer.jobs.machine_speed import machine_speed
+from explorer.models import configs as models
+from explorer.tasks.recall import RecallConfig, evaluation_lengths
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
+
+_BASE_BYTES = 35_000_000  # what the first training of a process adds, whatever its size
+_SHAKESPEARE_CHARACTERS, _SHAKESPEARE_LETTERS = 1_115_394, 65
+_SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
+_EVALUATION_ROWS = 256  # of a text, in one batch
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a training takes."""
+    """What a training takes.
+
+    parameters: of one replica; for a text that is not in memory, with the vocabulary that was asked for
+    peak_bytes: the most memory that the training adds to a process that has loaded torch
+    seconds: of the whole training, evaluations included, if nothing else runs on its core
+    step_seconds: of one optimizer step
+    """
 
     parameters: int
     peak_bytes: int
@@ -17,11 +47,179 @@ class Cost:
     step_seconds: float
 
 
+@dataclass(frozen=True)
+class _Work:
+    """How much of its task a model reads at once, for one replica."""
+
+    rows: int  # in a training batch
+    time: int  # tokens in a row
+    evaluated: int  # tokens in the largest batch of an evaluation
+    evaluated_each_time: int  # tokens of one evaluation on the way
+    outputs: int  # numbers that the model predicts at a position where it predicts
+    longest: int = 0  # tokens in a row of an evaluation
+    data_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Use:
+    """What a model does with one token, in numbers kept for the backward pass or by an evaluation, and operations."""
+
+    kept: float
+    evaluated: float
+    operations: float  # of a forward pass, in sequence
+    matrix_share: float = 1.0  # the multiplications of a token for each parameter
+
+
+@lru_cache(maxsize=4096)
 def estimate_cost(config: RunConfig) -> Cost:
-    """Return the cost of a training."""
-    import dataclasses
+    """Return the cost of a training. Never raises; a model that cannot be built costs nothing."""
+    if isinstance(config.model, models.NgramTextConfig):
+        return _counting_cost(config)
+    try:
+        parameters = _parameters(config)
+    except LineageError:
+        return Cost(0, 0, 0.0, 0.0)
+    work, replicas = _work(config), config.replicas
+    use = _use(config, work)
+    tokens = work.rows * work.time
+    numbers = tokens * (use.kept + (3 * work.outputs if _predicts_everywhere(config) else 0))
+    evaluated = work.evaluated * (use.evaluated + (3 * work.outputs if _predicts_everywhere(config) else 0))
+    states = _state_numbers(config)
+    snapshots = len(config.snapshot_steps) + 1  # and the last checkpoint
+    weights = parameters * (3 + states + snapshots * (1 + states))
+    curves = 24 * (config.steps - config.first_step) * (replicas + 1)
+    peak = 4 * replicas * (weights + max(numbers, evaluated)) + curves + work.data_bytes + _BASE_BYTES
+    step = _step_seconds(config, parameters, tokens, numbers, use)
+    evaluations = len(range(0, config.steps - config.first_step, _evaluation_interval(config))) + 1
+    share = work.evaluated_each_time / max(3 * tokens, 1)
+    seconds = (config.steps - config.first_step) * step + evaluations * share * step
+    return Cost(parameters, int(peak), seconds, step)
 
-    from explorer.training.model_factory import build_model
 
-    count = sum(p.numel() for p in build_model(dataclasses.replace(config, replicas=1)).parameters())
-    return Cost(count, 16 * count * config.replicas, 1.0, 0.001)
+def _parameters(config: RunConfig) -> int:
+    from explorer.training.model_factory import model_shapes  # only here: it needs torch
+
+    vocabulary = _vocabulary(config.task) if isinstance(config.task, TextConfig) else None
+    return sum(math.prod(shape) for shape, learned in model_shapes(config, vocabulary).values() if learned)
+
+
+def _state_numbers(config: RunConfig) -> int:
+    """Return how many numbers the optimizer keeps for each weight."""
+    return (2 if config.optimiser.method in ("adam", "muon") else 1) + (config.average > 0)
+
+
+def _evaluation_interval(config: RunConfig) -> int:
+    return max(1, config.evaluate_every or config.steps_per_epoch or config.steps)
+
+
+def _text_length(task: TextConfig) -> int:
+    if task.corpus == "tinyshakespeare":
+        return _SHAKESPEARE_CHARACTERS
+    return task.size if task.corpus != "own" else corpora.text_length(task) or task.size
+
+
+def _vocabulary(task: TextConfig) -> int:
+    """Return the number of tokens, or an upper bound where the text has to be read for it."""
+    if task.tokenizer != "char":
+        return task.vocabulary
+    if task.corpus == "tinyshakespeare":
+        return _SHAKESPEARE_LETTERS - 26 * task.lower
+    try:
+        text = corpora.load_text(task)
+    except LineageError:
+        return 256
+    return len(set(text.lower() if task.lower else text))
+
+
+def _work(config: RunConfig) -> _Work:
+    task, rows = config.task, config.batch_size
+    name = task_row(task).name
+    if isinstance(task, TextConfig):
+        length = _text_length(task)
+        held_out = int(length * task.held_out)
+        part = config.evaluation_size or length
+        evaluated = min(_EVALUATION_ROWS * task.context, max(held_out, part))
+        if task.batches == "contiguous":
+            evaluated = 16 * task.context
+        data = 12 * length + 8 * rows * task.context * config.replicas
+        each = min(part, held_out) + min(part, length)
+        return _Work(rows, task.context, evaluated, each, _vocabulary(task), data_bytes=data)
+    if isinstance(task, RecallConfig):
+        longest = max(evaluation_lengths(task.length))
+        each = 2 * 256 * task.length
+        return _Work(rows, task.length, min(256 * longest, _SYMBOLS_PER_FORWARD), each, task.symbols)
+    if name == "negation":
+        return _Work(6, 6, 6, 0, 2, data_bytes=12 * config.epochs * getattr(task, "train_size", 0) * config.replicas)
+    if name == "string":
+        length = len(getattr(task, "text", "")) or 1
+        return _Work(1, length, length, length, 32)
+    longest = getattr(task, "longest", 0)
+    if name in ("reverse", "copy"):
+        return _Work(rows, 2 * longest, 500 * (2 * longest + 11), 8 * longest * 2 * longest, 12, 30)
+    if name == "dates":
+        return _Work(rows, 42, 425 * 36, 17 * 8 * 42, 40, 36)
+    most = getattr(task, "max_length", 12)
+    time = {"echo": 2 * longest, "gloss": 12, "gist": 12}.get(name, getattr(task, "length", 0) or most)
+    largest = {"echo": 2_000 * most, "gloss": 512 * 12, "gist": 512 * 12, "tale": 48 * most, "place": 256 * most}
+    evaluated = largest.get(name, 512 * most)
+    return _Work(rows, min(time, most), evaluated, evaluated // 4, 32, most)
+
+
+def _predicts_everywhere(config: RunConfig) -> bool:
+    return task_row(config.task).name not in ("negation", "recall")
+
+
+def _use(config: RunConfig, work: _Work) -> _Use:
+    """Return what the model does with one token. `gates`: products of a recurrent step; see `models/`."""
+    model, time, several = config.model, work.time, config.replicas > 1
+    width, hidden = getattr(model, "width", 1), getattr(model, "hidden", 1)
+    layers, name = getattr(model, "layers", 1), config.model_name
+    if name == "bag_of_words":
+        return _Use(8, 8, 10)
+    if name == "feedforward":  # its window as one row, and the tanh layer
+        window = getattr(model, "window", 1)
+        return _Use(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)
+    if name == "rnn":
+        return _Use(layers * (6 * hidden + 2 * width), 4 * hidden + width, 8 * time * layers + 40)
+    if name == "lstm":  # one replica has PyTorch's own kernel
+        kept, evaluated = (16, 12) if several else (10, 4.5)
+        steps = (24 if several else 6) * time * layers
+        return _Use(layers * (kept * hidden + 2 * width), evaluated * hidden + width, steps + 40)
+    if name == "gru":
+        kept, evaluated = 13, 6.5
+        return _Use(layers * (kept * hidden + 2 * width), evaluated * hidden + width, 26 * time * layers + 40)
+    if name == "encoder_decoder":
+        additive = getattr(model, "attention", "none") == "additive"
+        look = hidden * time / 2 if additive else 0  # tanh(W s + U h) for every pair of source and target
+        return _Use(16 * hidden + 3 * width + look, 8 * hidden + width, (30 + 20 * additive) * time + 60)
+    if name.startswith("transformer"):
+        both = 2 if name == "transformer_encoder_decoder" else 1
+        heads, name_of_task = getattr(model, "heads", 1), task_row(config.task).name
+        pairs, far = heads * time, heads * work.longest
+        operations = 70 * both * layers + 60
+        block = 12 * width + 3 * hidden + pairs
+        if name_of_task in ("negation", "recall"):  # only one position of the last block is needed
+            share = (layers - 1 + 0.1) / layers
+            return _Use((layers - 1) * block + 7 * width, block * (layers > 1) + 7 * width, operations, share)
+        evaluated = 14 * width + 3 * hidden + pairs if name_of_task == "text" else 9 * width + 2 * hidden + 1.5 * far
+        return _Use(layers * block, evaluated, operations, 1 / both)
+    return _Use(32, 32, 50)
+
+
+def _step_seconds(config: RunConfig, parameters: int, tokens: int, numbers: float, use: _Use) -> float:
+    speed, replicas = machine_speed(), config.replicas
+    multiplications = 3 * parameters * use.matrix_share * tokens * replicas
+    updates = 45 * parameters * replicas  # the optimizer reads and writes each weight in several passes
+    return (
+        (100 + 4.5 * use.operations) * speed.operation
+        + multiplications / speed.multiplications
+        + (6 * numbers * replicas + updates) / speed.numbers
+    )
+
+
+def _counting_cost(config: RunConfig) -> Cost:
+    """Return the cost of an n-gram: its table is counted once."""
+    length = _text_length(config.task_as(TextConfig))
+    order = getattr(config.model, "n", 1)
+    seconds = 6e-8 * length * order
+    return Cost(0, _BASE_BYTES + 30 * order * length, seconds, seconds)

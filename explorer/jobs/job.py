@@ -12,6 +12,7 @@ import itertools
 import logging
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -90,7 +91,6 @@ class Job:
         self.resume_record: Record | None = None  # the record to resume from, if it is not on disk
         self.record: Record | None = None  # a result that is stored nowhere else
         self.unstored = False  # whether the run has ended and waits for room in the store
-        self.peak_bytes = estimate_cost(config).peak_bytes  # of memory
         self.started_at = 0.0  # when it got its slot (`time.monotonic`)
         self.crashes = crashes  # how often the process that trained it has ended unexpectedly
         self._view = JobView(config, starter, number=next(_numbers))
@@ -106,6 +106,11 @@ class Job:
     @property
     def key(self) -> str:
         return self._view.key
+
+    @cached_property
+    def peak_bytes(self) -> int:
+        """The memory that the training needs. Asked on the thread of the service, because torch is loaded for it."""
+        return estimate_cost(self._view.config).peak_bytes
 
     async def run(self, executor: Executor) -> None:
         """Train until the job ends or pauses, and store the result."""

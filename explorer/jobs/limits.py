@@ -1,16 +1,50 @@
-"""Checks a configuration against the limits of this server, which `environment.py` reads from the environment."""
+"""Checks a configuration against the limits of this server, which `environment.py` reads from the environment.
+
+The cost of a training (memory, time) is limited, and some of its numbers. The message of a refusal names the setting to
+change, and the largest value of it with which the training is allowed.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
+from explorer.catalogue import task_row
 from explorer.environment import environment
-from explorer.errors import InvalidSetting
-from explorer.jobs import estimate
-from explorer.number_format import format_duration
-from explorer.training.config import RunConfig
+from explorer.errors import InvalidSetting, LineageError
+from explorer.jobs.cost import Cost, estimate_cost
+from explorer.models.configs import NgramTextConfig
+from explorer.number_format import format_bytes, format_duration
+from explorer.training.config import RunConfig, default_config, with_settings
+
+# Settings whose lowering makes a training cheaper, in the order in which they are proposed, with their words.
+_REDUCIBLE = {
+    "replicas": "seeds",
+    "model.layers": "layers",
+    "task.context": "tokens of context",
+    "task.length": "symbols in a sequence",
+    "model.hidden": "hidden units",
+    "model.width": "numbers in a vector (width)",
+    "batch_size": "rows in a batch",
+    "snapshots": "snapshots",
+    "task.vocabulary": "tokens in the vocabulary",
+    "iterations": "steps",
+    "epochs": "epochs",
+}
+_MOST_PROPOSALS = 2
+_SMALL_REPLICAS = {"echo": 4}  # seeds of the default configuration that surely are allowed, where these are not eight
 
 
 def check(config: RunConfig) -> RunConfig:
     """Return the configuration itself if this server trains it. Raises InvalidSetting, which names the limit."""
+    check_numbers(config)
+    if not _is_small(config):
+        _check_cost(config)
+    return config
+
+
+def check_numbers(config: RunConfig) -> RunConfig:
+    """Return the configuration itself if none of its numbers exceeds a limit. Raises InvalidSetting."""
     limits = environment()
     model = config.model
     train_size = getattr(config.task, "train_size", 0)
@@ -28,10 +62,106 @@ def check(config: RunConfig) -> RunConfig:
     for what, count, name, remedy in rows:
         limit = getattr(limits, name)
         if count > limit:
-            seconds = estimate.estimate_seconds(config) if name == "most_length" else 0.0
-            about = f", about {format_duration(seconds)} of training" if seconds else ""
             raise InvalidSetting(
-                f"These settings ask for {count:,} {what}{about}; this server allows {limit:,} "
-                f"(LINEAGE_{name.upper()}). Take {remedy}."
+                f"These settings ask for {count:,} {what}; this server allows {limit:,} (LINEAGE_{name.upper()}). "
+                f"Take {remedy}."
             )
     return config
+
+
+def _is_small(config: RunConfig) -> bool:
+    """Whether no size exceeds that of the default configuration with some seeds, which the default limits allow.
+
+    Then the cost need not be computed, for which torch has to be loaded.
+    """
+    limits = environment()
+    if any(getattr(limits, name) != default for name, default in _default_limits().items()):
+        return False
+    task = task_row(config.task).name
+    replicas = _SMALL_REPLICAS.get(task, 8)
+    most = dataclasses.replace(default_config(task, config.model_name), replicas=replicas)
+    allowed = _sizes(most)
+    return config.branch is None and all(value <= allowed[name] for name, value in _sizes(config).items())
+
+
+def _default_limits() -> dict[str, object]:
+    fields = type(environment()).model_fields
+    return {name: fields[name].default for name in ("most_memory", "most_seconds", "most_step_seconds")}
+
+
+def _sizes(config: RunConfig) -> dict[tuple[str, str], int]:
+    """Return the whole numbers of a configuration that change its cost, by section and name; a seed does not."""
+    return {
+        (section, field.name): value
+        for section, part in (("", config), ("task", config.task), ("model", config.model))
+        for field in dataclasses.fields(part)
+        if type(value := getattr(part, field.name)) is int and "seed" not in field.name and field.name != "order"
+    }
+
+
+def _check_cost(config: RunConfig) -> None:
+    limits = environment()
+    cost = estimate_cost(config)
+    checks: list[tuple[str, float, float, str, str, Callable[[Cost], float]]] = [
+        (
+            "most_memory", cost.peak_bytes, limits.most_memory, f"about {format_bytes(cost.peak_bytes)} of memory",
+            format_bytes(limits.most_memory), lambda each: each.peak_bytes,
+        ),
+        (
+            "most_seconds", cost.seconds, limits.most_seconds, f"about {format_duration(cost.seconds)} of training",
+            format_duration(limits.most_seconds), lambda each: each.seconds,
+        ),
+    ]  # fmt: skip
+    if limits.executor == "here" and not isinstance(config.model, NgramTextConfig):
+        step = f"about {format_duration(cost.step_seconds)} for one step, during which no other training goes on"
+        checks.append(
+            ("most_step_seconds", cost.step_seconds, limits.most_step_seconds, step,
+             f"{limits.most_step_seconds:g} s", lambda each: each.step_seconds)
+        )  # fmt: skip
+    for name, value, limit, needs, allowed, measure in checks:
+        if value > limit:
+            raise InvalidSetting(
+                f"These settings need {needs}; this server allows {allowed} (LINEAGE_{name.upper()}). "
+                f"{_describe_remedies(config, lambda each: measure(estimate_cost(each)) <= limit)}"  # noqa: B023
+            )
+
+
+def _describe_remedies(config: RunConfig, is_allowed: Callable[[RunConfig], bool]) -> str:
+    """Say which settings, lowered alone, make a training allowed, and to which values."""
+    found = []
+    for name, words in _REDUCIBLE.items():
+        given = _read(config, name)
+        if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
+            found.append((_read(_default(config), name) >= given, f"{most:,} {words} ({given:,} given)"))
+    found.sort(key=lambda each: each[0])  # first what differs from the default
+    chosen = [words for _, words in found[:_MOST_PROPOSALS]]
+    return f"Take at most {', or at most '.join(chosen)}." if chosen else "Take a smaller model and fewer seeds."
+
+
+def _default(config: RunConfig) -> RunConfig:
+    return default_config(task_row(config.task).name, config.model_name)
+
+
+def _read(config: RunConfig, name: str) -> int:
+    section, _, field = name.rpartition(".")
+    value = getattr(getattr(config, section) if section else config, field, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _largest_allowed(config: RunConfig, name: str, given: int, is_allowed: Callable[[RunConfig], bool]) -> int | None:
+    """Return the largest value of a setting below the given one with which a training is allowed, or None."""
+
+    def allows(value: int) -> bool:
+        try:
+            return is_allowed(with_settings(config, {name: value}))
+        except LineageError:  # a combination that does not exist; a smaller value may
+            return False
+
+    low, high = 0, given  # allowed (or nothing), not allowed
+    while high - low > max(1, low // 50):  # two digits are enough
+        middle = (low + high) // 2 or 1
+        if allows(middle):
+            low = middle
+        else:
+            high = middle
+    return low or None

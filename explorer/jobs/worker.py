@@ -39,7 +39,7 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Control-C in a terminal concerns the server
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel removes workers that have ended
-    _import_everything()
+    import_everything()
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not descriptors:
@@ -50,7 +50,7 @@ def main() -> None:
         os.close(descriptors[0])
 
 
-def _import_everything() -> None:
+def import_everything() -> None:
     """Import what any training needs, on one thread: a forked process would wait for a second one that it lacks."""
     import torch
 

@@ -37,7 +37,7 @@ def child_generator(generator: Generator) -> Generator:
 
     A layer initializes its weights with it, so the given generator advances equally for layers of any size.
     """
-    return Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
+    return Generator().manual_seed(int(torch.randint(2**62, (), generator=generator, device="cpu")))
 
 
 def uniform_parameter(*shape: int, bound: float, generator: Generator) -> nn.Parameter:

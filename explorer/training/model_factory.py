@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
+import torch
 from torch import nn
 
 from explorer.models.layers import stack
 from explorer.seeds import generator
-from explorer.training.config import RunConfig, with_settings
+from explorer.training.config import RunConfig
 from explorer.training.objective import objective_class
 
 
@@ -22,7 +24,19 @@ def build_model(config: RunConfig, vocabulary: int | None = None) -> nn.Module:
     return replicas[0] if len(replicas) == 1 else stack(replicas)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
+def model_shapes(config: RunConfig, vocabulary: int | None = None) -> dict[str, tuple[tuple[int, ...], bool]]:
+    """Return the shape of each weight of one replica by its name, and whether it is learned. Takes no memory.
+
+    `vocabulary`: see `build_model`. Raises InvalidSetting for a model that the task does not allow.
+    """
+    make = objective_class(config.task).build_model
+    with torch.device("meta"):
+        model = make(config, generator(config.seed, "start"), vocabulary)
+    learned = {name for name, _ in model.named_parameters()}
+    return {name: (tuple(value.shape), name in learned) for name, value in model.state_dict().items()}
+
+
 def count_parameters(config: RunConfig) -> int:
-    """Return the number of learnable parameters of one replica."""
-    return sum(p.numel() for p in build_model(with_settings(config, {"replicas": 1})).parameters())
+    """Return the number of learnable parameters of one replica; the text of a language model is read for it."""
+    return sum(math.prod(shape) for shape, learned in model_shapes(config).values() if learned)

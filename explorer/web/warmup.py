@@ -52,8 +52,10 @@ def _import_libraries() -> None:
     torch.set_num_threads(1)  # on a server there is always other work for the second core
     import explorer.inspection.words.negation_sentences
     import explorer.training.recorder  # noqa: F401
+    from explorer.jobs.machine_speed import machine_speed
     from explorer.run_store import operations, store
 
+    machine_speed()  # measured while nothing else runs
     store.recover_after_crash()
     operations.empty_trash()  # no browser tab is left that could restore a deleted run
     go.Figure()  # the first figure loads plotly's validators

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from explorer import catalogue
 from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
+from explorer.experiments.presets import PRESETS, preset
 from explorer.jobs import limits
+from explorer.jobs.cost import estimate_cost
+from explorer.run_store import store
 from explorer.training.config import default_config, with_settings
 
 SMALL: dict[str, object] = {"epochs": 2, "train_size": 100, "batch_size": 50}
@@ -59,3 +63,60 @@ def test_the_default_limits_reject_huge_trainings() -> None:
     )
     with pytest.raises(InvalidSetting, match="40,000,000 sentences to see; this server allows 5,000,000"):
         limits.check(large)
+
+
+# ---- the cost
+
+
+EXPENSIVE: dict[str, object] = {"width": 512, "hidden": 1_024, "layers": 4, "context": 128, "corpus": "repeats"}
+
+
+def test_a_step_that_takes_too_long_is_rejected_only_where_it_blocks_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = with_settings(default_config("text", "rnn"), EXPENSIVE)
+    with pytest.raises(InvalidSetting, match=r"for one step, during which no other.*\(LINEAGE_MOST_STEP_SECONDS\)"):
+        limits.check(config)
+    monkeypatch.setenv("LINEAGE_EXECUTOR", "processes")
+    monkeypatch.setenv("LINEAGE_MOST_SECONDS", "1e6")
+    assert limits.check(config) is config
+
+
+def test_too_much_memory_is_rejected_with_the_values_that_would_be_allowed() -> None:
+    config = with_settings(default_config("text", "gru"), {"replicas": 32, "context": 1_024, "corpus": "repeats"})
+    reason = r"of memory; this server allows 2.00 GB \(LINEAGE_MOST_MEMORY\)"
+    with pytest.raises(InvalidSetting, match=reason) as raised:
+        limits.check(config)
+    remedies = str(raised.value).partition("Take at most ")[2]
+    seeds, context = (int(part.split()[0].replace(",", "")) for part in remedies.split("or at most "))
+    assert (seeds, context) < (32, 1_024)
+    for changes in ({"replicas": seeds}, {"context": context}):
+        estimate = estimate_cost(with_settings(config, changes))
+        assert 0.8 * 2e9 < estimate.peak_bytes <= 2e9
+
+
+def test_a_training_of_years_is_rejected() -> None:
+    changes = {"iterations": 50_000, "corpus": "repeats", "layers": 8}
+    config = with_settings(default_config("text", "transformer"), changes)
+    reason = r"of training; this server allows 60 min \(LINEAGE_MOST_SECONDS\)\. Take at most \d layers \(8 given\), or at most"
+    with pytest.raises(InvalidSetting, match=reason):
+        limits.check(config)
+
+
+def test_everything_that_is_included_is_allowed() -> None:
+    for file in store.PRETRAINED.glob("*/config.json"):
+        config, _ = store.read_config_and_card(file.parent)
+        assert limits.check(config) is config
+        limits._check_cost(config)
+    for name in PRESETS:
+        limits._check_cost(preset(name).config())
+
+
+@pytest.mark.parametrize(
+    ("task", "model"), [(task, model) for model, row in catalogue.MODELS.items() for task in row.by_task]
+)
+def test_what_needs_no_computation_of_its_cost_is_below_the_limits(task: str, model: str) -> None:
+    replicas = 1 if model == "ngram" else limits._SMALL_REPLICAS.get(task, 8)
+    config = with_settings(default_config(task, model), {"replicas": replicas})
+    assert limits._is_small(config)
+    limits._check_cost(config)
+    if model != "ngram":
+        assert not limits._is_small(with_settings(config, {"replicas": replicas + 1}))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.jobs import estimate, limits
+from explorer.jobs import limits
+from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
 from explorer.labs.compare.comparison import ComparedRun
 from explorer.labs.compare.state import Comparison
@@ -38,7 +39,7 @@ def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]
             return
         steps = [step for step in run.checkpoint_steps() if step < run.config.steps]
         if not steps:
-            duration = format_duration(max(estimate.estimate_seconds(run.config), 0.1))
+            duration = format_duration(max(estimate_cost(run.config).seconds, 0.1))
             st.markdown(
                 "This run keeps its weights for looking only, so that it is small. Train it here once, in about "
                 f"{duration}, to the same curve: then it can be branched from."
@@ -93,5 +94,5 @@ def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: 
         ):
             session.state = session.state.with_runs((*session.state.displayed_runs, run_key(child)))
             st.rerun()
-        duration = format_duration(max(estimate.estimate_seconds(child), 0.1))
+        duration = format_duration(max(estimate_cost(child).seconds, 0.1))
         st.caption(f"{child.steps - step:,} steps, about {duration}. Its first point is its parent's, on every axis.")

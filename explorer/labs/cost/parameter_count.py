@@ -51,7 +51,7 @@ def sized_config(state: CostState) -> RunConfig:
         for name in adjustable_sizes(config.model)
         if getattr(state, name)
     }
-    return limits.check(with_settings(config, changes))
+    return limits.check_numbers(with_settings(config, changes))
 
 
 def parameters_section(session: PageSession[CostState]) -> None:

@@ -17,7 +17,7 @@ from explorer.experiments.recall import (
     length_sweep,
 )
 from explorer.figures.recall import solved_shares
-from explorer.jobs import estimate
+from explorer.jobs.cost import estimate_cost
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState, Sweep
@@ -34,6 +34,7 @@ from explorer.ui.training.learning_chart import describe_state, live_training_se
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
+from explorer.web import warmup
 
 TITLES: dict[Sweep, str] = {"starts": "those of the race", "rates": "the RNN at several step sizes"}
 _ROW = 34  # px
@@ -97,7 +98,9 @@ def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, RunView
     """Show the progress of the sweep while it trains; else what it would cost."""
     if not any(view.live for view in views.values()):
         missing = [views[name].config for name in _missing_names(views)]
-        st.caption(f"{len(missing)} trainings, about {format_duration(sum(map(estimate.estimate_seconds, missing)))}.")
+        if warmup.is_ready():
+            seconds = sum(estimate_cost(config).seconds for config in missing)
+            st.caption(f"{len(missing)} trainings, about {format_duration(seconds)}.")
         return
     visitor_id, before = current_visitor().id, _count_done(views)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 
 import streamlit as st
 
-from explorer.errors import LineageError
 from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
-from explorer.jobs import estimate
+from explorer.jobs.cost import estimate_cost
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_charts import MEASURES, curve_panels, end_panels, results_table
 from explorer.labs.text.experiment_findings import Outcome
@@ -123,8 +121,7 @@ def _cost(experiment: Experiment, views: Mapping[str, RunView]) -> str:
         if stored:
             seconds += stored.card.seconds
         elif warmup.is_ready():
-            with suppress(LineageError):  # without the text nobody knows how many tokens it has
-                seconds += estimate.estimate_seconds(view.config)
+            seconds += estimate_cost(view.config).seconds
     return f"{text}, about {format_duration(seconds)}." if seconds >= 0.1 else f"{text}."
 
 

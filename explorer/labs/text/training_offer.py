@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.jobs import estimate
+from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
 from explorer.training.config import RunConfig
@@ -34,10 +34,7 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
         return
     request, configs = TrainRequest.for_section(session.experiment.TASK), session.experiment.configs
     train_controls.draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
-    if (
-        not live
-        and sum(estimate.estimate_seconds(view.config) for view in untrained if not view.stopped) > _QUICK_RUN_FROM
-    ):
+    if not live and sum(estimate_cost(view.config).seconds for view in untrained if not view.stopped) > _QUICK_RUN_FROM:
 
         def brief() -> None:
             session.change(

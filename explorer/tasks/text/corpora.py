@@ -97,6 +97,14 @@ def _format_missing(problem: str) -> str:
     )
 
 
+def text_length(config: TextConfig) -> int:
+    """Return the number of characters of a text, 0 if it is not available."""
+    try:
+        return len(load_text(config))
+    except (NeedsText, CorpusMissing):
+        return 0
+
+
 def reset() -> None:
     """Forget Tiny Shakespeare, so that the next use reads it again. The texts of visitors stay."""
     _load_tinyshakespeare.cache_clear()

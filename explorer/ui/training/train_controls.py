@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.jobs import estimate
+from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
-from explorer.number_format import format_duration
+from explorer.number_format import format_bytes, format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.fragments import draw_fragment, rerun_fragments
@@ -188,16 +188,16 @@ def _can_resume(view: RunView) -> bool:
 
 
 def describe_cost(views: Mapping[str, RunView]) -> str:
-    """Return the estimated duration and the number of parameters of these runs."""
-    seconds = max(sum(estimate.estimate_seconds(view.config) for view in views.values()), 0.5)
+    """Return what the training of these runs takes: their time together, and the memory and parameters of each."""
+    if not warmup.is_ready():
+        return "a time that is not known yet"
+    costs = [estimate_cost(view.config) for view in views.values()]
+    seconds = max(sum(cost.seconds for cost in costs), 0.5)
     own = {key(view.config) for view in views.values()}
     others = sum(not view.done and view.key not in own for view in service.views(current_visitor().id))
     seconds *= 1 + others / len(views)  # jobs share the processor
-    text = f"about {format_duration(seconds)}"
-    if warmup.is_ready():
-        from explorer.training.model_factory import count_parameters
-
-        counts = [count_parameters(view.config) for view in views.values()]
-        low, high = min(counts), max(counts)
-        text += f" ({low:,}{f' to {high:,}' if high > low else ''} parameters a seed)"
+    counts = [cost.parameters for cost in costs]
+    low, high = min(counts), max(counts)
+    text = f"about {format_duration(seconds)} and {format_bytes(max(cost.peak_bytes for cost in costs))} of memory"
+    text += f" ({low:,}{f' to {high:,}' if high > low else ''} parameters a seed)"
     return text + (f", beside {number_word(others)} other training{'s' if others > 1 else ''}" if others else "")

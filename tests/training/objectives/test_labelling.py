@@ -21,7 +21,7 @@ from explorer.experiments.labelling import (
 from explorer.experiments.pretraining import shipped_configs as shipped
 from explorer.inspection.evaluate import evaluate
 from explorer.inspection.load_model import load_model
-from explorer.jobs import estimate, limits
+from explorer.jobs import limits
 from explorer.run_store import store
 from explorer.run_store.archive.read import import_zip
 from explorer.run_store.archive.write import known_limits, pack
@@ -150,10 +150,3 @@ def test_every_variant_of_a_page_has_a_shipped_run() -> None:
         assert store.find(name).config == config
     with pytest.raises(AssertionError):
         LabellingObjective.layout(default_config("negation", "rnn"))
-
-
-@pytest.mark.parametrize("name", ["noise-causal", "tale-causal", "echo-learned", "gloss-two", "gist-two"])
-def test_the_estimate_for_a_shipped_run_is_its_measured_time(name: str) -> None:
-    run = store.find(name)
-    assert estimate.estimate_seconds(run.config) == pytest.approx(run.card.seconds)
-    assert estimate.estimate_seconds(with_settings(run.config, {"replicas": 1})) < run.card.seconds

@@ -1,0 +1,78 @@
+"""The cost that is computed from a configuration, compared with models that are built and trainings that run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from explorer.catalogue import MODELS
+from explorer.jobs.cost import estimate_cost
+from explorer.run_store import store
+from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.model_factory import build_model, count_parameters
+
+PAIRS = [(task, model) for model, row in MODELS.items() for task in row.by_task if model != "ngram"]
+SMALLER_TEXT = {"corpus": "repeats", "size": 5_000}
+
+
+def variations(task: str, model: str) -> list[RunConfig]:
+    """The default configuration, and others in which every size differs."""
+    config = with_settings(default_config(task, model), SMALLER_TEXT if task == "text" else {})
+    changes: list[dict[str, object]] = [{}]
+    if hasattr(config.model, "width"):
+        changes.append({"width": 24})
+    if hasattr(config.model, "hidden"):
+        changes.append({"hidden": 40, **({"layers": 3} if hasattr(config.model, "layers") else {})})
+    return [with_settings(config, each) for each in changes]
+
+
+@pytest.mark.parametrize(("task", "model"), PAIRS)
+def test_parameters_are_counted_exactly_without_building_the_model(task: str, model: str) -> None:
+    for config in variations(task, model):
+        built = sum(p.numel() for p in build_model(config).parameters())
+        assert estimate_cost(config).parameters == count_parameters(config) == built
+
+
+def test_the_parameters_of_included_runs_are_those_on_their_cards() -> None:
+    for file in store.PRETRAINED.glob("*/config.json"):
+        config, card = store.read_config_and_card(file.parent)
+        if config.model_name != "ngram":
+            assert estimate_cost(config).parameters == card.parameters, file.parent.name
+
+
+def test_a_model_that_no_machine_could_build_has_a_cost() -> None:
+    huge = with_settings(
+        default_config("text", "lstm"),
+        {"width": 512, "hidden": 1_024, "layers": 8, "replicas": 32, "context": 1_024, "corpus": "repeats"},
+    )
+    cost = estimate_cost(huge)
+    assert cost.peak_bytes > 100e9 and cost.step_seconds > 60
+
+
+@pytest.mark.slow
+def test_memory_and_time_are_near_to_what_is_measured() -> None:
+    """A short form of `benchmarks.cost`: models of each kind, in processes of their own."""
+    program = """
+import benchmarks.cost as b
+b.worker.import_everything()
+for name, config in b.cases():
+    if name in {names}:
+        cost, (peak, step) = b.estimate_cost(config), b.measure(config)
+        print(name, "|", cost.peak_bytes / peak, "|", cost.step_seconds / step)
+"""
+    names = (
+        "negation transformer width=128 hidden=512 layers=4 replicas=8",
+        "text feedforward default",
+        "text lstm default",
+        "recall gru replicas=8",
+        "gloss rnn width=128 hidden=256 replicas=16 batch_size=128",
+    )
+    command = [sys.executable, "-c", program.replace("{names}", repr(names))]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(lines) == len(names)
+    for line in lines:
+        _, memory, step = line.split("|")
+        assert 1 / 1.5 < float(memory) < 1.5, line
+        assert 1 / 4 < float(step) < 4, f"{line}: the time differs between machines more than the memory"
