@@ -39,7 +39,7 @@ class Environment(pydantic_settings.BaseSettings):
     most_tokens: Annotated[int, pydantic.Field(ge=1)] = 65_536  # of text per batch: rows times context
     most_length: Annotated[int, pydantic.Field(ge=1)] = 1_000  # symbols in a sequence to recall
     most_replicas: Annotated[int, pydantic.Field(ge=1)] = 32
-    most_memory: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes that one training may need
+    most_memory: Annotated[int, pydantic.Field(ge=1)] = 4_000_000_000  # bytes that one training may need
     most_seconds: Annotated[float, pydantic.Field(gt=0)] = 3_600.0  # of one training, if nothing else runs
     most_step_seconds: Annotated[float, pydantic.Field(gt=0)] = 0.5  # of one step; only if trainings run in the server
     most_text: Annotated[int, pydantic.Field(ge=1)] = 2_000  # characters of typed text: a sentence, a name, a note
@@ -57,6 +57,16 @@ class Environment(pydantic_settings.BaseSettings):
     # The store.
     most_disk: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes of all stored runs
     most_upload: Annotated[int, pydantic.Field(ge=1)] = 50_000_000  # bytes of an imported run, unpacked
+
+    @property
+    def memory_of_jobs(self) -> int:
+        """Bytes that all running trainings may need together."""
+        return self.jobs_memory or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+    @property
+    def memory_of_one_job(self) -> int:
+        """Bytes that one training may need."""
+        return min(self.most_memory, self.memory_of_jobs)
 
     @property
     def runs(self) -> Path:

@@ -37,9 +37,20 @@ _SMALL_REPLICAS = {"echo": 4}  # seeds of the default configuration that surely 
 
 def check(config: RunConfig) -> RunConfig:
     """Return the configuration itself if this server trains it. Raises InvalidSetting, which names the limit."""
+    check_size(config)
+    if not _is_small(config):
+        _check_time(config)
+    return config
+
+
+def check_size(config: RunConfig) -> RunConfig:
+    """Return the configuration itself if its model fits on this server, however long its training takes.
+
+    An address is checked so, because it has to open on a slow machine as it does on a fast one. Raises InvalidSetting.
+    """
     check_numbers(config)
     if not _is_small(config):
-        _check_cost(config)
+        _check_memory(config)
     return config
 
 
@@ -99,34 +110,34 @@ def _sizes(config: RunConfig) -> dict[tuple[str, str], int]:
     }
 
 
-def _check_cost(config: RunConfig) -> None:
-    limits = environment()
-    cost = estimate_cost(config)
-    checks: list[tuple[str, float, float, str, str, Callable[[Cost], float]]] = [
-        (
-            "most_memory", cost.peak_bytes, limits.most_memory, f"about {format_bytes(cost.peak_bytes)} of memory",
-            format_bytes(limits.most_memory), lambda each: each.peak_bytes,
-        ),
-        (
-            "most_seconds", cost.seconds, limits.most_seconds, f"about {format_duration(cost.seconds)} of training",
-            format_duration(limits.most_seconds), lambda each: each.seconds,
-        ),
-    ]  # fmt: skip
-    if limits.executor == "here" and not isinstance(config.model, NgramTextConfig):
-        step = f"about {format_duration(cost.step_seconds)} for one step, during which no other training goes on"
-        checks.append(
-            ("most_step_seconds", cost.step_seconds, limits.most_step_seconds, step,
-             f"{limits.most_step_seconds:g} s", lambda each: each.step_seconds)
-        )  # fmt: skip
-    for name, value, limit, needs, allowed, measure in checks:
-        if value > limit:
-            raise InvalidSetting(
-                f"These settings need {needs}; this server allows {allowed} (LINEAGE_{name.upper()}). "
-                f"{_describe_remedies(config, lambda each: measure(estimate_cost(each)) <= limit)}"  # noqa: B023
-            )
+def _check_memory(config: RunConfig) -> None:
+    limit, needed = environment().memory_of_one_job, estimate_cost(config).peak_bytes
+    if needed > limit:
+        raise InvalidSetting(
+            f"These settings need about {format_bytes(needed)} of memory; this server allows {format_bytes(limit)} "
+            f"(LINEAGE_MOST_MEMORY). {_describe_remedies(config, lambda each: each.peak_bytes <= limit)}"
+        )
 
 
-def _describe_remedies(config: RunConfig, is_allowed: Callable[[RunConfig], bool]) -> str:
+def _check_time(config: RunConfig) -> None:
+    limits, cost = environment(), estimate_cost(config)
+    if cost.seconds > limits.most_seconds:
+        raise InvalidSetting(
+            f"These settings need about {format_duration(cost.seconds)} of training; this server allows "
+            f"{format_duration(limits.most_seconds)} (LINEAGE_MOST_SECONDS). "
+            f"{_describe_remedies(config, lambda each: each.seconds <= limits.most_seconds)}"
+        )
+    # Counting is one step, and takes seconds only for the longest texts.
+    blocks = limits.executor == "here" and not isinstance(config.model, NgramTextConfig)
+    if blocks and cost.step_seconds > limits.most_step_seconds:
+        raise InvalidSetting(
+            f"These settings need about {format_duration(cost.step_seconds)} for one step, during which no other "
+            f"training goes on; this server allows {limits.most_step_seconds:g} s (LINEAGE_MOST_STEP_SECONDS). "
+            f"{_describe_remedies(config, lambda each: each.step_seconds <= limits.most_step_seconds)}"
+        )
+
+
+def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) -> str:
     """Say which settings, lowered alone, make a training allowed, and to which values."""
     found = []
     for name, words in _REDUCIBLE.items():
@@ -148,12 +159,12 @@ def _read(config: RunConfig, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _largest_allowed(config: RunConfig, name: str, given: int, is_allowed: Callable[[RunConfig], bool]) -> int | None:
+def _largest_allowed(config: RunConfig, name: str, given: int, is_allowed: Callable[[Cost], bool]) -> int | None:
     """Return the largest value of a setting below the given one with which a training is allowed, or None."""
 
     def allows(value: int) -> bool:
         try:
-            return is_allowed(with_settings(config, {name: value}))
+            return is_allowed(estimate_cost(with_settings(config, {name: value})))
         except LineageError:  # a combination that does not exist; a smaller value may
             return False
 

@@ -34,7 +34,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -319,7 +318,7 @@ class JobService:
     def _fits_memory(self, job: Job) -> bool:
         """Whether a job may run beside the running ones; one at a time always may."""
         needed = sum(each.peak_bytes for each in (*self._running, job))
-        return not self._running or needed <= _jobs_memory()
+        return not self._running or needed <= environment().memory_of_jobs
 
     def _pause_for(self, first: Job) -> None:
         """Pause a running job if it has to give its slot to the waiting job `first`."""
@@ -403,11 +402,6 @@ def _make_executor() -> Executor:
     from explorer.jobs.worker_processes import ProcessExecutor
 
     return ProcessExecutor()
-
-
-def _jobs_memory() -> int:
-    """Return the bytes that all running trainings may need together."""
-    return environment().jobs_memory or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
 service = JobService()

@@ -124,7 +124,7 @@ def _limit_memory() -> None:
     import resource
 
     used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    limit = used + int(1.5 * environment().most_memory) + 200_000_000
+    limit = used + int(1.5 * environment().memory_of_one_job) + 200_000_000
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a visitor's text must not be written to a disk
     with contextlib.suppress(OSError):

@@ -74,6 +74,12 @@ class ProcessExecutor:
         with self._lock:
             self._end_helper()
 
+    def _drop_helper(self, helper: subprocess.Popen[bytes] | None) -> None:
+        """End this helper process, unless there is a newer one."""
+        with self._lock:
+            if self._helper is helper:
+                self._end_helper()
+
     def _end_helper(self) -> None:
         if self._control:
             self._control.close()
@@ -84,13 +90,14 @@ class ProcessExecutor:
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
         for _ in range(_ATTEMPTS):
+            helper = self._helper
             try:
                 async with contextlib.aclosing(self._slices(order)) as slices:
                     async for part in slices:
                         yield part
                 return
-            except _NoWorker:  # the helper process ended before it forked one
-                pass
+            except _NoWorker:  # the helper process has ended, or does not answer any more
+                await asyncio.to_thread(self._drop_helper, helper)
         raise WorkerLost("no worker process could be started")
 
     async def _slices(self, order: Order) -> AsyncGenerator[Slice]:

@@ -32,7 +32,7 @@ def test_an_impossible_date_is_translated_and_reported(ask: RunCommand) -> None:
 def test_a_too_long_sequence_is_refused_with_the_limit_and_the_time(ask: RunCommand) -> None:
     code, out, err = ask("train", "--task", "recall", "--model", "gru", "--set", "length=10000")
     assert code == 2 and not out
-    assert "10,000 symbols in a sequence, about " in err and "of training; this server allows 1,000" in err
+    assert "10,000 symbols in a sequence; this server allows 1,000" in err and "give --yes" in err
 
 
 def test_inspect_names_the_page_that_shows_the_attention_of_a_recall_run(ask: RunCommand) -> None:

@@ -468,7 +468,7 @@ def test_a_job_stopped_at_its_start_is_stored_only_if_it_can_be_resumed(
 
 
 def test_a_job_stopped_before_its_model_is_built_is_stopped_and_not_failed(service: JobService) -> None:
-    big = {"width": 128, "hidden": 512, "layers": 8, "replicas": 16}  # takes longer to build than a turn
+    big = {"width": 128, "hidden": 512, "layers": 8, "replicas": 12}  # takes longer to build than a turn
     job = service.submit(with_settings(default_config("negation", "transformer"), big))
     service.stop(job.key)
     wait(lambda: all_done(job))

@@ -54,7 +54,7 @@ class ExperimentState(PageState):
     def check_limits(self) -> Self:
         """Return the state if its configurations are within the limits of this server. Raises InvalidSetting."""
         for config in self.configs.values():
-            limits.check(config)
+            limits.check_size(config)
         return self
 
     def with_models(self, names: Iterable[str]) -> Self:
