@@ -14,6 +14,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from explorer.tasks.text import corpora
 from tests.terminal import RunCommand
 
 torch.set_num_threads(1)
@@ -103,6 +104,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def terminal_reader() -> None:
+    """A page that an earlier test opened reads texts for its visitor; each test begins as a terminal does."""
+    corpora.reader.set("")
 
 
 @pytest.fixture(autouse=True)

@@ -70,16 +70,23 @@ class _Use:
     matrix_share: float = 1.0  # the multiplications of a token for each parameter
 
 
-@lru_cache(maxsize=4096)
 def estimate_cost(config: RunConfig) -> Cost:
     """Return the cost of a training. Never raises; a model that cannot be built costs nothing."""
+    if isinstance(config.task, TextConfig):  # what is known of the text differs between visitors
+        return _estimate_cost(config, _vocabulary(config.task), _text_length(config.task))
+    return _estimate_cost(config, 0, 0)
+
+
+@lru_cache(maxsize=4096)
+def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
+    """Return the cost of a training on a text with so many tokens and characters, or on another task."""
     if isinstance(config.model, models.NgramTextConfig):
-        return _counting_cost(config)
+        return _counting_cost(config, length)
     try:
-        parameters = _parameters(config)
+        parameters = _parameters(config, vocabulary)
     except LineageError:
         return Cost(0, 0, 0.0, 0.0)
-    work, replicas = _work(config), config.replicas
+    work, replicas = _work(config, vocabulary, length), config.replicas
     use = _use(config, work)
     tokens = work.rows * work.time
     numbers = tokens * (use.kept + (3 * work.outputs if _predicts_everywhere(config) else 0))
@@ -96,11 +103,10 @@ def estimate_cost(config: RunConfig) -> Cost:
     return Cost(parameters, int(peak), seconds, step)
 
 
-def _parameters(config: RunConfig) -> int:
+def _parameters(config: RunConfig, vocabulary: int) -> int:
     from explorer.training.model_factory import model_shapes  # only here: it needs torch
 
-    vocabulary = _vocabulary(config.task) if isinstance(config.task, TextConfig) else None
-    return sum(math.prod(shape) for shape, learned in model_shapes(config, vocabulary).values() if learned)
+    return sum(math.prod(shape) for shape, learned in model_shapes(config, vocabulary or None).values() if learned)
 
 
 def _state_numbers(config: RunConfig) -> int:
@@ -131,11 +137,10 @@ def _vocabulary(task: TextConfig) -> int:
     return len(set(text.lower() if task.lower else text))
 
 
-def _work(config: RunConfig) -> _Work:
+def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
     task, rows = config.task, config.batch_size
     name = task_row(task).name
     if isinstance(task, TextConfig):
-        length = _text_length(task)
         held_out = int(length * task.held_out)
         part = config.evaluation_size or length
         evaluated = min(_EVALUATION_ROWS * task.context, max(held_out, part))
@@ -143,7 +148,7 @@ def _work(config: RunConfig) -> _Work:
             evaluated = 16 * task.context
         data = 12 * length + 8 * rows * task.context * config.replicas
         each = min(part, held_out) + min(part, length)
-        return _Work(rows, task.context, evaluated, each, _vocabulary(task), data_bytes=data)
+        return _Work(rows, task.context, evaluated, each, vocabulary, data_bytes=data)
     if isinstance(task, RecallConfig):
         longest = max(evaluation_lengths(task.length))
         each = 2 * 256 * task.length
@@ -217,9 +222,8 @@ def _step_seconds(config: RunConfig, parameters: int, tokens: int, numbers: floa
     )
 
 
-def _counting_cost(config: RunConfig) -> Cost:
+def _counting_cost(config: RunConfig, length: int) -> Cost:
     """Return the cost of an n-gram: its table is counted once."""
-    length = _text_length(config.task_as(TextConfig))
     order = getattr(config.model, "n", 1)
     seconds = 6e-8 * length * order
     return Cost(0, _BASE_BYTES + 30 * order * length, seconds, seconds)

@@ -114,6 +114,7 @@ class Job:
 
     async def run(self, executor: Executor) -> None:
         """Train until the job ends or pauses, and store the result."""
+        corpora.reader.set(self.starter)  # for this task only, and for what it runs on threads
         try:
             if not self._view.private:
                 await asyncio.to_thread(self._prepare)

@@ -46,6 +46,7 @@ from explorer.jobs import limits
 from explorer.jobs.executor import Executor, InProcessExecutor
 from explorer.jobs.job import MAX_CRASHES, Job, JobView, store_finished_job
 from explorer.run_store import store
+from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, key, parse_config
 
 log = logging.getLogger(__name__)
@@ -81,9 +82,12 @@ class JobService:
     def submit(self, config: RunConfig, visitor: str = "") -> Job:
         """Train this configuration, join the job that already does, or resume a stopped run.
 
-        Raises InvalidSetting above a limit of this server, NotAllowed if there are too many jobs, and StoreError if
-        too many runs wait for room on the disk.
+        Raises InvalidSetting above a limit of this server, NotAllowed if there are too many jobs, NeedsText for a text
+        that this visitor has not entered, and StoreError if too many runs wait for room on the disk.
         """
+        text = getattr(config.task, "text", "") if getattr(config.task, "corpus", "") == "own" else ""
+        if text and not corpora.may_read(text, visitor):
+            raise corpora.needs_text(text)
         limits.check(config)
         with self._lock:
             job = self._jobs.get(key(config))

@@ -10,6 +10,7 @@ from torch import nn
 
 from explorer.models.layers import stack
 from explorer.seeds import generator
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.training.objective import objective_class
 
@@ -39,4 +40,9 @@ def model_shapes(config: RunConfig, vocabulary: int | None = None) -> dict[str, 
 
 def count_parameters(config: RunConfig) -> int:
     """Return the number of learnable parameters of one replica; the text of a language model is read for it."""
-    return sum(math.prod(shape) for shape, learned in model_shapes(config).values() if learned)
+    vocabulary = None
+    if isinstance(config.task, TextConfig):
+        from explorer.tasks.text.rows import text_data
+
+        vocabulary = text_data(config.task).vocabulary
+    return sum(math.prod(shape) for shape, learned in model_shapes(config, vocabulary).values() if learned)

@@ -71,8 +71,9 @@ def draw_own_text_form(session: PageSession[Any]) -> None:
                 max_upload_size=math.ceil(max_bytes / 1_000_000),  # whole MB; `validated_text` checks the exact size
             )
         st.caption(
-            "Your text stays in this server's memory for your visit only, and is written to no disk. The address holds "
-            "its fingerprint, not the text: whoever opens it elsewhere is asked for the same text."
+            "Your text stays in this server's memory while your visit lasts, and is never written to a disk. Only you "
+            "can read it and train on it, unless you share it with a class that you lead. The address contains only a "
+            "fingerprint of the text: whoever opens it is asked for the same text."
         )
 
 

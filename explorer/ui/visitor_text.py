@@ -1,6 +1,7 @@
 """The corpora that a visitor can choose, and the visitor's own text, which is kept for the duration of the visit.
 
-An own text is held in memory only and never written to a file. URLs name it by its SHA-256.
+An own text is held in memory only and never written to a file. URLs name it by its SHA-256, which lets nobody else
+read it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError, NeedsText
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.ui.state.visitor import current_visitor, read_as_visitor
 from explorer.web import background, results
 
 CORPUS_NAMES = {
@@ -33,7 +35,7 @@ CORPUS_DESCRIPTIONS = {
 }
 FALLBACK_CORPUS: Final = "repeats"  # shown while the chosen corpus is not available
 _TEXT = "lineage.own_text"
-_visits: Counter[str] = Counter()  # number of visits that hold each own text, by SHA-256
+_visits: Counter[tuple[str, str]] = Counter()  # open visits that hold an own text, by its SHA-256 and the visitor
 _lock = threading.Lock()
 
 
@@ -57,10 +59,11 @@ def is_available(task: TextConfig) -> bool:
 
 def keep_text(content: bytes | str, name: str = "") -> str:
     """Store a pasted or uploaded text for this visit and return its SHA-256. Raises TextError."""
-    text = corpora.validated_text(content, name)
-    sha = corpora.store_text(text)
+    text, visitor = corpora.validated_text(content, name), current_visitor().id
+    read_as_visitor()
+    sha = corpora.store_text(text, visitor)
     st.session_state[_TEXT] = (sha, text)
-    _hold_text(sha)
+    _hold_text(sha, visitor)
     return sha
 
 
@@ -75,21 +78,24 @@ def remember_text() -> None:
     stored = st.session_state.get(_TEXT)
     if stored is None:
         return
-    sha, text = stored
-    _hold_text(sha)
+    (sha, text), visitor = stored, current_visitor().id
+    _hold_text(sha, visitor)
     try:
         corpora.load_text(TextConfig(corpus="own", text=sha))
     except NeedsText:
-        corpora.store_text(text)
+        corpora.store_text(text, visitor)
 
 
-def _release_text(sha: str) -> None:
+def _release_text(held: tuple[str, str]) -> None:
     """Release a visit's own text; with the last visit, drop the text and everything computed from it."""
+    sha, visitor = held
     with _lock:
-        _visits[sha] -= 1
-        if _visits[sha] > 0:
+        _visits[held] -= 1
+        if _visits[held] > 0:
             return
-        del _visits[sha]
+        del _visits[held]
+        if not corpora.release_text(sha, visitor):
+            return
     from explorer.tasks.text import rows
 
     rows.drop_text_data(sha)
@@ -98,8 +104,8 @@ def _release_text(sha: str) -> None:
 
 
 @st.cache_resource(scope="session", max_entries=1, show_spinner=False, on_release=_release_text)
-def _hold_text(sha: str) -> str:
+def _hold_text(sha: str, visitor: str) -> tuple[str, str]:
     """Count this visit as a holder of a text, until the visit ends or has a new text."""
     with _lock:
-        _visits[sha] += 1
-    return sha
+        _visits[sha, visitor] += 1
+    return sha, visitor

@@ -10,12 +10,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 
 from explorer.errors import LineageError
+from explorer.tasks.text import corpora
 
 Result = TypeVar("Result")
 RETRY_SECONDS = 10.0  # seconds after an unexpected error before the work is tried again
@@ -45,12 +47,23 @@ def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future
     Work waits only for work in the same pool. "quick" takes well below 0.1 s. "patient" takes many seconds and follows
     no interaction. "timing" measures durations, so only one such task runs at a time. "usual" is everything else.
     """
+    for sha in _own_texts_of(key):
+        if not corpora.may_read(sha):  # the results of a visitor's text are not for others
+            refused: Future[Result] = Future()
+            refused.set_exception(corpora.needs_text(sha))
+            return refused
     with _lock:
         future = _under_way.get(key) or _finished[key[0]].get(key)
         if future is None or future.cancelled() or (future.done() and not _is_usable(future)):
-            future = _under_way[key] = _pools[pool].submit(make)
+            future = _under_way[key] = _pools[pool].submit(copy_context().run, make)
             future.add_done_callback(partial(_keep_result, key))
         return future
+
+
+def _own_texts_of(key: Key) -> list[str]:
+    """Return the SHA-256 of each text of a visitor that a key names, by itself or in a configuration."""
+    named = (part if isinstance(part, str) else getattr(getattr(part, "task", part), "text", "") for part in key)
+    return [sha for sha in named if isinstance(sha, str) and corpora.is_own_text(sha)]
 
 
 def _is_usable(future: Future[object]) -> bool:

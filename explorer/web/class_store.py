@@ -19,6 +19,7 @@ from cachetools import FIFOCache, TTLCache
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, shorten
 from explorer.lessons.lesson import Question
+from explorer.tasks.text import corpora
 from explorer.web.visitors import Visitor
 
 NO_PREDICTION: Final = "(no guess)"  # the visitor asked for the answer without predicting
@@ -59,6 +60,8 @@ class Classroom:
     revealed: bool = False
     used: float = 0.0  # when it was last used; a look at it is no use
     answers: dict[str, object] = field(default_factory=dict)  # by visitor id
+    text: str = ""  # SHA-256 of a text of the teacher that the class may read
+    students: set[str] = field(default_factory=set)  # ids of all who have joined, MAX_VISITORS at most
     visitors: TTLCache[str, None] = field(  # ids of those who are present
         default_factory=lambda: TTLCache(MAX_VISITORS, PRESENCE_SECONDS, _read_clock)
     )
@@ -207,7 +210,30 @@ def record_presence(classroom: Classroom, visitor: str) -> None:
     """Record that a visitor's browser has requested the state of the classroom."""
     with _lock:
         classroom.visitors[visitor] = None
+        if len(classroom.students) < MAX_VISITORS:
+            classroom.students.add(visitor)
         _mark_used(classroom)
+
+
+def share_text(code: str, visitor: Visitor, text: str) -> None:
+    """Let the students of a class read a text, given by its SHA-256; with an empty one, no longer.
+
+    Raises UnknownClassroom, or NotAllowed for anyone but the teacher, and for a text that is not the teacher's.
+    """
+    with _lock:
+        classroom = _find_for_teacher(code, visitor)
+        if text and not corpora.may_read(text, visitor.id):
+            raise NotAllowed("Only a text that you have entered yourself can be shared with the class.")
+        classroom.text = text
+
+
+def _is_shared_with(text: str, visitor: str) -> bool:
+    """Return whether a class shares this text with a visitor who has joined it."""
+    with _lock:
+        return any(text == classroom.text and visitor in classroom.students for classroom in _classrooms.values())
+
+
+corpora.shared_by.append(_is_shared_with)
 
 
 def _mark_used(classroom: Classroom) -> None:

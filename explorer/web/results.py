@@ -18,6 +18,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -28,6 +29,8 @@ from safetensors.numpy import save
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from explorer.tasks.text import corpora
 
 log = logging.getLogger("lineage")
 MAX_ANSWERS = 4_000  # sections and streams of open pages; the one used longest ago is dropped, and its page reruns
@@ -70,7 +73,8 @@ class Section:
         ready, pending = await self._wait(int(shown) if shown.isdecimal() and len(shown) < 4 else 0)
         if pending and not (self.partly and ready):
             return JSONResponse({"pending": pending}, status_code=202, headers=_NOT_STORED)
-        content = await asyncio.get_running_loop().run_in_executor(_drawing, self._draw_content, ready)
+        draw = copy_context().run
+        content = await asyncio.get_running_loop().run_in_executor(_drawing, draw, self._draw_content, ready)
         return JSONResponse({**content, "pending": pending, "ready": len(ready)}, headers=_NOT_STORED)
 
     async def _wait(self, shown: int) -> tuple[Mapping[str, Future[Any]], int]:
@@ -115,6 +119,7 @@ class Arrays:
 class _Registered:
     answer: Answer
     sources: Sources = ()
+    reader: str = ""  # the visitor for whose page it was registered, and for whom it may read texts
 
 
 _NOT_STORED = {"Cache-Control": "no-store"}
@@ -130,7 +135,7 @@ def register(token: str, answer: Answer, sources: Sources = ()) -> str:
     `sources` names the data that the answer is computed from, for `drop`.
     """
     with _lock:
-        _answers[token] = _Registered(answer, sources)
+        _answers[token] = _Registered(answer, sources, corpora.reader.get())
     return f"/results/{token}"
 
 
@@ -166,10 +171,16 @@ def _drop(is_outdated: Callable[[_Registered], bool]) -> None:
 
 
 def find(token: str) -> Answer | None:
-    """Return the answer that is registered under a token, which is then the most recently used one."""
+    """Return the answer that is registered under a token, which is then the most recently used one.
+
+    From then on, texts are read for the visitor for whose page it was registered.
+    """
     with _lock:
         registered = _answers.get(token) or _arrays.get(token)
-    return registered.answer if registered else None
+    if registered is None:
+        return None
+    corpora.reader.set(registered.reader)
+    return registered.answer
 
 
 async def _respond(request: Request) -> Response:

@@ -20,6 +20,8 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -66,13 +68,14 @@ class StreamAnswer:
     async def _events(self, stream: TokenStream, owner: Hashable) -> AsyncIterator[bytes]:
         """Yield all events of a stream. Closing the generator, as on a disconnect, ends the generation."""
         try:
-            next_event = _pool.submit(owner, stream.advance)
+            advance = partial(copy_context().run, stream.advance)  # in the context of its request
+            next_event = _pool.submit(owner, advance)
             while not stream.stopped:
                 event, finished = await asyncio.wrap_future(next_event), stream.finished
                 if finished:
                     yield event
                     return
-                next_event = _pool.submit(owner, stream.advance)  # generate the next slice while this one is sent
+                next_event = _pool.submit(owner, advance)  # generate the next slice while this one is sent
                 yield event
             yield stream.end_event(stopped=True)
         finally:

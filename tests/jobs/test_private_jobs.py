@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explorer.environment import environment
-from explorer.errors import UnknownRun
+from explorer.errors import NeedsText, UnknownRun
 from explorer.jobs import scheduler
 from explorer.jobs.scheduler import JobService
 from explorer.run_store import database as db
@@ -32,7 +32,9 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[JobService]:
 
 
 def private(**changes: Any) -> RunConfig:
-    return short("gru", corpus="own", size=100_000, text=corpora.store_text(TEXT), **changes)
+    for owner in ("ada", "bob"):
+        corpora.store_text(TEXT, owner)
+    return short("gru", corpus="own", size=100_000, text=corpora.store_text(TEXT, "ada"), **changes)
 
 
 def wait(until: Callable[[], object]) -> None:
@@ -65,6 +67,15 @@ def test_a_visitor_with_the_same_text_joins_the_job(service: JobService) -> None
     assert service.submit(config, "ada") is service.submit(config, "bob")
     assert len(service.views("bob")) == 1
     wait(lambda: service.views("bob")[0].done)
+
+
+def test_a_visitor_without_the_text_can_neither_train_on_it_nor_join_its_training(service: JobService) -> None:
+    config = private()
+    for _ in range(2):
+        with pytest.raises(NeedsText, match="needs your text"):
+            service.submit(config, "eve")
+        job = service.submit(config, "ada")
+    wait(lambda: job.view().done)
 
 
 def test_a_saved_private_run_is_a_run_like_any_other(service: JobService) -> None:

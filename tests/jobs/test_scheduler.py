@@ -1075,7 +1075,7 @@ def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(
     private: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor = CrashingExecutor(1)
-    config = short_text("gru", corpus="own", text=corpora.store_text(OWN_TEXT)) if private else short_config()
+    config = short_text("gru", corpus="own", text=corpora.store_text(OWN_TEXT, "ada")) if private else short_config()
     job = executor.service.submit(config, "ada")
     wait(lambda: all_done(job))
     executor.service.close()
@@ -1083,7 +1083,9 @@ def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(
     assert executor.start_steps(config) == [None, 10]
     if private:
         assert job.record
+        corpora.reader.set("ada")
         assert_records_equal(job.record, uninterrupted(config))
+        corpora.reader.set("")
     else:
         assert_equals_uninterrupted(config)
 

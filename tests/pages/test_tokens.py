@@ -338,7 +338,8 @@ def test_results_of_a_private_text_are_deleted_when_the_visit_ends() -> None:
     at = paste_text(private_text_page(), MINE)
     sha = url_params(at)["text"]
     assert any(sha in key for key in background.results())
-    visitor_text._release_text(sha)
+    (held,) = [held for held in visitor_text._visits if held[0] == sha]
+    visitor_text._release_text(held)
     assert not any(sha in key for key in background.results())
     at = wait_until_ready(at.run())  # the browser tab is still open, and so is the text
     assert warnings_of(at) == [] and tokenizer_data(at)["corpus"] == "your text"

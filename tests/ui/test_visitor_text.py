@@ -8,10 +8,11 @@ import pytest
 import streamlit as st
 
 from explorer.errors import NeedsText, TextError
-from explorer.tasks.text import corpora
+from explorer.tasks.text import corpora, rows
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import TINYSHAKESPEARE
 from explorer.ui import visitor_text
+from explorer.ui.state.visitor import current_visitor
 from explorer.web import background
 
 OWN_TEXT = "a text of mine, long enough to be read"
@@ -23,7 +24,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     state: dict[str, object] = {}
     monkeypatch.setattr(st, "session_state", state)
     monkeypatch.setattr(visitor_text, "_visits", Counter())
-    monkeypatch.setattr(visitor_text, "_hold_text", lambda sha: visitor_text._visits.update([sha]))
+    monkeypatch.setattr(visitor_text, "_hold_text", lambda *held: visitor_text._visits.update([held]))
     yield state
 
 
@@ -39,11 +40,16 @@ def test_a_text_and_its_results_are_stored_until_the_last_visit_with_it_ends() -
     sha = visitor_text.keep_text(OWN_TEXT)
     assert visitor_text.own_text() == sha and is_stored(sha)
     background.submit(("cut", sha), lambda: 1).result()
-    visitor_text.keep_text(OWN_TEXT)  # another visitor with the same text
-    visitor_text._release_text(sha)
+    visitor = current_visitor().id
+    visitor_text.keep_text(OWN_TEXT)  # another visit of the same visitor
+    corpora.store_text(OWN_TEXT, "another visitor")
+    visitor_text._release_text((sha, visitor))
     assert is_stored(sha)
-    visitor_text._release_text(sha)
-    assert not is_stored(sha)
+    visitor_text._release_text((sha, visitor))
+    assert not is_stored(sha) and ("cut", sha) in background.results()
+    assert corpora.release_text(sha, "another visitor")
+    rows.drop_text_data(sha)
+    background.drop_results(sha)
     assert ("cut", sha) not in background.results()
 
 

@@ -23,7 +23,7 @@ from explorer.ui.training.train_controls import TrainRequest
 from explorer.web.background import submit
 from explorer.web.results import is_ready
 
-_QUICK_RUN_FROM = 120  # seconds of training, above which a quick look is offered
+_QUICK_RUN_FROM = 60  # seconds of training, above which a quick look is offered
 
 
 def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunView]) -> None:

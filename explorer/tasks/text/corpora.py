@@ -12,6 +12,8 @@ import random
 import re
 import sys
 import threading
+from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -254,16 +256,54 @@ def _new_text_store(max_bytes: int) -> LRUCache[str, str]:
     return LRUCache(max_bytes, getsizeof=lambda text: min(sys.getsizeof(text), max_bytes))  # a larger text fits alone
 
 
+# The visitor for whom texts are read: set where a page, a request or a training begins. In a terminal it is empty.
+reader: ContextVar[str] = ContextVar("reader", default="")
+# Further ways in which a visitor may read a text, given its SHA-256 and the visitor: a class may share one.
+shared_by: list[Callable[[str, str], bool]] = []
 _own_texts = _new_text_store(_MAX_STORED_BYTES)
+_owners: dict[str, set[str]] = {}  # the visitors who entered a text, by its SHA-256
 _lock = threading.Lock()
 
 
-def store_text(text: str) -> str:
-    """Store a validated text of a visitor; return its SHA-256, which identifies it in a TextConfig."""
+def store_text(text: str, owner: str | None = None) -> str:
+    """Store a validated text of a visitor; return its SHA-256, which identifies it in a TextConfig.
+
+    `owner`: the visitor who entered it, by default the one for whom texts are read. Only owners can read it.
+    """
     sha = hashlib.sha256(text.encode()).hexdigest()
     with _lock:
         _own_texts[sha] = text
+        _owners.setdefault(sha, set()).add(reader.get() if owner is None else owner)
     return sha
+
+
+def release_text(sha: str, owner: str) -> bool:
+    """Remove a visitor from the owners of a text; return whether nobody owns it any more."""
+    with _lock:
+        owners = _owners.get(sha, set())
+        owners.discard(owner)
+        if not owners:
+            _owners.pop(sha, None)
+        return not owners
+
+
+def is_own_text(sha: str) -> bool:
+    """Return whether this is the SHA-256 of a text that a visitor entered."""
+    return sha in _owners
+
+
+def may_read(sha: str, visitor: str | None = None) -> bool:
+    """Return whether a visitor, by default the one for whom texts are read, may read a text that somebody entered."""
+    visitor = reader.get() if visitor is None else visitor
+    return visitor in _owners.get(sha, ()) or any(shares(sha, visitor) for shares in shared_by)
+
+
+def needs_text(sha: str) -> NeedsText:
+    """Return the error for a text that the visitor has not entered, or that is not kept any more."""
+    return NeedsText(
+        f"This needs your text, the one whose SHA-256 begins with {sha[:12]}: a visitor's own text is not kept for "
+        "long. Paste or upload the same text again, or choose another corpus."
+    )
 
 
 def drop_text(sha: str) -> None:
@@ -275,9 +315,6 @@ def drop_text(sha: str) -> None:
 def _stored_text(sha: str) -> str:
     with _lock:
         text = _own_texts.get(sha)
-    if text is None:
-        raise NeedsText(
-            f"This needs your text, the one whose SHA-256 begins with {sha[:12]}: a visitor's own text is not kept for "
-            "long. Paste or upload the same text again, or choose another corpus."
-        )
+    if text is None or not may_read(sha):
+        raise needs_text(sha)
     return text

@@ -394,6 +394,8 @@ _data: Once[TextConfig, TextData] = Once(8)
 
 def text_data(config: TextConfig) -> TextData:
     """Return the rows of a configuration, computed once. Raises TextError, NeedsText or CorpusMissing."""
+    if config.corpus == "own":
+        corpora.load_text(config)  # the rows are shared by all visitors; only who may read the text gets them
     return _data.get(config, lambda: _build_text_data(config))
 
 

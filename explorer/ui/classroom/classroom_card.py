@@ -9,6 +9,7 @@ import segno
 import streamlit as st
 
 from explorer.catalogue import page_title
+from explorer.ui import visitor_text
 from explorer.ui.classroom.lesson_card import draw_step_text
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
@@ -60,6 +61,8 @@ def current_classroom(page: str) -> Classroom | None:
         else:
             show_problems([str(error)])
         return None
+    if not classroom.is_led_by(visitor := current_visitor()):
+        class_store.record_presence(classroom, visitor.id)
     if st.session_state.get(_SHOWN) != (classroom.code, classroom.number) or page != classroom.shown.page:
         _open_classroom(classroom)
     return classroom
@@ -94,9 +97,29 @@ def draw_classroom_card(classroom: Classroom) -> bool:
             st.title(page_title(shown.page), anchor=False)
         _handle_events(classroom)
         _classroom(data=_component_data(classroom, teaches), key=KEY, **event_callbacks(KEY, "moved", "next"))
+        if teaches:
+            _draw_text_sharing(classroom)
     if not classroom.open:
         empty_panel(f"{page_title(shown.page)} opens here with the answer.", 200)
     return classroom.open
+
+
+def _draw_text_sharing(classroom: Classroom) -> None:
+    """Draw the switch with which a teacher shares an own text, if there is one."""
+    sha, key = visitor_text.own_text(), f"{KEY}.text"
+    if not sha:
+        return
+
+    def share() -> None:
+        class_store.share_text(classroom.code, current_visitor(), sha if st.session_state[key] else "")
+
+    st.session_state[key] = classroom.text == sha
+    st.toggle(
+        "Let this class use my text",
+        key=key,
+        on_change=share,
+        help="Students who have joined can read your own text and train on it, until the class or your visit ends.",
+    )
 
 
 def _handle_events(classroom: Classroom) -> None:

@@ -9,6 +9,8 @@ from typing import NoReturn
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from explorer.ui.state.visitor import read_as_visitor
+
 _DRAWN = "lineage.fragments"  # names of the fragments that the page has drawn
 
 
@@ -20,7 +22,12 @@ def forget_fragments() -> None:
 def draw_fragment(name: str, draw: Callable[[], object]) -> None:
     """Draw a part of the page as a fragment with this name."""
     st.session_state.setdefault(_DRAWN, set()).add(name)
-    st.fragment(draw, key=name)()
+
+    def draw_as_visitor() -> None:
+        read_as_visitor()  # a fragment may run alone, on another thread than its page
+        draw()
+
+    st.fragment(draw_as_visitor, key=name)()
 
 
 def rerun_fragments(names: Iterable[str]) -> NoReturn:

@@ -23,7 +23,7 @@ from explorer.ui.state.fields import PageState
 from explorer.ui.state.fragments import draw_fragment, forget_fragments, rerun_fragments
 from explorer.ui.state.open_experiment import AnyExperiment
 from explorer.ui.state.run_lookup import find_config
-from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.visitor import current_visitor, read_as_visitor
 
 State = TypeVar("State", bound=PageState)
 Compared = TypeVar("Compared", bound=VariantComparison)
@@ -53,6 +53,7 @@ class PageSession(Generic[State]):
 
     def change(self, make: Callable[[State], State]) -> None:
         """Change the state; on a LineageError keep it and store the message in `problems`."""
+        read_as_visitor()
         try:
             self.state, self.problems = make(self.state), ()
         except LineageError as error:
@@ -60,6 +61,7 @@ class PageSession(Generic[State]):
 
     def attempt(self, act: Callable[[], object]) -> bool:
         """Run `act`; return whether it succeeded. A LineageError becomes the problem that the page shows."""
+        read_as_visitor()
         try:
             act()
         except LineageError as error:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.jobs.scheduler import service
+from explorer.tasks.text import corpora
 from explorer.web.visitors import Visitor, visitor_from_cookies
 
 
@@ -32,8 +33,14 @@ class BrowserTab:
     deleted: list[str] = field(default_factory=list)  # runs that the visitor can still restore in this tab
 
 
+def read_as_visitor() -> None:
+    """Read texts for the current visitor from now on, in this thread and in the work that it submits."""
+    corpora.reader.set(current_visitor().id)
+
+
 def current_tab() -> BrowserTab:
     """Return this browser tab and register it with the job service; called at least once per run."""
+    read_as_visitor()
     return _open_tab(current_visitor().id)
 
 

@@ -131,9 +131,12 @@ def test_a_model_without_a_finite_loss_is_named_and_not_drawn(views: dict[str, R
     assert "The losses of the RNN are no numbers" in findings(at)[0] and not figures(at)
 
 
-def test_results_on_a_private_text_are_deleted_with_the_text(views: dict[str, RunView], tmp_path: Path) -> None:
+def test_results_on_a_private_text_are_deleted_with_the_text(
+    views: dict[str, RunView], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from explorer.tasks.text import corpora
 
+    monkeypatch.setattr(corpora, "shared_by", [lambda sha, visitor: True])  # the visitor of the page owns it as well
     sha = corpora.store_text("How much wood would a woodchuck chuck? " * 60)
     config = with_settings(
         default_config("text", "gru"), {**SMALL, "corpus": "own", "text": sha, "context": 16, "replicas": 1}

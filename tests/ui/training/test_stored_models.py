@@ -67,7 +67,7 @@ def test_an_unknown_name_raises_an_error_with_advice(name: str) -> None:
 
 
 def test_a_run_on_a_visitors_text_is_private_and_not_cached() -> None:
-    sha = corpora.store_text(OWN)
+    sha = corpora.store_text(OWN, "ada")
     config = with_settings(
         default_config("text", "rnn"),
         {"corpus": "own", "text": sha, "iterations": 2, "hidden": 8, "width": 8, "context": 8, "batch_size": 4},

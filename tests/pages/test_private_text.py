@@ -1,0 +1,116 @@
+"""What one visitor reads, no other visitor can see: every page is opened with another visitor's fingerprint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.catalogue import PAGES
+from explorer.errors import NeedsText, NotAllowed
+from explorer.jobs.scheduler import service
+from explorer.tasks.text import corpora, rows
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig, default_config, key, with_settings
+from explorer.web import background, class_store, job_endpoints, results
+from explorer.web.class_store import ClassroomQuestion
+from explorer.web.visitors import Visitor
+from tests.pages import screen
+from tests.pages.screen import page as open_page
+from tests.pages.screen import wait_until_ready
+
+PAGES_OF_TEXTS = ("tokens.py", "text.py", "generation.py", "attention.py")
+MARKER = "zwölfboxkämpfer"
+TEXT = f"the {MARKER} hunts eva across the big dyke of sylt, and she laughs about it.\n" * 30
+
+
+@pytest.fixture
+def sha() -> Iterator[str]:
+    stored = corpora.store_text(TEXT, "ada")
+    yield stored
+    corpora.release_text(stored, "ada")
+    rows.drop_text_data(stored)
+    background.reset()  # what the pages wait for is not computed
+
+
+def training_on(sha: str) -> RunConfig:
+    sizes = {"iterations": 3, "hidden": 8, "width": 8, "context": 8, "batch_size": 4, "sample": 30, "evaluate_every": 1}
+    return with_settings(default_config("text", "gru"), {"corpus": "own", "text": sha, **sizes})
+
+
+def everything_on(at: AppTest) -> str:
+    """Return what a page sends to the browser: elements, the data of components, and what its sections show so far."""
+    sent = [str(element.proto) for element in at.main if hasattr(element, "proto")]
+    for name, data in screen._components(at):
+        sent.append(json.dumps(data, ensure_ascii=False))
+        section = results.find(data["address"].rpartition("/")[2]) if name == "section" else None
+        if isinstance(section, results.Section):
+            futures = {each: future for each, future in section.submit().items() if results.is_ready(future)}
+            sent.append(json.dumps(section.draw(futures), ensure_ascii=False))
+    return "\n".join(sent)
+
+
+@pytest.mark.parametrize("page", [row.file for row in PAGES])
+def test_no_page_shows_the_text_of_another_visitor(page: str, sha: str) -> None:
+    job = service.submit(training_on(sha), "ada")
+    while not job.view().done:
+        service.add_watcher(job.key, "ada")
+    addresses = [{"corpus": "own", "text": sha}, {"run": job.key}]
+    for address in addresses if page in PAGES_OF_TEXTS else [{**addresses[0], **addresses[1], "runs": job.key}]:
+        at = open_page(page, address, "eve")
+        assert MARKER not in everything_on(at), address
+
+
+def test_the_owner_sees_the_text_and_what_was_trained_on_it(sha: str) -> None:
+    """The test above would pass for nothing if its texts were shown to nobody."""
+    at = wait_until_ready(open_page("tokens.py", {"corpus": "own", "text": sha}, "ada"))
+    assert MARKER in everything_on(at)
+
+
+def test_results_that_were_computed_for_the_owner_are_not_given_to_others(sha: str) -> None:
+    config = TextConfig(corpus="own", text=sha)
+    corpora.reader.set("ada")
+    assert background.submit(("cut", sha), lambda: TEXT).result() == TEXT
+    assert background.submit(("cut", config), lambda: corpora.load_text(config)).result() == TEXT
+    assert rows.text_data(config).vocabulary > 10
+    corpora.reader.set("eve")
+    for work in (("cut", sha), ("cut", config), ("cut", training_on(sha)), ("other", sha)):
+        with pytest.raises(NeedsText):
+            background.submit(work, lambda: TEXT).result()
+    for read in (corpora.load_text, rows.text_data):
+        with pytest.raises(NeedsText):
+            read(config)
+
+
+def test_a_private_training_is_for_its_owner_only(sha: str) -> None:
+    config = training_on(sha)
+    with pytest.raises(NeedsText):
+        service.submit(config, "eve")
+    job = service.submit(config, "ada")
+    while not job.view().done:
+        service.add_watcher(job.key, "ada")
+    listed = job_endpoints.job_rows(Visitor("eve"))
+    assert service.find(key(config), "eve") is None and listed == []
+
+
+def test_a_class_reads_the_text_that_its_teacher_shares_until_it_ends(sha: str) -> None:
+    classroom = class_store.show_question("ada", ClassroomQuestion("tokens", {}))
+    class_store.record_presence(classroom, "tom")
+    assert not corpora.may_read(sha, "tom")
+    class_store.share_text(classroom.code, Visitor("ada"), sha)
+    assert corpora.may_read(sha, "tom") and not corpora.may_read(sha, "eve")
+    class_store.share_text(classroom.code, Visitor("ada"), "")
+    assert not corpora.may_read(sha, "tom")
+    class_store.share_text(classroom.code, Visitor("ada"), sha)
+    class_store.end_classroom(classroom.code, Visitor("ada"))
+    assert not corpora.may_read(sha, "tom")
+
+
+def test_only_the_teacher_shares_and_only_an_own_text(sha: str) -> None:
+    classroom = class_store.show_question("tom", ClassroomQuestion("tokens", {}))
+    for visitor in (Visitor("tom"), Visitor("eve")):  # tom leads the class, but the text is ada's
+        with pytest.raises(NotAllowed):
+            class_store.share_text(classroom.code, visitor, sha)
+    class_store.reset()
