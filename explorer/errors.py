@@ -9,7 +9,7 @@ LineageError
 │   ├── NeedsText
 │   └── CorpusMissing
 ├── InvalidSetting
-├── NotEnoughMemory
+├── LimitExceeded
 ├── Diverged
 ├── NotAllowed
 ├── StoreError
@@ -68,8 +68,8 @@ class InvalidSetting(LineageError):
     """A setting with an unknown name or an impossible value."""
 
 
-class NotEnoughMemory(LineageError):
-    """A training that needed more memory than the machine or the server's limit gives it."""
+class LimitExceeded(LineageError):
+    """A training that needed more memory or more time than the server gives to one training."""
 
 
 class Diverged(LineageError):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from explorer.environment import environment
-from explorer.errors import DamagedRun, Diverged, LineageError, NotEnoughMemory, StoreError, UnknownRun
+from explorer.errors import DamagedRun, Diverged, LimitExceeded, LineageError, StoreError, UnknownRun
 from explorer.jobs import disk_space
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.executor import Executor, WorkerLost
@@ -41,6 +41,11 @@ MAX_CRASHES = 2  # after so many the job waits for its owner
 _CRASH_MESSAGE = (
     "The process that trained this run ended unexpectedly {times}, perhaps because the memory was full. Press Go on to "
     "try again from the last checkpoint, or train a smaller model."
+)
+_TIME_LIMIT = 4  # times the seconds that a training may be estimated at; beside other trainings it takes longer
+_TOO_LONG_MESSAGE = (
+    "The training took several times as long as one training may take on this server (LINEAGE_MOST_SECONDS), so it was "
+    "stopped. What there is of it is stored. Take fewer steps or a smaller model."
 )
 _numbers = itertools.count(1)
 JobState: TypeAlias = Literal["waiting", "running", "finished", "stopped", "diverged", "failed"]
@@ -200,7 +205,7 @@ class Job:
                 return recorder.record()
         except Diverged as error:
             return recorder.record("diverged", str(error))
-        except NotEnoughMemory as error:
+        except LimitExceeded as error:  # what there is of it is stored
             if not recorder.resumable:
                 raise
             problem = str(error)
@@ -220,6 +225,7 @@ class Job:
     async def _consume_slices(self, executor: Executor, recorder: Recorder) -> bool:
         """Record the slices of the training; return whether it reached its last step."""
         published = saved = time.perf_counter()
+        before_seconds = recorder.seconds
         last_step, pace = 0, 0.0  # step of the last view, and a running mean of steps per second
         order = await asyncio.to_thread(self._make_order)
         async with contextlib.aclosing(executor.slices(order)) as slices:  # type: ignore[type-var]
@@ -230,6 +236,8 @@ class Job:
                     self.requested_action = self.requested_action or "pause"
                 if self.requested_action:
                     return False
+                if recorder.seconds - before_seconds > _TIME_LIMIT * environment().most_seconds:
+                    raise LimitExceeded(_TOO_LONG_MESSAGE)
                 now = time.perf_counter()
                 if part.events and now - published > _PUBLISH_SECONDS and recorder.has_evaluation:
                     if last_step:

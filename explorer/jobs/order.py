@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import ndarray
 from safetensors.numpy import load, save
 
-from explorer.errors import NotEnoughMemory
+from explorer.errors import LimitExceeded
 from explorer.training.config import RunConfig, parse_config, to_json
 from explorer.training.record import Snapshot
 
@@ -43,7 +43,7 @@ def carry_out(order: Order, slice_seconds: float) -> Iterator[Slice]:
         yield from in_slices(train(order.config, checkpoint), slice_seconds)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
-            raise NotEnoughMemory(
+            raise LimitExceeded(
                 "The training needs more memory than this server gives to one training. Take fewer seeds, smaller "
                 "batches or a smaller model."
             ) from error

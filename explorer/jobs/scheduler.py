@@ -214,7 +214,7 @@ class JobService:
             log.warning("the run in %s is not stored yet: %s", job.folder, error)
             job.wait_for_space(error)
         else:
-            if job.crashes < MAX_CRASHES:
+            if job.crashes < MAX_CRASHES and _is_allowed(job):
                 with self._lock:
                     self._enqueue(job)
                 return
@@ -392,6 +392,16 @@ def _stopped_run(run_key: str) -> tuple[RunConfig, str]:
     if run.card.finished:
         raise UnknownRun(f"Run {run_key} is finished; there is nothing to go on with. Train trains it again.")
     return run.config, run.card.owner
+
+
+def _is_allowed(job: Job) -> bool:
+    """Whether a restored job is below the limits, which may have been lowered."""
+    try:
+        limits.check(job.view().config)
+    except LineageError as error:
+        log.warning("the job %s is not restored: %s", job.key, error)
+        return False
+    return True
 
 
 def _store_again(unstored: Sequence[Job]) -> None:

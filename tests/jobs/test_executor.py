@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 import torch
 
-from explorer.errors import InvalidSetting, NeedsText, NotEnoughMemory
+from explorer.errors import InvalidSetting, LimitExceeded, NeedsText
 from explorer.jobs import executor as executor_module
 from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
 from explorer.jobs.order import Order, decode_order, encode_order
@@ -209,7 +209,7 @@ def test_a_worker_process_that_needs_too_much_memory_says_so(monkeypatch: pytest
     monkeypatch.setenv("LINEAGE_MOST_MEMORY", "1")  # 200 MB remain
     executor = ProcessExecutor()
     try:
-        with pytest.raises(NotEnoughMemory, match="fewer seeds"):
+        with pytest.raises(LimitExceeded, match="fewer seeds"):
             events(Order(short_config("transformer", width=128, hidden=512, layers=8, replicas=32)), executor)
         assert isinstance(events(Order(short_config()), executor)[0], Started), "another training is not disturbed"
     finally:

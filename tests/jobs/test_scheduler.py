@@ -1269,3 +1269,25 @@ def test_one_job_too_many_is_rejected_and_leaves_nothing(
     submitted += [service.submit(short_config(seed=2), "bob"), service.submit(short_config(seed=3))]
     wait(lambda: all_done(*submitted))
     assert service.submit(short_config(seed=4), "ada").starter == "ada"
+
+
+def test_a_training_that_takes_many_times_too_long_is_stopped_and_stored(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = service.submit(executor.hold(short_config()), "ada")
+    wait(lambda: is_running(job))
+    monkeypatch.setattr(one_job, "_TIME_LIMIT", 0)
+    executor.release(short_config())
+    wait(lambda: all_done(job))
+    assert (job.view().state, job.view().step, job.view().saved) == ("stopped", 10, True)
+    assert "LINEAGE_MOST_SECONDS" in job.view().problem
+
+
+def test_a_job_above_a_limit_that_was_lowered_waits_for_its_owner(
+    executor: HoldingExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_checkpointed_job(short_config())
+    monkeypatch.setenv("LINEAGE_MOST_STEPS", "31")
+    executor.service.restore()
+    (view,) = executor.service.views()
+    assert (view.state, view.step, executor.started) == ("stopped", 10, [])
