@@ -1,0 +1,59 @@
+"""Hostile addresses, hostile archives, and the nine attacks of issue 21: what they do to a server.
+
+    python -m benchmarks.hostile [--addresses 10000] [--archives 2000] [--rows] [--seed 0]
+
+Without an option all three are run. An archive or an address is made from a seed and its number, so that each one that
+does harm can be made again: `--first NUMBER --archives 1`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import platform
+import time
+from concurrent.futures import ProcessPoolExecutor
+from typing import Annotated
+
+import typer
+
+from benchmarks.attacks import archives
+
+
+def report_archives(count: int, first: int, seed: int, kind: str) -> int:
+    """Import hostile archives in one process, print what came of it, and return the number of problems."""
+    start = time.monotonic()
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:  # its memory is that of imports alone
+        outcome = pool.submit(archives.run_in_own_home, range(first, first + count), seed, kind).result()
+    print(f"{outcome.counts.total()} archives in {time.monotonic() - start:.0f} s")
+    print(f"  refused with a sentence                 {outcome.counts['refused']}")
+    print(f"  imported as valid                       {outcome.counts['imported']}")
+    print(f"  other exceptions, stuck                 {outcome.counts['errors']}, {outcome.counts['stuck']}")
+    print(f"  longest import                          {outcome.slowest[0]:.2f} s ({outcome.slowest[1]})")
+    print(f"  largest peak of memory                  {outcome.largest[0]:.0f} MB ({outcome.largest[1]})")
+    print(f"  memory before, after                    {outcome.before:.0f} MB, {outcome.after:.0f} MB")
+    for reason, times in outcome.reasons.most_common(12):
+        print(f"    {times:5} {reason}")
+    for problem in outcome.problems[:40]:
+        print(f"  {problem}")
+    return len(outcome.problems)
+
+
+def main(
+    addresses_count: Annotated[int, typer.Option("--addresses", help="How many hostile addresses are opened.")] = 0,
+    archives_count: Annotated[int, typer.Option("--archives", help="How many hostile archives are imported.")] = 0,
+    rows: Annotated[bool, typer.Option(help="Repeat the nine attacks of issue 21.")] = False,
+    seed: Annotated[int, typer.Option(help="Decides every address and archive.")] = 0,
+    first: Annotated[int, typer.Option(help="Number of the first address and archive.")] = 0,
+    kind: Annotated[str, typer.Option(help="Only archives whose name contains this.")] = "",
+) -> None:
+    """Attack; the exit code is 1 if something does harm."""
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    problems = 0
+    if archives_count:
+        problems += report_archives(archives_count, first, seed, kind)
+    raise typer.Exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)
