@@ -32,6 +32,8 @@ def report_archives(count: int, first: int, seed: int, kind: str) -> int:
     print(f"  longest import                          {outcome.slowest[0]:.2f} s ({outcome.slowest[1]})")
     print(f"  largest peak of memory                  {outcome.largest[0]:.0f} MB ({outcome.largest[1]})")
     print(f"  memory before, after                    {outcome.before:.0f} MB, {outcome.after:.0f} MB")
+    for megabytes, name in reversed(outcome.kept):
+        print(f"    {megabytes:5.0f} MB kept by {name}")
     for reason, times in outcome.reasons.most_common(12):
         print(f"    {times:5} {reason}")
     for problem in outcome.problems[:40]:

@@ -426,6 +426,7 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
     slowest: tuple[float, str] = (0.0, "")  # seconds, and of which archive
     largest: tuple[float, str] = (0.0, "")  # MB above the memory before it
+    kept: list[tuple[float, str]] = field(default_factory=list)  # MB that were not given back, and by which archive
     before: float = 0.0  # MB of the process
     after: float = 0.0
 
@@ -482,6 +483,7 @@ def import_one(name: str, content: bytes, outcome: Outcome) -> None:
         signal.alarm(0)
     outcome.slowest = max(outcome.slowest, (time.perf_counter() - start, name))
     outcome.largest = max(outcome.largest, (_peak_megabytes() - before, name))
+    outcome.kept = sorted([*outcome.kept, (resident_megabytes() - before, name)])[-6:]
 
 
 def _raise_stuck(*_: object) -> None:
