@@ -8,6 +8,7 @@ does harm can be made again: `--first NUMBER --archives 1`.
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import platform
@@ -17,7 +18,11 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.attacks import archives
+from benchmarks.attacks import addresses, archives
+from benchmarks.classroom import serve_app
+from benchmarks.load.server_state import read_log, read_state
+
+SLICE = 1_000  # addresses between two lines about the server's memory
 
 
 def report_archives(count: int, first: int, seed: int, kind: str) -> int:
@@ -41,12 +46,39 @@ def report_archives(count: int, first: int, seed: int, kind: str) -> int:
     return len(outcome.problems)
 
 
+def report_addresses(count: int, first: int, seed: int, rest: float) -> int:
+    """Open hostile addresses at one server, print what came of it, and return the number of problems."""
+    outcome, valid = addresses.Outcome(), addresses.Outcome()
+    with serve_app() as server:
+        asyncio.run(addresses.open_valid(server, 100, valid))
+        time.sleep(rest)
+        before, start = read_state(server), time.monotonic()
+        for begin in range(first, first + count, SLICE):
+            numbers = range(begin, min(begin + SLICE, first + count))
+            asyncio.run(addresses.attack(server, numbers, seed, outcome))
+            state = read_state(server)
+            print(f"  {numbers.stop - first:6} addresses {time.monotonic() - start:6.0f} s {state}", flush=True)
+        seconds = time.monotonic() - start
+        time.sleep(rest)
+        after, log = read_state(server), read_log(server)
+    print(f"{count} hostile addresses in {seconds:.0f} s: " + ", ".join(f"{n} {k}" for k, n in outcome.counts.items()))
+    print(f"  statuses                                {dict(sorted(outcome.statuses.items()))}")
+    print(f"  tracebacks in the log                   {after.traces - before.traces}")
+    print(f"  lines of the log                        {len(log.splitlines())}")
+    print(f"  memory before, after                    {before.megabytes:.0f} MB, {after.megabytes:.0f} MB")
+    print(f"  open files and threads before, after    {before.files}, {before.threads}; {after.files}, {after.threads}")
+    for problem in (*valid.problems, *outcome.problems[:60]):
+        print(f"  {problem}")
+    return len(outcome.problems)
+
+
 def main(
     addresses_count: Annotated[int, typer.Option("--addresses", help="How many hostile addresses are opened.")] = 0,
     archives_count: Annotated[int, typer.Option("--archives", help="How many hostile archives are imported.")] = 0,
     rows: Annotated[bool, typer.Option(help="Repeat the nine attacks of issue 21.")] = False,
     seed: Annotated[int, typer.Option(help="Decides every address and archive.")] = 0,
     first: Annotated[int, typer.Option(help="Number of the first address and archive.")] = 0,
+    rest: Annotated[float, typer.Option(help="Seconds until the server has forgotten those who left.")] = 150,
     kind: Annotated[str, typer.Option(help="Only archives whose name contains this.")] = "",
 ) -> None:
     """Attack; the exit code is 1 if something does harm."""
@@ -54,6 +86,8 @@ def main(
     problems = 0
     if archives_count:
         problems += report_archives(archives_count, first, seed, kind)
+    if addresses_count:
+        problems += report_addresses(addresses_count, first, seed, rest)
     raise typer.Exit(1 if problems else 0)
 
 

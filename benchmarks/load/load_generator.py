@@ -29,6 +29,7 @@ class Visitor:
     query: str
     socket: ClientConnection
     browser: httpx.AsyncClient  # has the cookie
+    page: str = "negation"  # its path
     listener: asyncio.Task[None] = field(init=False)
     widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
     messages: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
@@ -73,6 +74,20 @@ class Visitor:
             if row["can_stop"]:
                 await self.browser.post(f"/jobs/{row['key']}/stop", headers={"X-Lineage": "1"})
 
+    async def open(self) -> float:
+        """Seconds until the page is whole, without its sections."""
+        return await self._run()
+
+    async def fetch_sections(self, seconds: float) -> bool:
+        """Return whether all sections of the page have been fetched within so many seconds."""
+        waiting = [asyncio.create_task(section.fetched.wait()) for section in self._sections.values()]
+        if not waiting:
+            return True
+        _, pending = await asyncio.wait(waiting, timeout=seconds)
+        for task in pending:
+            task.cancel()
+        return not pending
+
     async def _run(self, part: str = "", *triggers: WidgetState) -> float:
         self._answered.clear()
         self._part_of_run = part
@@ -96,11 +111,11 @@ class Visitor:
         message = BackMsg()
         rerun = message.rerun_script
         rerun.query_string, rerun.page_script_hash = self.query, self._page
-        rerun.page_name = "" if self._page else "negation"  # by its name only until the server has said its hash
+        rerun.page_name = "" if self._page else self.page  # by its name only until the server has said its hash
         rerun.fragment_id = fragment
         rerun.widget_states.widgets.extend([*self._states.values(), *triggers])
         rerun.cached_message_hashes.extend(self._cached)
-        rerun.context_info.url = f"{self.address}/negation"
+        rerun.context_info.url = f"{self.address}/{self.page}"
         await self.socket.send(message.SerializeToString())
 
     async def listen(self) -> None:
@@ -171,6 +186,7 @@ class Visitor:
                 continue
             content = answer.json()
             self.messages |= {block["text"] for block in content.get("blocks", ()) if "text" in block}
+            self.exceptions += content.get("problems", ())  # a section says so if it fails
             section.fetched.set()
             if not content.get("again"):
                 break
@@ -202,18 +218,33 @@ def _key(widget: str) -> str:
 @asynccontextmanager
 async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Visitor]:
     """Somebody new who has the negation page open, until they leave."""
-    url = address.replace("http://", "ws://") + "/_stcore/stream"
     async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser:
-        answer = await browser.get("/negation", headers={"Accept": "text/html"})
-        cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
-        async with connect(url, additional_headers=cookie, max_size=None, ping_interval=None, proxy=None) as socket:
-            visitor = Visitor(address, query, socket, browser)
-            visitor.listener = asyncio.create_task(visitor.listen())
-            try:
-                await visitor._run()
-                yield visitor
-            finally:
-                for section in visitor._sections.values():
-                    section.stop()
-                visitor.listener.cancel()
-                await asyncio.gather(visitor.listener, return_exceptions=True)
+        async with open_page(browser, address, "negation", query) as visitor:
+            yield visitor
+
+
+@asynccontextmanager
+async def open_page(
+    browser: httpx.AsyncClient, address: str, page: str, query: str = "", is_new: bool = True
+) -> AsyncIterator[Visitor]:
+    """Somebody who has a page open, until they leave.
+
+    browser: has the visitor's cookies, or gets them.
+    page, query: path and parameters of the page's address.
+    is_new: request the page, as a browser does that has no cookie yet.
+    """
+    url = address.replace("http://", "ws://") + "/_stcore/stream"
+    if is_new:
+        await browser.get(f"/{page}", headers={"Accept": "text/html"})
+    cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+    async with connect(url, additional_headers=cookies, max_size=None, ping_interval=None, proxy=None) as socket:
+        visitor = Visitor(address, query, socket, browser, page)
+        visitor.listener = asyncio.create_task(visitor.listen())
+        try:
+            await visitor.open()
+            yield visitor
+        finally:
+            for section in visitor._sections.values():
+                section.stop()
+            visitor.listener.cancel()
+            await asyncio.gather(visitor.listener, return_exceptions=True)
