@@ -25,14 +25,29 @@ ADDRESSES = json.loads((ROOT / "tests" / "ui" / "state" / "addresses.json").read
 VISITORS = 3  # at once
 MOST_SECONDS = 15.0  # for which the results of one address are awaited
 ROUTE_SHARE = 0.4  # of the addresses are requests of other routes, without a session
-SHARED = ("lesson", "part", "class", "lock", "screen", "run", "give", "embed", "embed_options", "text", "corpus", "runs")
+SHARED = (
+    "lesson",
+    "part",
+    "class",
+    "lock",
+    "screen",
+    "run",
+    "give",
+    "embed",
+    "embed_options",
+    "text",
+    "corpus",
+    "runs",
+)
 VALUES = (
     "", " ", "0", "-1", "1", "2", "-0.0", "nan", "NaN", "inf", "-inf", "1e308", "1e-320", "1e999", "0x10", "1_000",
     "9" * 20, "9" * 4_400, "2147483648", "9223372036854775808", "٣", "１２", "½", "true", "null", "None", "undefined",
     "[]", "{}", '{"a":1}', "a,b", ",", ",,,,", "," * 500, "1," * 300, "a" * 601, "a" * 7_000, "x" * 100_000,
-    "\x00", "\x00\x01\x1b[31m", "\r\nSet-Cookie: a=b", "\u202eevil\u2066", "\ufeff", "\ud7ff\uffff", "🙂👩‍👩‍👧", "e\u0301" * 90,
+    "\x00", "\x00\x01\x1b[31m", "\r\nSet-Cookie: a=b", "\u202eevil\u2066", "\ufeff", "\ud7ff\uffff", "🙂👩‍👩‍👧",
+    "e\u0301" * 90,
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "javascript:alert(1)", "[x](javascript:alert(1))",
-    "$$\\frac{1}{0}$$", ":red[x] :material/x:", "**b** `c`", "{{7*7}}", "${7*7}", "' OR 1=1 --", "%", "%%", "%_", "\\",
+    "$$\\frac{1}{0}$$", ":red[x] :material/x:", "**b** `c`", "{{7*7}}", "${7*7}", "' OR 1=1 --", "%", "%%", "%_",
+    "\\",
     "../../../etc/passwd", "..", "/etc/passwd", "file:///etc/passwd", "C:\\x", "CON", "x.y.z", ".", "rnn.hidden",
     "own", "shakespeare", "0" * 64, "f" * 64, "abcd" * 16, "no such", "__class__", "__proto__", "constructor",
     "negation", "rnn", "transformer", "rnn,rnn,rnn", "rnn,gru,lstm,transformer,feedforward,bag_of_words",
@@ -88,7 +103,9 @@ def make_page_address(chance: random.Random) -> tuple[str, str]:
         parameters += [(f"p{i}", "1") for i in range(3_000)]
     query = urlencode(parameters, errors="surrogatepass")
     if chance.random() < 0.06:
-        query = chance.choice((query.replace("=", "%3D"), query + "&%zz=%ff%fe", query + "&=&&;", "?" + query, query * 3))
+        query = chance.choice(
+            (query.replace("=", "%3D"), query + "&%zz=%ff%fe", query + "&=&&;", "?" + query, query * 3)
+        )
     return page, query
 
 
@@ -111,34 +128,44 @@ def make_request(chance: random.Random) -> bytes:
         f"/jobs/{value}", f"/jobs/{value}/stop", f"/jobs/{value}/resume", f"/jobs/{chance.choice(_run_keys())}/stop",
         f"/class/{value}", "/class/ABCDE", f"/class/{value}/answer", "/class/ABCDE/answer", f"/class/ABCDE/{value}",
         "/class/ABCDE/reveal", "/class/ABCDE/end", "/operator", f"/operator?{value}", f"/operator/{value}",
-        "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/_stcore/script-health-check", f"/_stcore/{value}",
+        "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/_stcore/script-health-check",
+        f"/_stcore/{value}",
         f"/_stcore/upload_file/{value}/{value}", "/_stcore/upload_file/a/b", f"/media/{value}", "/media/../../app.py",
         f"/component/{value}/index.html", f"/_stcore/bidi-components/{value}/x", f"/static/{value}", f"/{value}",
         f"/assets/lineage/{value}", f"/assets/vendor/{value}", f"/assets/lineage/{chance.choice(assets)}",
         "/assets/lineage/../../app.py", "/assets/lineage/%2e%2e/%2e%2e/app.py", "/assets/lineage/..%2f..%2fapp.py",
-        "/assets/lineage/..%5c..%5capp.py", "/assets/lineage//etc/passwd", "/assets/lineage/shared", "/assets/lineage/%00",
+        "/assets/lineage/..%5c..%5capp.py", "/assets/lineage//etc/passwd", "/assets/lineage/shared",
+        "/assets/lineage/%00",
         "//example.org/", f"/negation/{value}", "/favicon.ico", "/robots.txt", "/.git/config", "*",
     )  # fmt: skip
     path = chance.choice(paths)
     if chance.random() < 0.1:
         path += "?" + make_page_address(chance)[1][:6_000]
-    method = chance.choice(("GET", "GET", "GET", "POST", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "X"))
+    method = chance.choice(
+        ("GET", "GET", "GET", "POST", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "X")
+    )
     bodies = (
-        b"", b"{}", b"[" * 1_900, b"[" * 100_000, b'{"number": 1e999, "given": "x"}', b'{"number": true}', b"\xff\xfe",
-        b'{"number": 1, "given": {"a": []}}', b'{"number": 1, "given": ' + b"[" * 900 + b"]" * 900 + b"}", b"null", b"NaN",
-        b'{"number": ' + b"9" * 5_000 + b"}", b"password=" + b"x" * 5_000, b"password=%ff%00&password=a", b"x" * 200_000,
+        b"", b"{}", b"[" * 1_900, b"[" * 100_000, b'{"number": 1e999,
+        "given": "x"}', b'{"number": true}', b"\xff\xfe",
+        b'{"number": 1, "given": {"a": []}}', b'{"number": 1, "given": ' + b"[" * 900 + b"]" * 900 + b"}", b"null",
+        b"NaN",
+        b'{"number": ' + b"9" * 5_000 + b"}", b"password=" + b"x" * 5_000, b"password=%ff%00&password=a",
+        b"x" * 200_000,
         b'{"number": 1, "given": NaN}', b'{"number": 1, "given": "\\ud800"}', b'{"number":1,"number":2,"given":null}',
     )  # fmt: skip
     body = chance.choice(bodies) if method in ("POST", "PUT", "PATCH", "DELETE") else b""
     headers = {"Host": "127.0.0.1", "Connection": "close", "Content-Length": str(len(body))}
     extras = (
-        ("X-Lineage", "1"), ("X-Lineage", "1"), ("Cookie", f"lineage_visitor={value[:22]}"), ("Range", "bytes=0-,0-,0-,0-"),
-        ("Range", "bytes=" + "0-1," * 3_000 + "5-6"), ("Range", "bytes=99999999999999999999-"), ("Accept", "text/html"),
+        ("X-Lineage", "1"), ("X-Lineage", "1"), ("Cookie", f"lineage_visitor={value[:22]}"), ("Range",
+        "bytes=0-,0-,0-,0-"),
+        ("Range", "bytes=" + "0-1," * 3_000 + "5-6"), ("Range", "bytes=99999999999999999999-"), ("Accept",
+        "text/html"),
         ("Cookie", "lineage_visitor=" + "A" * 22 + "; lineage_operator=x"), ("Cookie", "=;;=" + "a=" * 3_000),
         ("Origin", "http://evil.example"), ("Host", "evil.example"), ("X-Forwarded-For", value[:200] or "x"),
         ("X-Forwarded-Proto", "javascript"), ("Forwarded", "for=\"[::1\""), ("Accept-Encoding", "gzip;q=nan, *"),
         ("If-None-Match", "*"), ("If-Modified-Since", "nonsense"), ("Content-Type", "multipart/form-data; boundary="),
-        ("Content-Type", "application/x-www-form-urlencoded"), ("Transfer-Encoding", "chunked"), ("Content-Length", "-5"),
+        ("Content-Type", "application/x-www-form-urlencoded"), ("Transfer-Encoding", "chunked"), ("Content-Length",
+        "-5"),
         ("Upgrade", "websocket"), ("X" * 300, "y"), ("Sec-WebSocket-Protocol", "streamlit, x, y"),
     )  # fmt: skip
     headers |= dict(chance.sample(extras, chance.choice((0, 1, 1, 2, 4))))
@@ -153,6 +180,7 @@ class Outcome:
     counts: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+    log_read: int = 0  # bytes of the server's log that have been searched
 
     def add(self, kind: str, what: str) -> None:
         self.counts[kind] += 1
@@ -161,6 +189,7 @@ class Outcome:
 
 async def attack(server: Server, numbers: range, seed: int, outcome: Outcome) -> None:
     """Open the addresses with these numbers."""
+    outcome.log_read = outcome.log_read or (server.home / "server.log").stat().st_size
     waiting = iter(numbers)
     async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as browser:
         await browser.get("/", headers={"Accept": "text/html"})
@@ -184,20 +213,21 @@ async def open_valid(server: Server, count: int, outcome: Outcome) -> None:
         await asyncio.gather(*(visit() for _ in range(VISITORS)))
 
 
-async def _visit(server: Server, browser: httpx.AsyncClient, waiting: Iterator[int], seed: int, outcome: Outcome) -> None:
-    log = server.home / "server.log"
+async def _visit(
+    server: Server, browser: httpx.AsyncClient, waiting: Iterator[int], seed: int, outcome: Outcome
+) -> None:
     for number in waiting:
         chance = random.Random(f"{seed}/{number}")
-        size = log.stat().st_size
         if chance.random() < ROUTE_SHARE:
             what = await _send_request(server, make_request(chance), outcome)
         else:
             page, query = make_page_address(chance)
             what = f"/{page}?{query[:300]}"
             await _open(browser, server.url, page, query, what, outcome)
-        if "Traceback" in (more := read_log(server, size)):
-            last = re.findall(r"^(\w[\w.]*(?:Error|Exception|Interrupt)\b.*)$", more, re.MULTILINE)[-1:]
-            outcome.add("trace", f"{number} (or one at the same time): {what}: {last}")
+        more = read_log(server, outcome.log_read)
+        outcome.log_read += len(more.encode())
+        for error in re.findall(r"^\w[\w.]*(?:Error|Exception|Interrupt)\b.*$", more, re.MULTILINE):
+            outcome.add("trace", f"{number} (or one at the same time): {what}: {error}")
 
 
 async def _send_request(server: Server, request: bytes, outcome: Outcome) -> str:
@@ -219,7 +249,7 @@ async def _send_request(server: Server, request: bytes, outcome: Outcome) -> str
     outcome.statuses[status] += 1
     if status >= 500:
         outcome.add(f"status {status}", what)
-    if b"root:x:0" in answer or b"import streamlit" in answer or b"LINEAGE_OPERATOR_PASSWORD\"" in answer:
+    if b"root:x:0" in answer or b"import streamlit" in answer or b'LINEAGE_OPERATOR_PASSWORD"' in answer:
         outcome.add("leak", what)
     return what
 

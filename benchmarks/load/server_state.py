@@ -51,4 +51,4 @@ def process_folders(number: int) -> Iterator[Path]:
 
 def read_log(server: Server, begin: int = 0) -> str:
     """Return the text of the server's log from a position on (bytes)."""
-    return (server.home / "server.log").read_bytes()[begin:].decode(errors="replace")
+    return (server.home / "server.log").read_bytes()[begin:].decode(errors="backslashreplace")
