@@ -187,9 +187,8 @@ def mutate_tensor_header(files: Files, chance: random.Random) -> bytes:
         case 3:
             header[chance.choice(TEXTS)] = header.pop(one)
         case 4:
-            header["__metadata__"] = chance.choice(
-                ({"a": "b" * 10**6}, {"a": {}}, [], {str(i): "" for i in range(10**4)})
-            )
+            many = {str(i): "" for i in range(10_000)}
+            header["__metadata__"] = chance.choice(({"a": "b" * 10**6}, {"a": {}}, [], many))
         case 5:
             length = chance.choice((0, 1, 2**20, 2**32, 2**63, 2**64 - 1))
             return zip_files({**files, name: length.to_bytes(8, "little") + content[8:]})
@@ -210,13 +209,8 @@ def mutate_numbers(files: Files, chance: random.Random) -> bytes:
     content = bytearray(files[name])
     begin = 8 + int.from_bytes(content[:8], "little")
     numbers = (struct.pack("<f", float("nan")), struct.pack("<f", float("inf")), struct.pack("<f", 3e38))
-    numbers += (
-        struct.pack("<d", float("nan")),
-        struct.pack("<q", 2**62),
-        struct.pack("<q", -5),
-        b"\xff" * 8,
-        b"\0" * 8,
-    )
+    numbers += (struct.pack("<d", float("nan")), struct.pack("<q", 2**62), struct.pack("<q", -5))
+    numbers += (b"\xff" * 8, b"\0" * 8)
     for _ in range(chance.choice((1, 5, 200))):
         value = chance.choice(numbers)
         at = begin + 4 * chance.randrange(max(1, (len(content) - begin - 8) // 4))
@@ -305,21 +299,8 @@ def mutate_directory(files: Files, chance: random.Random) -> bytes:
     """Change fields of the zip's directory or local headers: sizes, offsets, flags, methods, checksums, counts."""
     content = zip_files(files)
     # offset and width in a directory entry: versions, flags, method, crc, sizes, lengths, disk, attributes, offset
-    fields = (
-        (4, 2),
-        (6, 2),
-        (8, 2),
-        (10, 2),
-        (16, 4),
-        (20, 4),
-        (24, 4),
-        (28, 2),
-        (30, 2),
-        (32, 2),
-        (34, 2),
-        (38, 4),
-        (42, 4),
-    )
+    fields = ((4, 2), (6, 2), (8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (32, 2), (34, 2))
+    fields += ((38, 4), (42, 4))
     for _ in range(chance.choice((1, 1, 2, 6))):
         offset, width = chance.choice(fields)
         most = 256**width - 1
@@ -500,9 +481,8 @@ def import_one(name: str, content: bytes, outcome: Outcome) -> None:
     except Exception as error:  # what this looks for
         outcome.counts["errors"] += 1
         where = traceback.extract_tb(error.__traceback__)[-1]
-        outcome.problems.append(
-            f"{name}: {type(error).__name__} at {where.filename}:{where.lineno}: {str(error)[:160]}"
-        )
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        outcome.problems.append(f"{name}: {type(error).__name__} at {place}: {str(error)[:160]}")
     finally:
         signal.alarm(0)
     outcome.slowest = max(outcome.slowest, (time.perf_counter() - start, name))

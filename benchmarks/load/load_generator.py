@@ -218,9 +218,11 @@ def _key(widget: str) -> str:
 @asynccontextmanager
 async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Visitor]:
     """Somebody new who has the negation page open, until they leave."""
-    async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser:
-        async with open_page(browser, address, "negation", query) as visitor:
-            yield visitor
+    async with (
+        httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser,
+        open_page(browser, address, "negation", query) as visitor,
+    ):
+        yield visitor
 
 
 @asynccontextmanager

@@ -69,7 +69,7 @@ class MasksState(LabellingComparison):
             )
         if len(usable) > MAX_PROMPT:
             messages.append(
-                f"The models read {MAX_PROMPT} letters; of the beginning only the first {MAX_PROMPT} are used."
+                f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} of the beginning are used."
             )
             usable = usable[:MAX_PROMPT]
         if not usable.strip():
