@@ -26,7 +26,7 @@ import typer
 from benchmarks.classroom import serve_app
 from benchmarks.load.crash_recovery import find_differences
 from benchmarks.load.load_generator import Visitor, open_negation_page
-from benchmarks.load.server_state import process_folders, read_log
+from benchmarks.load.server_state import read_log
 from explorer.errors import LineageError
 from explorer.run_store import store
 from explorer.training.config import RunConfig, default_config, key, with_settings
@@ -105,7 +105,7 @@ async def _resume_or_train_again(visitors: list[Visitor], configs: list[RunConfi
 def kill_one(server: Server, chance: random.Random, outcome: Outcome) -> bool:
     """Kill a random worker, or the helper process; return whether there was one."""
     assert server.process
-    processes = [folder for folder in process_folders(server.process.pid) if _is_worker(folder)]
+    processes = [folder for folder in Path("/proc").glob("[0-9]*") if _is_worker(folder, server.home)]
     helpers = [folder for folder in processes if _parent(folder) == server.process.pid]
     workers = [folder for folder in processes if folder not in helpers]
     if not workers:
@@ -120,9 +120,14 @@ def kill_one(server: Server, chance: random.Random, outcome: Outcome) -> bool:
     return True
 
 
-def _is_worker(folder: Path) -> bool:
+def _is_worker(folder: Path, home: Path) -> bool:
+    """Return whether a process is the helper or a worker of the server with this home.
+
+    A worker goes on when the helper is killed; it is no descendant of the server any more.
+    """
     try:
-        return b"explorer.jobs.worker" in (folder / "cmdline").read_bytes()
+        is_program = b"explorer.jobs.worker" in (folder / "cmdline").read_bytes()
+        return is_program and f"LINEAGE_HOME={home}\0".encode() in (folder / "environ").read_bytes()
     except OSError:  # it has ended
         return False
 
