@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.attacks import addresses, archives
+from benchmarks.attacks import addresses, archives, rows
 from benchmarks.classroom import serve_app
 from benchmarks.load.server_state import read_log, read_state
 
@@ -75,7 +75,8 @@ def report_addresses(count: int, first: int, seed: int, rest: float) -> int:
 def main(
     addresses_count: Annotated[int, typer.Option("--addresses", help="How many hostile addresses are opened.")] = 0,
     archives_count: Annotated[int, typer.Option("--archives", help="How many hostile archives are imported.")] = 0,
-    rows: Annotated[bool, typer.Option(help="Repeat the nine attacks of issue 21.")] = False,
+    with_rows: Annotated[bool, typer.Option("--rows", help="Repeat the nine attacks of issue 21.")] = False,
+    row: Annotated[str, typer.Option(help="Only the attacks whose name begins with this.")] = "",
     seed: Annotated[int, typer.Option(help="Decides every address and archive.")] = 0,
     first: Annotated[int, typer.Option(help="Number of the first address and archive.")] = 0,
     rest: Annotated[float, typer.Option(help="Seconds until the server has forgotten those who left.")] = 150,
@@ -84,6 +85,8 @@ def main(
     """Attack; the exit code is 1 if something does harm."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
     problems = 0
+    if with_rows or row:
+        rows.run_rows(row)
     if archives_count:
         problems += report_archives(archives_count, first, seed, kind)
     if addresses_count:

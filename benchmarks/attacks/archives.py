@@ -512,10 +512,27 @@ def _peak_megabytes() -> float:
 
 def run_in_own_home(numbers: range, seed: int, mutation: str = "") -> Outcome:
     """Import hostile archives with a home of their own and a limit of memory; call it in a process of its own."""
+    return _with_own_home(lambda: import_archives(numbers, seed, mutation))
+
+
+def _with_own_home(work: Callable[[], Outcome]) -> Outcome:
     import resource
 
     with tempfile.TemporaryDirectory(prefix="lineage-archives-") as home:
         os.environ["LINEAGE_HOME"] = home
         used = int(resident_megabytes() * 1e6)
-        resource.setrlimit(resource.RLIMIT_DATA, (used + MOST_MEMORY, used + MOST_MEMORY))
-        return import_archives(numbers, seed, mutation)
+        resource.setrlimit(resource.RLIMIT_DATA, (used + MOST_MEMORY, resource.RLIM_INFINITY))
+        return work()
+
+
+def import_row_3_in_own_home(replicas: int) -> Outcome:
+    """Import the archive of row 3 with a home of its own and a limit of memory; call it in a process of its own."""
+    return _with_own_home(lambda: _import_row_3(replicas))
+
+
+def _import_row_3(replicas: int) -> Outcome:
+    outcome = Outcome()
+    name = "text-lstm"  # loads what the import needs
+    import_one("valid", leave_unchanged(dict(_valid_files(name)), random.Random(name)), Outcome())
+    import_one(f"{replicas} seeds", archive_of_row_3(replicas), outcome)
+    return outcome

@@ -35,6 +35,8 @@ class Visitor:
     messages: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
     exceptions: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)  # what had to be sent again
+    received: list[str] | None = None  # everything that the server sends, if it is set to a list
+    file_urls: list[str] = field(default_factory=list)  # where the server takes an upload that was announced
     polls: int = 0  # how often the live curves were asked for
     submitted_jobs: int = 0  # jobs that the server has taken on, as the page knows it
     _states: dict[str, WidgetState] = field(default_factory=dict)
@@ -57,6 +59,11 @@ class Visitor:
         if "verdicts" in self._sections:  # they are not there while no model is trained
             await self._sections["verdicts"].fetched.wait()
         return time.perf_counter() - start
+
+    async def set_text(self, name: str, text: str) -> None:
+        """Type a text into an input of a form, which is sent with the next press of a button."""
+        widget = self.widgets[name]
+        self._states[widget] = WidgetState(id=widget, string_value=text)
 
     async def press(self, button: str) -> float:
         """Seconds until the page has answered to a press of a button."""
@@ -121,6 +128,8 @@ class Visitor:
     async def listen(self) -> None:
         """Take in what the server says, and do what a browser does about it."""
         async for data in self.socket:
+            if self.received is not None:
+                self.received.append(data.decode(errors="replace") if isinstance(data, bytes) else data)
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]  # the server sends bytes
             if message.ref_hash:
                 message = self._cached.get(message.ref_hash, message)
@@ -131,6 +140,8 @@ class Visitor:
                     self._handle_element(message.delta.new_element, message.delta.fragment_id)
                 case "page_info_changed":
                     self.query = message.page_info_changed.query_string
+                case "file_urls_response":
+                    self.file_urls += [each.upload_url for each in message.file_urls_response.file_urls]
                 case "new_session":
                     parts = message.metadata.run.fragment_ids
                     self._run_has_begun = (
@@ -150,6 +161,8 @@ class Visitor:
             self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
         elif kind == "text_input":
             self._remember(element.text_input.id, part)
+        elif kind == "text_area":
+            self._remember(element.text_area.id, part)
         elif kind == "button":
             self._remember(element.button.id, part)
         elif kind == "markdown":
@@ -185,6 +198,8 @@ class Visitor:
                 await asyncio.sleep(0 if answer.status_code == 202 else 0.2)
                 continue
             content = answer.json()
+            if self.received is not None:
+                self.received.append(answer.text)
             self.messages |= {block["text"] for block in content.get("blocks", ()) if "text" in block}
             self.exceptions += content.get("problems", ())  # a section says so if it fails
             section.fetched.set()
@@ -227,13 +242,19 @@ async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Vis
 
 @asynccontextmanager
 async def open_page(
-    browser: httpx.AsyncClient, address: str, page: str, query: str = "", is_new: bool = True
+    browser: httpx.AsyncClient,
+    address: str,
+    page: str,
+    query: str = "",
+    is_new: bool = True,
+    received: list[str] | None = None,
 ) -> AsyncIterator[Visitor]:
     """Somebody who has a page open, until they leave.
 
     browser: has the visitor's cookies, or gets them.
     page, query: path and parameters of the page's address.
     is_new: request the page, as a browser does that has no cookie yet.
+    received: a list to which everything that the server sends is added.
     """
     url = address.replace("http://", "ws://") + "/_stcore/stream"
     if is_new:
@@ -241,6 +262,7 @@ async def open_page(
     cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
     async with connect(url, additional_headers=cookies, max_size=None, ping_interval=None, proxy=None) as socket:
         visitor = Visitor(address, query, socket, browser, page)
+        visitor.received = received
         visitor.listener = asyncio.create_task(visitor.listen())
         try:
             await visitor.open()

@@ -1,4 +1,4 @@
-"""What kill -9 of worker processes leaves behind: trainings of several visitors on a server with LINEAGE_EXECUTOR=processes.
+"""What kill -9 of worker processes leaves behind: trainings of several visitors, LINEAGE_EXECUTOR=processes.
 
     python -m benchmarks.load.worker_kills [--kills 200] [--seed 0] [--json]
 
@@ -78,7 +78,9 @@ async def run_round(server: Server, number: int, kills: int, chance: random.Rand
             await asyncio.sleep(chance.uniform(0, 0.6))
         else:
             outcome.problems.append(f"stuck: {states} in round {number}")
-        outcome.problems += [f"failed: {state} in round {number}" for state in states if state in ("failed", "diverged")]
+        outcome.problems += [
+            f"failed: {state} in round {number}" for state in states if state in ("failed", "diverged")
+        ]
     finally:
         for visit in visits:
             await visit.__aexit__(None, None, None)
