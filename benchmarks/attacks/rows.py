@@ -331,6 +331,7 @@ async def row_8() -> str:
 
 async def _upload(visitor: Visitor, size: int) -> str:
     """Upload a file of this size as the browser does, and return the status."""
+    await visitor.browser.get("/_stcore/health")  # sets the cookie that an upload has to repeat
     message = BackMsg()
     message.file_urls_request.request_id = "1"
     message.file_urls_request.file_names.append("run.zip")
