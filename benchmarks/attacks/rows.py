@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
 import re
 import secrets
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -35,7 +38,7 @@ SECRET = "the purple walrus keeps nineteen umbrellas in a bathtub. " * 40
 SECRET_WORDS = ("walrus", "umbrellas", "bathtub")
 MADE_UP = "lineage_visitor=" + "{}"
 PASSWORD = "correct horse battery staple"
-DISK = 2  # MB of the disk of row 7
+DISK = 24  # MB of the disk of row 7
 
 
 @asynccontextmanager
@@ -65,6 +68,8 @@ async def _train_large(server: Server, query: str) -> str:
     """Press Train with these sizes, then train something small as somebody else, and stop the large one."""
     async with _visit(server, "text", query) as attacker:
         await attacker.fetch_sections(20)
+        if any("this server allows" in text for text in attacker.messages):
+            return f"the address is refused: {_refusal(attacker)}"
         if "train" not in attacker.widgets:
             return "there is no button to train it"
         await attacker.press("train")
@@ -87,7 +92,7 @@ async def _train_large(server: Server, query: str) -> str:
 
 
 def _refusal(visitor: Visitor) -> str:
-    words = ("allows", "possible", "refuse", "LINEAGE_", "memory")
+    words = ("this server allows", "are possible", "Try again", "too many")
     found = [text for text in visitor.messages if any(word in text for word in words)]
     return " / ".join(text.replace("\\", "") for text in found) or "without a sentence"
 
@@ -246,65 +251,78 @@ async def row_7() -> str:
     """With a full disk finished trainings are thrown away; a read-only folder is reported as a full disk."""
     if os.geteuid() != 0:
         return "not tried: only root can mount a small disk"
-    async with _serve() as server:
-        runs = [server.home / name for name in ("runs", "jobs")]
-        for folder in runs:
-            folder.mkdir(exist_ok=True)
-        small = server.home / "small"
-        small.mkdir()
+    with tempfile.TemporaryDirectory(prefix="lineage-disk-") as folder:
+        disk, filler = Path(folder) / "disk", Path(folder) / "disk" / "filler"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}m", "tmpfs", str(disk)], check=False).returncode:
+            return "not tried: a small disk cannot be mounted here"
         try:
-            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}m", "tmpfs", str(small)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            return f"not tried: a small disk cannot be mounted here ({error})"
-        try:
-            for folder in runs:
-                (small / folder.name).mkdir()
-                subprocess.run(["mount", "--bind", str(small / folder.name), str(folder)], check=True)
-            filler = small / "filler"
-            filler.write_bytes(b"x" * (DISK * 1_000_000 - 60_000))
-            full = await _train_without_room(server, lambda: filler.unlink())
+            database = (
+                f"sqlite:///{folder}/index.sqlite"  # so that nothing on the disk is open when it becomes read-only
+            )
+            async with _serve(LINEAGE_HOME=str(disk), LINEAGE_DATABASE_URL=database) as server:
+                during = await _train_without_room(server, disk, 71, lambda: fill(filler, disk), None, filler.unlink)
+                before = await _train_without_room(server, disk, 72, None, lambda: fill(filler, disk), filler.unlink)
+                read_only = await _train_without_room(
+                    server, disk, 73, lambda: remount(disk, "ro"), None, lambda: remount(disk, "rw")
+                )
         finally:
-            for folder in (*reversed(runs), small):
-                subprocess.run(["umount", "-l", str(folder)], check=False, capture_output=True)
-    async with _serve() as server:
-        (server.home / "runs").mkdir(exist_ok=True)
-        (server.home / "jobs").mkdir(exist_ok=True)
-        for name in ("runs", "jobs"):
-            subprocess.run(["mount", "--bind", str(server.home / name), str(server.home / name)], check=True)
-            subprocess.run(["mount", "-o", "remount,ro,bind", str(server.home / name)], check=True)
-
-        def allow() -> None:
-            for name in ("runs", "jobs"):
-                subprocess.run(["mount", "-o", "remount,rw,bind", str(server.home / name)], check=True)
-
-        try:
-            read_only = await _train_without_room(server, allow)
-        finally:
-            for name in ("runs", "jobs"):
-                subprocess.run(["umount", "-l", str(server.home / name)], check=False, capture_output=True)
-    return f"full disk: {full}\n    read-only folder: {read_only}"
+            subprocess.run(["umount", "-l", str(disk)], check=False, capture_output=True)
+    return f"full in the middle: {during}\n    full before: {before}\n    read-only in the middle: {read_only}"
 
 
-async def _train_without_room(server: Server, make_room: Callable[[], object]) -> str:
-    """Train while the disk takes nothing, make room, and return what became of the runs."""
-    async with open_negation_page(server.url, "models=rnn,gru&seed=77") as visitor:
+def fill(file: Path, disk: Path) -> None:
+    """Fill the disk with a file, up to the last block."""
+    with file.open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(b"x" * 4_096)
+
+
+def remount(disk: Path, mode: str) -> None:
+    """Make the disk read-only (ro) or writable (rw); something may be written to it at this moment."""
+    for _ in range(200):
+        if not subprocess.run(
+            ["mount", "-o", f"remount,{mode}", str(disk)], check=False, capture_output=True
+        ).returncode:
+            return
+        time.sleep(0.01)
+    raise RuntimeError(f"the disk cannot be made {mode}")
+
+
+async def _train_without_room(
+    server: Server,
+    disk: Path,
+    seed: int,
+    during: Callable[[], object] | None,
+    before: Callable[[], object] | None,
+    make_room: Callable[[], object],
+) -> str:
+    """Train two models, take the room away `before` or `during` it, make room, and return what became of the runs."""
+    stored_before = len(list((disk / "runs").glob("*/card.json")))
+    async with open_negation_page(server.url, f"models=rnn,gru&seed={seed}&rnn.epochs=200&gru.epochs=200") as visitor:
+        if before:
+            before()
         await visitor.press("train")
         end = time.monotonic() + 60
         while time.monotonic() < end:
             rows = [row for row in await visitor.jobs() if row["mine"]]
+            if during and any(row["step"] for row in rows):
+                during()
+                during = None
             if rows and all(row["state"] not in ("waiting", "running") for row in rows):
                 break
-            await asyncio.sleep(0.2)
-        said = {row["problem"] for row in await visitor.jobs()} | {_refusal(visitor)}
+            await asyncio.sleep(0.05)
+        said = {row["problem"] for row in rows if row["problem"]}
+        at_end = len(list((disk / "runs").glob("*/card.json"))) - stored_before
         make_room()
         start = time.monotonic()
-        while time.monotonic() - start < 90:
-            if len(stored := list((server.home / "runs").glob("*/card.json"))) >= 2:
+        while time.monotonic() - start < 20 and at_end < 2:
+            if len(list((disk / "runs").glob("*/card.json"))) - stored_before >= 2:
                 break
             await asyncio.sleep(0.5)
-    states = [row["state"] for row in rows]
-    passed = f"{time.monotonic() - start:.0f} s after there is room"
-    return f"{states}, “{' / '.join(filter(None, said))}”; {passed}: {len(stored)} of 2 stored"
+        stored = len(list((disk / "runs").glob("*/card.json"))) - stored_before
+    later = f"{stored} of 2 stored {time.monotonic() - start:.0f} s after there is room"
+    return f"{[row['state'] for row in rows]}, {at_end} of 2 stored, {later}; “{' / '.join(said)}”"
 
 
 async def row_8() -> str:
