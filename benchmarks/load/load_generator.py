@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +36,10 @@ class Visitor:
     exceptions: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)  # what had to be sent again
     received: list[str] | None = None  # everything that the server sends, if it is set to a list
-    file_urls: list[str] = field(default_factory=list)  # where the server takes an upload that was announced
+    downloads: dict[str, str] = field(default_factory=dict)  # ids of the files behind download buttons, by their keys
+    _file_urls: list[Any] = field(default_factory=list)  # where the server takes an upload that was announced
+    _session: str = ""  # the id of the session, which a download has to repeat
+    _download_url: str = ""  # of the file that was asked for; a space if there is none
     polls: int = 0  # how often the live curves were asked for
     submitted_jobs: int = 0  # jobs that the server has taken on, as the page knows it
     _states: dict[str, WidgetState] = field(default_factory=dict)
@@ -64,6 +67,39 @@ class Visitor:
         """Type a text into an input of a form, which is sent with the next press of a button."""
         widget = self.widgets[name]
         self._states[widget] = WidgetState(id=widget, string_value=text)
+
+    async def download(self, button: str) -> bytes:
+        """Return the file behind a download button that makes it when it is pressed."""
+        message = BackMsg()
+        message.backend_operation_request.request_id = "download"
+        message.backend_operation_request.session_id = self._session
+        message.backend_operation_request.deferred_file.file_id = self.downloads[button]
+        self._download_url = ""
+        await self.socket.send(message.SerializeToString())
+        await _wait_until(lambda: bool(self._download_url))
+        return (await self.browser.get(self._download_url)).content if self._download_url.strip() else b""
+
+    async def upload(self, uploader: str, content: bytes) -> int:
+        """Put a zip into a file uploader and return the status of the upload; a form sends it with the next press."""
+        await self.browser.get("/_stcore/health")  # sets the cookie that an upload has to repeat
+        message = BackMsg()
+        message.file_urls_request.request_id = "upload"
+        message.file_urls_request.file_names.append("run.zip")
+        self._file_urls.clear()
+        await self.socket.send(message.SerializeToString())
+        await _wait_until(lambda: bool(self._file_urls))
+        urls = self._file_urls[0]
+        headers = {"X-Xsrftoken": self.browser.cookies.get("_streamlit_xsrf", "")}
+        answer = await self.browser.put(
+            urls.upload_url, headers=headers, files={"file": ("run.zip", content, "application/zip")}
+        )
+        widget = self.widgets[uploader]
+        state = WidgetState(id=widget)
+        info = state.file_uploader_state_value.uploaded_file_info.add()
+        info.name, info.size, info.file_id = "run.zip", len(content), urls.file_id
+        info.file_urls.CopyFrom(urls)
+        self._states[widget] = state
+        return answer.status_code
 
     async def press(self, button: str) -> float:
         """Seconds until the page has answered to a press of a button."""
@@ -141,8 +177,11 @@ class Visitor:
                 case "page_info_changed":
                     self.query = message.page_info_changed.query_string
                 case "file_urls_response":
-                    self.file_urls += [each.upload_url for each in message.file_urls_response.file_urls]
+                    self._file_urls += message.file_urls_response.file_urls
+                case "backend_operation_response":
+                    self._download_url = message.backend_operation_response.deferred_file.url or " "
                 case "new_session":
+                    self._session = message.new_session.initialize.session_id or self._session
                     parts = message.metadata.run.fragment_ids
                     self._run_has_begun = (
                         self._run_has_begun or not parts or self._parts.get(self.widgets.get("say", "")) in parts
@@ -165,6 +204,10 @@ class Visitor:
             self._remember(element.text_area.id, part)
         elif kind == "button":
             self._remember(element.button.id, part)
+        elif kind == "download_button":
+            self.downloads[_key(element.download_button.id)] = element.download_button.deferred_file_id
+        elif kind == "file_uploader":
+            self._remember(element.file_uploader.id, part)
         elif kind == "markdown":
             self.messages.add(element.markdown.body)
         elif kind == "alert":
@@ -223,6 +266,15 @@ class Section:
     def stop(self) -> None:
         if self.task:
             self.task.cancel()
+
+
+async def _wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for a message of the server. Raises TimeoutError."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"no answer within {seconds:.0f} s")
+        await asyncio.sleep(0.02)
 
 
 def _key(widget: str) -> str:
