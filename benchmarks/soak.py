@@ -4,7 +4,8 @@
 
 Each minute a line about the server: resident memory of all its processes (PSS), open files, threads, exceptions. The
 last line says whether memory and open files stayed flat: what they grew by in the last two thirds, by a straight line
-through the lines of these minutes.
+through the lines of these minutes. A server keeps the sessions of those who left for two minutes, 128 at most, with
+three open files each; so the first minutes grow, and a soak of less than ten says little.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from tests.serving import Server
 PANEL = {"X-Lineage": "1"}
 TRAININGS = {  # of a few seconds: page, its button, and the settings; every visitor adds a seed
     "negation": ("train", "models=rnn,feedforward&rnn.epochs=5&feedforward.epochs=5"),
-    "memory": ("train", "who=rnn-usual,lstm-usual&length=10&seeds=1&steps=20"),
+    "memory": ("recall.run", "who=rnn-usual,lstm-usual&length=10&seeds=1&steps=20"),
     "masks": ("masks.run", "seeds=1&steps=20"),
     "positions": ("positions.run", "who=learned,none&seeds=1&steps=20"),
     "scaled-attention": ("scaled.run", "seeds=1&steps=20"),
-    "translation": ("train", "task=reverse&seeds=1&steps=10"),
+    "translation": ("translation.run", "task=reverse&seeds=1&steps=10"),
 }
 LONGEST = 120.0  # seconds for which a visitor waits for a training
 MOST_MEGABYTES, MOST_FILES = 50.0, 20.0  # growth over the last two thirds that counts as flat

@@ -104,7 +104,7 @@ def valid_archive(name: str) -> bytes:
 
 
 @cache
-def _valid_files(name: str) -> tuple[tuple[str, bytes], ...]:
+def valid_files(name: str) -> tuple[tuple[str, bytes], ...]:
     with zipfile.ZipFile(io.BytesIO(valid_archive(name))) as archive:
         return tuple((info.filename, archive.read(info)) for info in archive.infolist())
 
@@ -403,14 +403,14 @@ def make_archive(number: int, seed: int) -> tuple[str, bytes]:
     chance = random.Random(f"{seed}/{number}")
     base = chance.choice(BASES)
     mutate = chance.choices(list(MUTATIONS), list(MUTATIONS.values()))[0]
-    return f"{mutate.__name__} of {base}", mutate(dict(_valid_files(base)), chance)
+    return f"{mutate.__name__} of {base}", mutate(dict(valid_files(base)), chance)
 
 
 def archive_of_row_3(replicas: int = 8) -> bytes:
     """Return the archive of row 3: a few kilobytes whose configuration is a model of gigabytes."""
     sizes = {"width": 512, "hidden": 1_024, "layers": 8, "task.context": 128, "replicas": replicas}
     config = with_settings(default_config("text", "lstm"), sizes)
-    kept = {name: content for name, content in _valid_files("text-lstm") if name in (CONFIG, CARD, CURVES, TOKENIZER)}
+    kept = {name: content for name, content in valid_files("text-lstm") if name in (CONFIG, CARD, CURVES, TOKENIZER)}
     weights = {f"snapshots/{config.steps:08d}.safetensors": b"\x02\0\0\0\0\0\0\0{}"}
     files = {**kept, **weights, CONFIG: json.dumps(to_json(config)).encode()}
     card = json.loads(files[CARD]) | {"key": key(config), "step": config.steps}
@@ -446,7 +446,7 @@ def import_archives(numbers: range, seed: int, mutation: str = "") -> Outcome:
     outcome = Outcome()
     home = Path(os.environ["LINEAGE_HOME"])
     for name in BASES:  # loads what any import needs
-        import_one("valid", leave_unchanged(dict(_valid_files(name)), random.Random(name)), Outcome())
+        import_one("valid", leave_unchanged(dict(valid_files(name)), random.Random(name)), Outcome())
     _remove_runs()
     outcome.before = resident_megabytes()
     for number in numbers:
@@ -533,6 +533,6 @@ def import_row_3_in_own_home(replicas: int) -> Outcome:
 def _import_row_3(replicas: int) -> Outcome:
     outcome = Outcome()
     name = "text-lstm"  # loads what the import needs
-    import_one("valid", leave_unchanged(dict(_valid_files(name)), random.Random(name)), Outcome())
+    import_one("valid", leave_unchanged(dict(valid_files(name)), random.Random(name)), Outcome())
     import_one(f"{replicas} seeds", archive_of_row_3(replicas), outcome)
     return outcome
