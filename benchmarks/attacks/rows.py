@@ -260,9 +260,9 @@ async def row_7() -> str:
                 f"sqlite:///{folder}/index.sqlite"  # so that nothing on the disk is open when it becomes read-only
             )
             async with _serve(LINEAGE_HOME=str(disk), LINEAGE_DATABASE_URL=database) as server:
-                during = await _train_without_room(server, disk, 71, lambda: fill(filler, disk), None, filler.unlink)
-                before = await _train_without_room(server, disk, 72, None, lambda: fill(filler, disk), filler.unlink)
-                read_only = await _train_without_room(
+                during = await _train_on_full_disk(server, disk, 71, lambda: fill(filler, disk), None, filler.unlink)
+                before = await _train_on_full_disk(server, disk, 72, None, lambda: fill(filler, disk), filler.unlink)
+                read_only = await _train_on_full_disk(
                     server, disk, 73, lambda: remount(disk, "ro"), None, lambda: remount(disk, "rw")
                 )
         finally:
@@ -288,7 +288,7 @@ def remount(disk: Path, mode: str) -> None:
     raise RuntimeError(f"the disk cannot be made {mode}")
 
 
-async def _train_without_room(
+async def _train_on_full_disk(
     server: Server,
     disk: Path,
     seed: int,
