@@ -33,7 +33,7 @@ async def measure_class(address: str, students: int, seconds: float, number: int
     """Begin a class with a step of a lesson, and let it answer."""
     async with open_negation_page(address, "models=bag_of_words&lesson=counting&part=1") as teacher:
         await teacher.press("lesson.class")
-        code = await _code(teacher)
+        code = await read_class_code(teacher)
         browsers = [httpx.AsyncClient(base_url=address, timeout=30, trust_env=False) for _ in range(students)]
         try:
             await asyncio.gather(*(browser.get("/", headers={"Accept": "text/html"}) for browser in browsers))
@@ -42,7 +42,7 @@ async def measure_class(address: str, students: int, seconds: float, number: int
             await asyncio.gather(*(browser.aclose() for browser in browsers))
 
 
-async def _code(teacher: Visitor) -> str:
+async def read_class_code(teacher: Visitor) -> str:
     """The code of the class, once the address has it."""
     for _ in range(100):
         if found := re.search("class=([A-Z]+)", teacher.query):

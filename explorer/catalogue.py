@@ -497,6 +497,11 @@ def page_title(address: str) -> str:
     return next(page.title for page in PAGES if page.address == address)
 
 
+def page_file(address: str) -> str:
+    """Return the file in pages/ of the page with this URL path."""
+    return next(page.file for page in PAGES if page.address == address)
+
+
 def model_row(config: ModelConfig) -> ModelRow:
     """Return the row of a model configuration."""
     return _find_model(config)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,11 +29,17 @@ class Visitor:
     query: str
     socket: ClientConnection
     browser: httpx.AsyncClient  # has the cookie
+    page: str = "negation"  # its path
     listener: asyncio.Task[None] = field(init=False)
     widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
     messages: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
     exceptions: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)  # what had to be sent again
+    received: list[str] | None = None  # everything that the server sends, if it is set to a list
+    downloads: dict[str, str] = field(default_factory=dict)  # ids of the files behind download buttons, by their keys
+    _file_urls: list[Any] = field(default_factory=list)  # where the server takes an upload that was announced
+    _session: str = ""  # the id of the session, which a download has to repeat
+    _download_url: str = ""  # of the file that was asked for; a space if there is none
     polls: int = 0  # how often the live curves were asked for
     submitted_jobs: int = 0  # jobs that the server has taken on, as the page knows it
     _states: dict[str, WidgetState] = field(default_factory=dict)
@@ -57,6 +63,44 @@ class Visitor:
             await self._sections["verdicts"].fetched.wait()
         return time.perf_counter() - start
 
+    async def set_text(self, name: str, text: str) -> None:
+        """Type a text into an input of a form, which is sent with the next press of a button."""
+        widget = self.widgets[name]
+        self._states[widget] = WidgetState(id=widget, string_value=text)
+
+    async def download(self, button: str) -> bytes:
+        """Return the file behind a download button that makes it when it is pressed."""
+        message = BackMsg()
+        message.backend_operation_request.request_id = "download"
+        message.backend_operation_request.session_id = self._session
+        message.backend_operation_request.deferred_file.file_id = self.downloads[button]
+        self._download_url = ""
+        await self.socket.send(message.SerializeToString())
+        await _wait_until(lambda: bool(self._download_url))
+        return (await self.browser.get(self._download_url)).content if self._download_url.strip() else b""
+
+    async def upload(self, uploader: str, content: bytes) -> int:
+        """Put a zip into a file uploader and return the status of the upload; a form sends it with the next press."""
+        await self.browser.get("/_stcore/health")  # sets the cookie that an upload has to repeat
+        message = BackMsg()
+        message.file_urls_request.request_id = "upload"
+        message.file_urls_request.file_names.append("run.zip")
+        self._file_urls.clear()
+        await self.socket.send(message.SerializeToString())
+        await _wait_until(lambda: bool(self._file_urls))
+        urls = self._file_urls[0]
+        headers = {"X-Xsrftoken": self.browser.cookies.get("_streamlit_xsrf", "")}
+        answer = await self.browser.put(
+            urls.upload_url, headers=headers, files={"file": ("run.zip", content, "application/zip")}
+        )
+        widget = self.widgets[uploader]
+        state = WidgetState(id=widget)
+        info = state.file_uploader_state_value.uploaded_file_info.add()
+        info.name, info.size, info.file_id = "run.zip", len(content), urls.file_id
+        info.file_urls.CopyFrom(urls)
+        self._states[widget] = state
+        return answer.status_code
+
     async def press(self, button: str) -> float:
         """Seconds until the page has answered to a press of a button."""
         name = self.widgets[button]
@@ -72,6 +116,20 @@ class Visitor:
         for row in await self.jobs():
             if row["can_stop"]:
                 await self.browser.post(f"/jobs/{row['key']}/stop", headers={"X-Lineage": "1"})
+
+    async def open(self) -> float:
+        """Seconds until the page is whole, without its sections."""
+        return await self._run()
+
+    async def fetch_sections(self, seconds: float) -> bool:
+        """Return whether all sections of the page have been fetched within so many seconds."""
+        waiting = [asyncio.create_task(section.fetched.wait()) for section in self._sections.values()]
+        if not waiting:
+            return True
+        _, pending = await asyncio.wait(waiting, timeout=seconds)
+        for task in pending:
+            task.cancel()
+        return not pending
 
     async def _run(self, part: str = "", *triggers: WidgetState) -> float:
         self._answered.clear()
@@ -96,16 +154,18 @@ class Visitor:
         message = BackMsg()
         rerun = message.rerun_script
         rerun.query_string, rerun.page_script_hash = self.query, self._page
-        rerun.page_name = "" if self._page else "negation"  # by its name only until the server has said its hash
+        rerun.page_name = "" if self._page else self.page  # by its name only until the server has said its hash
         rerun.fragment_id = fragment
         rerun.widget_states.widgets.extend([*self._states.values(), *triggers])
         rerun.cached_message_hashes.extend(self._cached)
-        rerun.context_info.url = f"{self.address}/negation"
+        rerun.context_info.url = f"{self.address}/{self.page}"
         await self.socket.send(message.SerializeToString())
 
     async def listen(self) -> None:
         """Take in what the server says, and do what a browser does about it."""
         async for data in self.socket:
+            if self.received is not None:
+                self.received.append(data.decode(errors="replace") if isinstance(data, bytes) else data)
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]  # the server sends bytes
             if message.ref_hash:
                 message = self._cached.get(message.ref_hash, message)
@@ -116,7 +176,12 @@ class Visitor:
                     self._handle_element(message.delta.new_element, message.delta.fragment_id)
                 case "page_info_changed":
                     self.query = message.page_info_changed.query_string
+                case "file_urls_response":
+                    self._file_urls += message.file_urls_response.file_urls
+                case "backend_operation_response":
+                    self._download_url = message.backend_operation_response.deferred_file.url or " "
                 case "new_session":
+                    self._session = message.new_session.initialize.session_id or self._session
                     parts = message.metadata.run.fragment_ids
                     self._run_has_begun = (
                         self._run_has_begun or not parts or self._parts.get(self.widgets.get("say", "")) in parts
@@ -135,8 +200,14 @@ class Visitor:
             self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
         elif kind == "text_input":
             self._remember(element.text_input.id, part)
+        elif kind == "text_area":
+            self._remember(element.text_area.id, part)
         elif kind == "button":
             self._remember(element.button.id, part)
+        elif kind == "download_button":
+            self.downloads[_key(element.download_button.id)] = element.download_button.deferred_file_id
+        elif kind == "file_uploader":
+            self._remember(element.file_uploader.id, part)
         elif kind == "markdown":
             self.messages.add(element.markdown.body)
         elif kind == "alert":
@@ -170,7 +241,10 @@ class Visitor:
                 await asyncio.sleep(0 if answer.status_code == 202 else 0.2)
                 continue
             content = answer.json()
+            if self.received is not None:
+                self.received.append(answer.text)
             self.messages |= {block["text"] for block in content.get("blocks", ()) if "text" in block}
+            self.exceptions += content.get("problems", ())  # a section says so if it fails
             section.fetched.set()
             if not content.get("again"):
                 break
@@ -194,6 +268,15 @@ class Section:
             self.task.cancel()
 
 
+async def _wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for a message of the server. Raises TimeoutError."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"no answer within {seconds:.0f} s")
+        await asyncio.sleep(0.02)
+
+
 def _key(widget: str) -> str:
     """The key that a page gave to a widget: $$ID-hash-key."""
     return widget.split("-", 2)[-1]
@@ -202,18 +285,42 @@ def _key(widget: str) -> str:
 @asynccontextmanager
 async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Visitor]:
     """Somebody new who has the negation page open, until they leave."""
+    async with (
+        httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser,
+        open_page(browser, address, "negation", query) as visitor,
+    ):
+        yield visitor
+
+
+@asynccontextmanager
+async def open_page(
+    browser: httpx.AsyncClient,
+    address: str,
+    page: str,
+    query: str = "",
+    is_new: bool = True,
+    received: list[str] | None = None,
+) -> AsyncIterator[Visitor]:
+    """Somebody who has a page open, until they leave.
+
+    browser: has the visitor's cookies, or gets them.
+    page, query: path and parameters of the page's address.
+    is_new: request the page, as a browser does that has no cookie yet.
+    received: a list to which everything that the server sends is added.
+    """
     url = address.replace("http://", "ws://") + "/_stcore/stream"
-    async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser:
-        answer = await browser.get("/negation", headers={"Accept": "text/html"})
-        cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
-        async with connect(url, additional_headers=cookie, max_size=None, ping_interval=None, proxy=None) as socket:
-            visitor = Visitor(address, query, socket, browser)
-            visitor.listener = asyncio.create_task(visitor.listen())
-            try:
-                await visitor._run()
-                yield visitor
-            finally:
-                for section in visitor._sections.values():
-                    section.stop()
-                visitor.listener.cancel()
-                await asyncio.gather(visitor.listener, return_exceptions=True)
+    if is_new:
+        await browser.get(f"/{page}", headers={"Accept": "text/html"})
+    cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+    async with connect(url, additional_headers=cookies, max_size=None, ping_interval=None, proxy=None) as socket:
+        visitor = Visitor(address, query, socket, browser, page)
+        visitor.received = received
+        visitor.listener = asyncio.create_task(visitor.listen())
+        try:
+            await visitor.open()
+            yield visitor
+        finally:
+            for section in visitor._sections.values():
+                section.stop()
+            visitor.listener.cancel()
+            await asyncio.gather(visitor.listener, return_exceptions=True)

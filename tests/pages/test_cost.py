@@ -57,6 +57,10 @@ def test_page_shows_results_without_interaction() -> None:
     assert f"Measured on a machine with the processor {read_reference().processor}" in page_text(at)
 
 
+def test_a_vocabulary_smaller_than_possible_is_shown_as_the_smallest() -> None:
+    assert "V = 2" in page_text(open_page({"vocabulary": "1"})).replace("\\", "")
+
+
 def seconds_drawn(at: AppTest) -> list[float]:
     return plot_frame_figures(at, "cost-length-figures")[0]["plot"]["data"][1]["y"]
 

@@ -112,6 +112,9 @@ def test_an_open_run_shows_its_facts_and_links_to_its_page_and_to_compare() -> N
     assert ("negation", f"run={run.key}") in links and ("compare", f"runs={run.key}") in links
     assert not [box for box in at.text_input if box.label == "Name"]
     assert not [button for button in at.button if button.key == "delete-open"]
+    encoder = store.find("gist-two")  # the file of its page has another name than its path
+    links = [link.proto.page for link in runs_page({"run": encoder.key}).get("page_link")]
+    assert "sentences" in links
 
 
 def test_changes_to_ones_own_run_are_stored_at_once() -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _CONFIG_FIELDS = {"d": "width", "m": "hidden", "layers": "layers"}  # field of the state: field of the configuration
 _LABELS = {"d": "Width, d", "m": "Hidden units, m", "layers": "Layers"}
 _DEFAULT_VOCABULARY = 65
+_MIN_VOCABULARY = 2  # tokens
 _PART = "cost-parameters-part"
 
 
@@ -72,7 +73,12 @@ def _draw_fragment(session: PageSession[CostState]) -> None:
 def _count(state: CostState) -> tuple[CostState, ParameterCount]:
     from explorer.inspection.transformer.parameter_count import count_parameter_groups
 
-    return state, count_parameter_groups(sized_config(state), state.vocabulary or _DEFAULT_VOCABULARY)
+    return state, count_parameter_groups(sized_config(state), _vocabulary(state))
+
+
+def _vocabulary(state: CostState) -> int:
+    """Return the number of tokens in the vocabulary; the URL may give fewer than there can be."""
+    return max(state.vocabulary, _MIN_VOCABULARY) if state.vocabulary else _DEFAULT_VOCABULARY
 
 
 def _controls(session: PageSession[CostState]) -> None:
@@ -109,10 +115,10 @@ def _controls(session: PageSession[CostState]) -> None:
                 session,
                 "vocabulary",
                 st.number_input,
-                shown=state.vocabulary or _DEFAULT_VOCABULARY,
+                shown=_vocabulary(state),
                 update=lambda s, new: replace(s, vocabulary=0 if new == _DEFAULT_VOCABULARY else new),
                 redraw=(_PART,),
-                low=2,
+                low=_MIN_VOCABULARY,
                 width=150,
             )
 

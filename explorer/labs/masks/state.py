@@ -67,6 +67,11 @@ class MasksState(LabellingComparison):
             messages.append(
                 f"The models know the letters a to z, the space and the full stop; left out: {quote_first(unknown)}."
             )
+        if len(usable) > MAX_PROMPT:
+            messages.append(
+                f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} of the beginning are used."
+            )
+            usable = usable[:MAX_PROMPT]
         if not usable.strip():
             messages.append(f"Write a beginning of at least one letter; until then it is “{MasksState().begin}”.")
         return (usable if usable.strip() else MasksState().begin), messages

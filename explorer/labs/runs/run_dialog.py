@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.catalogue import page_title, task_row
+from explorer.catalogue import page_file, page_title, task_row
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.labs.runs.actions import change_card, delete_runs, export_run, may_change
@@ -56,7 +56,7 @@ def _run_details(session: PageSession[RunsState], key: str) -> None:
     with st.container(horizontal=True):
         page = task_row(run.config.task).page
         st.page_link(
-            f"{page}.py", label=f"Open in {page_title(page)}", query_params={"run": key}, icon=":material/science:"
+            page_file(page), label=f"Open in {page_title(page)}", query_params={"run": key}, icon=":material/science:"
         )
         st.page_link(
             "compare.py",

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-from explorer.catalogue import PAGES, task_row
+from explorer.catalogue import page_file, task_row
 from explorer.errors import DamagedRun, LineageError
 from explorer.training.config import RunConfig
 from explorer.ui.components.base import pop_event
@@ -134,7 +134,7 @@ def _set_url(params: Mapping[str, str], keep_if_empty: bool = True) -> None:
 def open_page(page: str, params: Mapping[str, str]) -> None:
     """Open a page (its path) with these URL parameters. Ends the run of the current page."""
     st.session_state[_TARGET] = page, dict(params), st.session_state.get(_PAGE)
-    st.switch_page(next(row.file for row in PAGES if row.address == page), query_params=dict(params))
+    st.switch_page(page_file(page), query_params=dict(params))
 
 
 def has_just_arrived() -> bool:

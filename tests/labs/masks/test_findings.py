@@ -5,6 +5,7 @@ import pytest
 
 from explorer.labs.masks import findings
 from explorer.labs.masks.findings import FinalLosses
+from explorer.labs.masks.state import MAX_PROMPT, MasksState
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS, GrammarTextConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from tests.words import assert_mentions, assert_states
@@ -108,3 +109,9 @@ def test_the_share_of_letters_in_words_is_reported() -> None:
     ids = np.array([[[LETTERS.index(letter) for letter in "the owl hides the qwl. "]]])
     assert_states(findings.spelling_finding("With it", ids, 4), "With it … 79% … letters … words")
     assert "0% of its letters" in findings.spelling_finding("With it", ids[..., -2:], 1)
+
+
+def test_a_beginning_that_is_too_long_is_cut_to_what_the_models_read() -> None:
+    prompt, messages = MasksState(begin="b" * 200).prompt
+    assert prompt == "b" * MAX_PROMPT and len(messages) == 1
+    assert MasksState().prompt == (MasksState().begin, [])

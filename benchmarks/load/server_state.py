@@ -1,0 +1,54 @@
+"""What a server takes of its machine, and what it has logged, seen from outside. Works on Linux only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.serving import Server
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """Figures of a server's process and its children at one moment."""
+
+    megabytes: float  # proportional resident memory (PSS) of all its processes together
+    files: int  # open files and sockets
+    threads: int
+    processes: int
+    traces: int  # tracebacks in its log
+
+
+def read_state(server: Server) -> ServerState:
+    """Measure the processes of a running server."""
+    assert server.process
+    kilobytes = files = threads = count = 0
+    for process in process_folders(server.process.pid):
+        try:
+            kilobytes += int(re.findall(r"^Pss: +(\d+)", (process / "smaps_rollup").read_text(), re.MULTILINE)[0])
+            files += len(list((process / "fd").iterdir()))
+            threads += len(list((process / "task").iterdir()))
+            count += 1
+        except (OSError, IndexError):  # it ended meanwhile
+            continue
+    return ServerState(kilobytes * 1024 / 1e6, files, threads, count, read_log(server).count("Traceback"))
+
+
+def process_folders(number: int) -> Iterator[Path]:
+    """Yield the folder in /proc of a process and of all its descendants."""
+    folder = Path(f"/proc/{number}")
+    yield folder
+    for children in folder.glob("task/*/children"):
+        try:
+            numbers = children.read_text().split()
+        except OSError:
+            continue
+        for child in numbers:
+            yield from process_folders(int(child))
+
+
+def read_log(server: Server, begin: int = 0) -> str:
+    """Return the text of the server's log from a position on (bytes)."""
+    return (server.home / "server.log").read_bytes()[begin:].decode(errors="backslashreplace")
