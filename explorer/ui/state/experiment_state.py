@@ -26,7 +26,7 @@ from explorer.ui.state.run_lookup import find_config
 class ExperimentState(PageState):
     """The selected models, and a run that the URL of any page may request by name. A subclass adds their settings."""
 
-    MODELS_FIELD: ClassVar[str] = "who"  # the field with the names of the selected models
+    MODELS_FIELD: ClassVar[str] = "who"  # the field with the names of the selected models; empty if they are fixed
     TASKS: ClassVar[tuple[str, ...]] = ()  # tasks whose runs the page shows
 
     run: str = setting("")  # the key of a requested run
@@ -176,15 +176,26 @@ class VariantComparison(ExperimentState):
         return replace(self, **{**task, "seeds": config.replicas, "seed": config.seed, "run": ""})
 
     def open_run(self, visitor_id: str = "") -> tuple[Self, tuple[str, ...]]:
-        """Return the state with the requested run, within the limits; else the default settings and a message."""
+        """Return the state with the requested run, within the limits; else the default settings. With messages."""
+        selected, problems = self._with_possible_models()
         try:
-            state = self.with_run(visitor_id) if self.run else self
-            if not state.selected_models:
-                names = shorten(",".join(getattr(self, self.MODELS_FIELD)))
-                raise InvalidSetting(f"There is no “{names}” on this page. There is {', '.join(self.possible_models)}.")
-            return state.with_models(state.selected_models), ()
+            state = selected.with_run(visitor_id) if selected.run else selected
+            return state.with_models(state.selected_models), problems
         except LineageError as error:
-            return self.reset().with_models(self.selected_models), (str(error),)
+            return selected.reset().with_models(selected.selected_models), (*problems, str(error))
+
+    def _with_possible_models(self) -> tuple[Self, tuple[str, ...]]:
+        """Return the state without models that cannot be selected, and a message; the default ones if none is left."""
+        if not self.MODELS_FIELD:
+            return self, ()
+        requested, possible = getattr(self, self.MODELS_FIELD), list(self.possible_models)
+        impossible = ",".join(name for name in requested if name not in possible)
+        if requested and not impossible:
+            return self, ()
+        default = next(each.default for each in dataclasses.fields(self) if each.name == self.MODELS_FIELD)
+        changes: dict[str, Any] = {self.MODELS_FIELD: self.selected_models or default}
+        problem = f"There is no “{shorten(impossible)}” on this page." if impossible else "The address names no model."
+        return replace(self, **changes), (f"{problem} There is {', '.join(possible)}.",)
 
     def reset(self) -> Self:
         """Return the state with the default models and settings; the views of the page stay."""
