@@ -18,7 +18,7 @@ from explorer.ui.classroom import classroom_card
 from explorer.web import class_store, classroom_endpoints, lesson_results
 from explorer.web.background import submit
 from explorer.web.class_store import CODE_LENGTH, CODE_LETTERS, ClassroomQuestion, UnknownClassroom
-from explorer.web.visitors import COOKIE, Visitor, visitor_from_cookies
+from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
@@ -208,7 +208,7 @@ def test_the_prediction_stored_longest_ago_is_dropped_first() -> None:
 @pytest.fixture
 def browsers() -> Iterator[list[TestClient]]:
     app = Starlette(routes=classroom_endpoints.ROUTES)
-    yield [TestClient(app, cookies={COOKIE: f"abcdefghijklmnopqrs{i:03}"}) for i in range(4)]
+    yield [TestClient(app, cookies={COOKIE: issue_cookie(f"abcdefghijklmnopqrs{i:03}")}) for i in range(4)]
 
 
 def visitor_id(browser: TestClient) -> str:

@@ -19,7 +19,8 @@ from explorer.run_store.archive.write import pack
 from explorer.ui import wording
 from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.visitor import current_tab, current_visitor
+from explorer.ui.state.visitor import count_action, current_tab, current_visitor
+from explorer.web import rate_limits
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,12 @@ def change_card(session: PageSession[RunsState], key: str, **fields: Any) -> Non
 def import_run(session: PageSession[RunsState], content: bytes) -> str:
     """Import a zip; return the key of its run, or an empty string if it was refused."""
     keys: list[str] = []
-    session.attempt(lambda: keys.append(import_zip(content, current_visitor().id, limits.check).key))
+
+    def read() -> None:
+        count_action(rate_limits.IMPORTS)
+        keys.append(import_zip(content, current_visitor().id, limits.check).key)
+
+    session.attempt(read)
     return keys[0] if keys else ""
 
 
