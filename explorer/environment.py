@@ -20,7 +20,7 @@ from explorer.errors import InvalidSetting, shorten
 
 _PREFIX = "LINEAGE_"
 _SECRET_NAMES = ("LINEAGE_SECRET", "LINEAGE_OPERATOR_PASSWORD", "LINEAGE_DATABASE_URL")  # never shown in a message
-_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
+_ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
 def split_list(text: str) -> list[str]:

@@ -27,7 +27,6 @@ _POLICY = {
     "img-src": "'self' data: blob:",  # icons in style sheets; figures that are saved as pictures
     "font-src": "'self' data:",  # fonts in Streamlit's style sheets
     "connect-src": "'self'",
-    "worker-src": "'self' blob:",  # Streamlit's and plotly's workers
     "object-src": "'none'",
     "base-uri": "'self'",
     "form-action": "'self'",
