@@ -21,6 +21,7 @@ from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import count_action, current_tab, current_visitor
 from explorer.web import rate_limits
+from explorer.web.visitors import format_session_end, operator_session_end
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,9 @@ def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], mos
             st.button(f"Undo: bring back {count}", icon=":material/undo:", on_click=restore_runs, args=(session,))
             st.caption("Gone for good when you leave this page.")
         elif me.operator:
-            st.caption("You are the operator.")
+            end = operator_session_end(st.context.cookies)
+            until = f" until {format_session_end(end)}" if end else ""
+            st.caption(f"You are the operator{until}. [Sign out](/operator)")
 
 
 @st.fragment

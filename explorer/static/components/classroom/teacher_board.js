@@ -72,7 +72,7 @@ function answerList({ choices }, remove) {
   const button = makeCarefulButton(
     "delete",
     "Remove the ticked answers",
-    () => `Remove ${ticked.size}? Their visitors cannot answer this question again.`,
+    () => `Remove ${ticked.size} and keep them out?`,
     () => {
       remove([...ticked]);
       ticked.clear();
