@@ -6,10 +6,12 @@ The counts are in memory and start anew with the server.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from dataclasses import dataclass
 
+from cachetools import TTLCache
 from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute, storage, strategies
 
 from explorer.errors import TooManyRequests
@@ -33,12 +35,15 @@ TRAININGS = Limit("trainings", RateLimitItemPerMinute(4_000, 10), RateLimitItemP
 NEW_CLASSES = Limit("new classes", RateLimitItemPerHour(30))
 ANSWERS = Limit("answers", RateLimitItemPerMinute(2_000), RateLimitItemPerMinute(60))
 
+log = logging.getLogger("lineage")
+_logged: TTLCache[tuple[str, str], None] = TTLCache(1_000, 600.0)  # refusals in the log: one in ten minutes is enough
 _limiter = strategies.FixedWindowRateLimiter(storage.MemoryStorage())
 
 
 def reset() -> None:
     """Forget every count."""
     _limiter.storage.reset()
+    _logged.clear()
 
 
 def check(limit: Limit, address: str, visitor: str = "") -> None:
@@ -52,6 +57,9 @@ def check(limit: Limit, address: str, visitor: str = "") -> None:
         if item and (visitor or item is not limit.per_visitor) and not _limiter.hit(item, limit.action, who):
             seconds = max(1, math.ceil(_limiter.get_window_stats(item, limit.action, who).reset_time - time.time()))
             period = format_duration(item.get_expiry())
+            if (limit.action, who) not in _logged:
+                _logged[limit.action, who] = None
+                log.warning("more than %d %s %s (%s) within %s", item.amount, limit.action, source, address, period)
             raise TooManyRequests(
                 f"This server accepts at most {item.amount:,} {limit.action} {source} within {period}. "
                 f"Try again in {format_duration(seconds)}.",

@@ -114,8 +114,7 @@ class VisitorMiddleware:
             return
         try:
             rate_limits.check(rate_limits.NEW_VISITORS, client_address(scope))
-        except TooManyRequests as error:
-            log.warning("no cookie for a new visitor from %s: %s", client_address(scope), error)
+        except TooManyRequests:
             await self.app(scope, receive, send)
             return
         value = issue_cookie(await run_in_threadpool(_unsigned_owner, connection.cookies.get(COOKIE, "")))
@@ -213,7 +212,6 @@ async def operator_endpoint(request: Request) -> Response:
     try:
         rate_limits.check(rate_limits.SIGN_INS, address)
     except TooManyRequests as error:
-        log.warning("sign-in of the operator from %s refused: %s", address, error)
         headers = {"Retry-After": str(error.seconds)}
         return HTMLResponse(_SIGN_IN.format(words=str(error), form=_FORM), status_code=429, headers=headers)
     if hmac.compare_digest(fields.get("password", "").encode(), password.encode()):

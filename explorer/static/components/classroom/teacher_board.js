@@ -79,8 +79,23 @@ function answerList({ choices }, remove) {
       button.reset();
     },
   );
+  const between = makeButton("checklist", "Tick all in between", () => {
+    const boxes = [...rows.querySelectorAll("input")];
+    const [first, last] = [boxes.findIndex((box) => box.checked), boxes.findLastIndex((box) => box.checked)];
+    for (const box of boxes.slice(first, last).filter((each) => !each.checked)) box.click();
+  });
+  const update = () => {
+    button.disabled = !ticked.size;
+    between.disabled = ticked.size < 2;
+  };
   let drawn = "";
-  const root = node("details", { class: "answers" }, node("summary", {}, "Answers one by one"), rows, button);
+  const root = node(
+    "details",
+    { class: "answers" },
+    node("summary", {}, "Answers one by one"),
+    rows,
+    node("div", { class: "acts" }, between, button),
+  );
   return {
     root,
     show(arrivals) {
@@ -94,13 +109,13 @@ function answerList({ choices }, remove) {
           box.checked = ticked.has(id);
           box.onchange = () => {
             ticked[box.checked ? "add" : "delete"](id);
-            button.disabled = !ticked.size;
+            update();
           };
           const text = node("span", {}, `${format(given)} · after ${Math.round(seconds)} s`);
           return node("li", {}, node("label", {}, box, text));
         }),
       );
-      button.disabled = !ticked.size;
+      update();
       root.hidden = !arrivals.length;
     },
   };
