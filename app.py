@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,14 @@ from explorer.web import (
     classroom_endpoints,
     job_endpoints,
     results,
+    security,
     visitors,
     warmup,
 )
+from explorer.web.client_address import ClientAddressMiddleware
 
 log = logging.getLogger("lineage")
+INDEX_PAGE = files("streamlit") / "static" / "index.html"
 STATIC_FILES = Path(__file__).parent / "explorer" / "static"
 
 
@@ -79,6 +83,11 @@ app = st.App(
         *results.ROUTES,
         *classroom_endpoints.ROUTES,
     ],
-    middleware=[Middleware(visitors.VisitorMiddleware), Middleware(GZipMiddleware, minimum_size=10_000)],
+    middleware=[
+        Middleware(ClientAddressMiddleware),
+        Middleware(security.SecurityMiddleware, index_page=INDEX_PAGE.read_text()),
+        Middleware(visitors.VisitorMiddleware),
+        Middleware(GZipMiddleware, minimum_size=10_000),
+    ],
     on_script_error=log_error,
 )

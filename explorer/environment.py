@@ -5,7 +5,9 @@ They are read from environment variables `LINEAGE_…`; an impossible value rais
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,6 +19,32 @@ import pydantic_settings
 from explorer.errors import InvalidSetting, shorten
 
 _PREFIX = "LINEAGE_"
+_SECRET_NAMES = ("LINEAGE_SECRET", "LINEAGE_OPERATOR_PASSWORD", "LINEAGE_DATABASE_URL")  # never shown in a message
+_ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
+
+
+def split_list(text: str) -> list[str]:
+    """Return the entries of a comma-separated setting."""
+    return [entry.strip() for entry in text.split(",") if entry.strip()]
+
+
+def _check_networks(text: str) -> str:
+    for entry in split_list(text):
+        ipaddress.ip_network(entry, strict=False)  # raises ValueError with a sentence
+    return text
+
+
+def _check_origins(text: str) -> str:
+    for entry in split_list(text):
+        if not _ORIGIN.fullmatch(entry):
+            raise ValueError(f"{shorten(entry)} is no origin such as https://example.org")
+    return text
+
+
+def _check_secret(text: str) -> str:
+    if 0 < len(text) < 16:
+        raise ValueError("a secret has at least 16 characters")
+    return text
 
 
 class Environment(pydantic_settings.BaseSettings):
@@ -29,6 +57,12 @@ class Environment(pydantic_settings.BaseSettings):
     cache: Path = Path(platformdirs.user_cache_dir("lineage", appauthor=False))  # downloads and token arrays
     database_url: str = ""  # of the index of runs; empty: a SQLite file in `home`
     operator_password: str = ""  # permits stopping and deleting everything; empty: no operator in the browser
+
+    # The server on the internet, see docs/server.md.
+    secret: Annotated[str, pydantic.AfterValidator(_check_secret)] = ""  # signs cookies; empty: a file in `home`
+    trusted_proxies: Annotated[str, pydantic.AfterValidator(_check_networks)] = ""  # addresses or networks
+    origins: Annotated[str, pydantic.AfterValidator(_check_origins)] = ""  # further ones of which pages may connect
+    frame_ancestors: Annotated[str, pydantic.AfterValidator(_check_origins)] = ""  # pages that may show ours in a frame
 
     # Limits of one training.
     most_steps: Annotated[int, pydantic.Field(ge=1)] = 50_000
@@ -98,5 +132,5 @@ def _read_settings(variables: tuple[tuple[str, str], ...]) -> Environment:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         name = _PREFIX + str(first["loc"][0]).upper()
-        given = shorten(dict(variables).get(name, ""))
+        given = "…" if name in _SECRET_NAMES else shorten(dict(variables).get(name, ""))
         raise InvalidSetting(f"{name} = {given} is not possible: {first['msg'].lower()}. Change or unset it.") from None

@@ -12,6 +12,7 @@ LineageError
 ├── LimitExceeded
 ├── Diverged
 ├── NotAllowed
+├── TooManyRequests
 ├── StoreError
 └── RunError
     ├── UnknownRun
@@ -78,6 +79,14 @@ class Diverged(LineageError):
 
 class NotAllowed(LineageError):
     """An operation on the training or run of another visitor."""
+
+
+class TooManyRequests(LineageError):
+    """More requests than a rate limit allows; `seconds` is the time until the next one is possible."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class StoreError(LineageError):

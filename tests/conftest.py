@@ -101,6 +101,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def rate_limits_start_anew() -> None:
+    """Forget what earlier tests did at the address that all of them share."""
+    if module := sys.modules.get("explorer.web.rate_limits"):
+        module.reset()
+
+
+@pytest.fixture(autouse=True)
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
     torch.set_num_threads(1)

@@ -42,7 +42,8 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_released_defaults_do_not_change() -> None:
     values = environment().model_dump()
     assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
-    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "database_url", "operator_password"}
+    texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors"}
+    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", *texts}
     assert (values["database_url"], values["operator_password"]) == ("", "")
     assert values["data_dir"] is None
 

@@ -3,7 +3,8 @@
 Everything is held in memory only and contains no names: a visitor is identified by the hash of the cookie. A prediction
 in a lesson survives a reload and is private to the visitor. A classroom is the question shown, the answers of the
 students, and whether they are revealed. Each visitor has one answer per question. A later answer replaces the earlier
-one until the teacher reveals the result. All functions are thread-safe.
+one until the teacher reveals the result. The teacher can remove answers, whose visitors then cannot answer this
+question again, and close the door: nobody else can join then. All functions are thread-safe.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from cachetools import FIFOCache, TTLCache
+from cachetools import FIFOCache, LRUCache, TTLCache
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, shorten
 from explorer.lessons.lesson import Question
@@ -49,6 +50,14 @@ class ClassroomQuestion:
     opens_at_reveal: bool = True  # the page is shown only after the reveal
 
 
+@dataclass(frozen=True)
+class Arrival:
+    """When an answer arrived first."""
+
+    number: int  # names the answer for the teacher, who sees no visitor's id
+    seconds: float  # since the question was shown
+
+
 @dataclass
 class Classroom:
     """One class. Its fields change only while `_lock` is held."""
@@ -58,6 +67,13 @@ class Classroom:
     shown: ClassroomQuestion
     number: int = 1  # counts the questions shown so far
     revealed: bool = False
+    shown_at: float = field(default_factory=lambda: _read_clock())  # when the question was shown
+    arrivals: dict[str, Arrival] = field(default_factory=dict)  # of the answers, by visitor id
+    removed: set[str] = field(default_factory=set)  # ids of visitors who cannot answer this question
+    closed: bool = False  # nobody else can join
+    members: LRUCache[str, None] = field(  # ids of those who have joined, also if they are not present now
+        default_factory=lambda: LRUCache(5 * MAX_VISITORS)
+    )
     used: float = 0.0  # when it was last used; a look at it is no use
     answers: dict[str, object] = field(default_factory=dict)  # by visitor id
     text: str = ""  # SHA-256 of a text of the teacher that the class may read
@@ -68,6 +84,10 @@ class Classroom:
 
     def is_led_by(self, visitor: Visitor) -> bool:
         return visitor.owns(self.owner)
+
+    def admits(self, visitor: str) -> bool:
+        """Return whether a visitor (by id) takes part, or may still join."""
+        return not self.closed or visitor in self.members or visitor in self.answers
 
     @property
     def open(self) -> bool:
@@ -132,6 +152,23 @@ def find_classroom(code: str) -> Classroom:
         return classroom
 
 
+def find_classroom_for(code: str, visitor: Visitor) -> Classroom:
+    """Return the classroom with this code. Raises UnknownClassroom, or NotAllowed if its door is closed."""
+    with _lock:
+        classroom = find_classroom(code)
+        if not classroom.is_led_by(visitor):
+            _check_door(classroom, visitor.id)
+        return classroom
+
+
+def _check_door(classroom: Classroom, visitor: str) -> None:
+    """Raise NotAllowed if the door is closed and this visitor (by id) has not joined before."""
+    if not classroom.admits(visitor):
+        raise NotAllowed(
+            f"Class {classroom.code} is closed to newcomers. Ask your teacher to open it, then reload the page."
+        )
+
+
 def classroom_of_teacher(owner: str) -> Classroom | None:
     """Return the classroom that a visitor started, or None."""
     with _lock:
@@ -149,7 +186,8 @@ def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
             _classrooms[classroom.code] = classroom
         else:
             classroom.shown, classroom.number = shown, classroom.number + 1
-            classroom.revealed, classroom.answers = False, {}
+            classroom.revealed, classroom.answers, classroom.arrivals, classroom.removed = False, {}, {}, set()
+            classroom.shown_at = _read_clock()
         _mark_used(classroom)
         return classroom
 
@@ -173,6 +211,9 @@ def record_answer(code: str, visitor: str, number: int, answer: object) -> None:
             raise NotAllowed("The class has gone on to something else; this answer was to a question before.")
         if not question.accepts(answer):
             raise InvalidSetting(f"“{shorten(answer)}” is no answer to this question.")
+        _check_door(classroom, visitor)
+        if visitor in classroom.removed:
+            raise NotAllowed("Your teacher has removed your answer to this question. You can answer the next one.")
         if classroom.answers.get(visitor) == answer:
             return  # a repeated request, possibly after the reveal
         if classroom.revealed:
@@ -180,6 +221,9 @@ def record_answer(code: str, visitor: str, number: int, answer: object) -> None:
         if visitor not in classroom.answers and len(classroom.answers) >= MAX_VISITORS:
             raise NotAllowed(f"At most {MAX_VISITORS:,} can answer in one class.")
         classroom.answers[visitor] = answer
+        if visitor not in classroom.arrivals:
+            number_of_answer = len(classroom.arrivals) + len(classroom.removed) + 1
+            classroom.arrivals[visitor] = Arrival(number_of_answer, _read_clock() - classroom.shown_at)
         _mark_used(classroom)
 
 
@@ -190,6 +234,30 @@ def reveal_answer(code: str, visitor: Visitor, number: int) -> None:
         if number == classroom.number:  # otherwise the request is for an earlier question
             classroom.revealed = True
             _mark_used(classroom)
+
+
+def remove_answers(code: str, visitor: Visitor, number: int, arrivals: Collection[int]) -> None:
+    """Remove answers by the numbers of their arrival; their visitors cannot answer this question again.
+
+    Raises UnknownClassroom or NotAllowed.
+    """
+    with _lock:
+        classroom = _find_for_teacher(code, visitor)
+        if number != classroom.number:  # the request is for an earlier question
+            return
+        for student in [student for student, arrival in classroom.arrivals.items() if arrival.number in arrivals]:
+            classroom.answers.pop(student, None)
+            del classroom.arrivals[student]
+            classroom.removed.add(student)
+        _mark_used(classroom)
+
+
+def set_door(code: str, visitor: Visitor, closed: bool) -> None:
+    """Close a class to visitors who have not joined yet, or open it again. Raises UnknownClassroom or NotAllowed."""
+    with _lock:
+        classroom = _find_for_teacher(code, visitor)
+        classroom.closed = closed
+        _mark_used(classroom)
 
 
 def end_classroom(code: str, visitor: Visitor) -> None:
@@ -207,8 +275,10 @@ def _find_for_teacher(code: str, visitor: Visitor) -> Classroom:
 
 
 def record_presence(classroom: Classroom, visitor: str) -> None:
-    """Record that a visitor's browser has requested the state of the classroom."""
+    """Record that a visitor's browser has requested the state of the classroom. Raises NotAllowed if it is closed."""
     with _lock:
+        _check_door(classroom, visitor)
+        classroom.members[visitor] = None
         classroom.visitors[visitor] = None
         if len(classroom.students) < MAX_VISITORS:
             classroom.students.add(visitor)
@@ -247,7 +317,7 @@ def classroom_state(classroom: Classroom, visitor: Visitor) -> dict[str, object]
     """Return the state of a classroom for one visitor; students get all answers only after the reveal."""
     with _lock:
         teaches = classroom.is_led_by(visitor)
-        return {
+        state: dict[str, object] = {
             "code": classroom.code,
             "number": classroom.number,
             "teaches": teaches,
@@ -258,3 +328,10 @@ def classroom_state(classroom: Classroom, visitor: Visitor) -> dict[str, object]
             "mine": classroom.answers.get(visitor.id),
             "given": list(classroom.answers.values()) if teaches or classroom.revealed else [],
         }
+        if teaches:
+            state["closed"] = classroom.closed
+            state["arrivals"] = [
+                {"id": arrival.number, "seconds": round(arrival.seconds, 1), "given": classroom.answers[student]}
+                for student, arrival in classroom.arrivals.items()
+            ]
+        return state

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from explorer.errors import InvalidSetting, LineageError, NotAllowed
-from explorer.web import class_store, lesson_results
+from explorer.errors import InvalidSetting, LineageError, NotAllowed, TooManyRequests
+from explorer.web import class_store, lesson_results, rate_limits
 from explorer.web.background import submit
 from explorer.web.class_store import Classroom, UnknownClassroom
-from explorer.web.visitors import Visitor, visitor_from_cookies
+from explorer.web.client_address import client_address
+from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
 _MAX_BODY_BYTES = 2_000  # bytes of a request body
-_NO_COOKIES_MESSAGE = "Your browser keeps no cookies, so your answer could be counted twice. Allow them for this site."
+_NO_COOKIES_MESSAGE = (
+    "Your browser has no cookie of this site, so your answer could be counted twice. Allow cookies for this site and "
+    "reload the page."
+)
 
 
 def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]:
@@ -42,16 +47,18 @@ def classroom_endpoint(request: Request) -> Response:
     """GET /class/CODE: return the state of the classroom, or a message once the class has ended."""
     visitor = visitor_from_cookies(request.cookies)
     try:
-        classroom = class_store.find_classroom(request.path_params["code"])
-        if not classroom.is_led_by(visitor) and visitor.id != "nobody":
+        classroom = class_store.find_classroom_for(request.path_params["code"], visitor)
+        if not classroom.is_led_by(visitor) and visitor.id != NOBODY:
             class_store.record_presence(classroom, visitor.id)
         return _json_response(_classroom_data(classroom, visitor))
+    except NotAllowed as error:
+        return _json_response({"problem": str(error)}, 403)
     except UnknownClassroom as error:
         return _json_response({"over": True, "problem": str(error)})
 
 
 async def command_endpoint(request: Request) -> Response:
-    """POST /class/CODE/answer {number, given}, /reveal {number} or /end {}.
+    """POST /class/CODE/answer {number, given}, /reveal, /remove {number, arrivals}, /close, /open or /end {number}.
 
     The required header `X-Lineage` prevents cross-site form submissions.
     """
@@ -61,20 +68,28 @@ async def command_endpoint(request: Request) -> Response:
     try:
         body = await _read_body(request)
         number = body.get("number")
-        if not isinstance(number, int):
+        if not isinstance(number, int) or isinstance(number, bool):
             raise InvalidSetting("It is not said to which question this belongs.")
         match request.path_params["command"]:
             case "answer":
-                if visitor.id == "nobody":
+                if visitor.id == NOBODY:
                     raise NotAllowed(_NO_COOKIES_MESSAGE)
-                class_store.record_answer(code, visitor.id, number, body.get("given"))
+                rate_limits.check(rate_limits.ANSWERS, client_address(request.scope), visitor.id)
+                given = body.get("given")
+                class_store.record_answer(
+                    code, visitor.id, number, given if isinstance(given, str | int | float) else None
+                )
             case "reveal":
                 class_store.reveal_answer(code, visitor, number)
+            case "remove":
+                class_store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
+            case "close" | "open" as door:
+                class_store.set_door(code, visitor, door == "close")
             case "end":
                 class_store.end_classroom(code, visitor)
                 return _json_response({"over": True, "problem": "The class has ended."})
             case _:
-                return _json_response({"problem": "A class can be answered, revealed and ended, nothing else."}, 404)
+                return _json_response({"problem": "A class has no such command."}, 404)
         return _json_response(_classroom_data(class_store.find_classroom(code), visitor))
     except LineageError as error:
         return _error_response(error)
@@ -88,20 +103,29 @@ async def _read_body(request: Request) -> dict[str, object]:
             raise InvalidSetting("That is too long for an answer.")
     try:
         body = json.loads(data or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # RecursionError: too many brackets inside each other
         body = None
     if not isinstance(body, dict):
         raise InvalidSetting("That is no answer: an object of JSON is.")
     return body
 
 
+def _read_numbers(given: object) -> set[int]:
+    """Return the whole numbers of a list. Raises InvalidSetting."""
+    if not isinstance(given, list) or not all(isinstance(each, int) for each in given):
+        raise InvalidSetting("The answers to remove are missing: a list of their numbers is needed.")
+    return set(given)
+
+
 def _error_response(error: LineageError) -> Response:
+    if isinstance(error, TooManyRequests):
+        return _json_response({"problem": str(error)}, 429, {"Retry-After": str(error.seconds)})
     status = 404 if isinstance(error, UnknownClassroom) else 403 if isinstance(error, NotAllowed) else 422
     return _json_response({"problem": str(error)}, status)
 
 
-def _json_response(data: dict[str, object], status: int = 200) -> Response:
-    return JSONResponse(data, status, headers={"Cache-Control": "no-store"})
+def _json_response(data: dict[str, object], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse(data, status, headers={"Cache-Control": "no-store", **(headers or {})})
 
 
 ROUTES = [

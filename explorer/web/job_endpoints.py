@@ -13,11 +13,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from explorer.catalogue import model_row, task_row
-from explorer.errors import LineageError, NotAllowed, shorten
+from explorer.errors import LineageError, NotAllowed, TooManyRequests, shorten
 from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.training.config import RunConfig, changed_settings
-from explorer.web.visitors import Visitor, visitor_from_cookies
+from explorer.web import rate_limits
+from explorer.web.client_address import client_address
+from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
 _LISTED_SECONDS = 600.0  # seconds for which a visitor's own finished job stays in the list
 _end_first_seen: FIFOCache[str, float] = FIFOCache(1_000)  # time at which a job was first seen to have ended
@@ -92,9 +94,16 @@ async def command_endpoint(request: Request) -> Response:
     if command is None:
         return JSONResponse({"problem": "A training can be stopped and resumed, nothing else."}, status_code=404)
     try:
+        if command == service.resume:
+            if visitor.id == NOBODY:
+                raise NotAllowed("Your browser has no cookie of this site. Allow cookies for it and reload the page.")
+            rate_limits.check(rate_limits.TRAININGS, client_address(request.scope), visitor.id)
         command(run_key, visitor.id, visitor.operator)
     except NotAllowed as error:
         return JSONResponse({"problem": str(error)}, status_code=403)
+    except TooManyRequests as error:
+        headers = {"Retry-After": str(error.seconds)}
+        return JSONResponse({"problem": str(error)}, status_code=429, headers=headers)
     except LineageError as error:
         return JSONResponse({"problem": str(error)}, status_code=404)
     return Response(status_code=204)

@@ -1,28 +1,42 @@
-"""Visitors and the operator: a visitor is a random token in a cookie, the operator signs in with a password.
+"""Visitors and the operator: a visitor is a random token in a signed cookie, the operator signs in with a password.
 
-All other modules see only a hash of the token, so stored and listed ids cannot be used to sign in.
+Only this server can make a valid cookie (see `signing`), and the number of new ones is limited for each address. All
+other modules see only a hash of the token, so stored and listed ids cannot be used to sign in.
 """
 
 from __future__ import annotations
 
-import asyncio
+import datetime
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 from urllib.parse import parse_qs
 
+from cachetools import LRUCache, TTLCache
+from itsdangerous import BadSignature, Signer, TimestampSigner
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.environment import environment
+from explorer.errors import LineageError, TooManyRequests
+from explorer.web import rate_limits
+from explorer.web.client_address import client_address
+from explorer.web.signing import signing_key
 
+log = logging.getLogger("lineage")
 COOKIE, OPERATOR = "lineage_visitor", "lineage_operator"
-_VALID = re.compile(r"[A-Za-z0-9_-]{22}")
+NOBODY = "nobody"  # the id of a request without a valid cookie
+SESSION_SECONDS = 12 * 3600  # of the operator
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 _YEAR = 365 * 24 * 3600
 _SIGN_IN = """<!doctype html><html lang="en"><title>Operator</title>
 <meta name="viewport" content="width=device-width">
@@ -32,6 +46,11 @@ input, button {{ font: inherit; padding: .4rem .6rem }}</style>
 <h1>Operator</h1><p>{words}</p>{form}</html>"""
 _FORM = """<form method="post"><label>Password <input name="password" type="password" autofocus required></label>
 <button>Sign in</button></form>"""
+_SIGN_OUT_FORM = """<form method="post"><button name="sign-out" value="1">Sign out</button></form>
+<p><a href="/runs">Runs</a></p>"""
+
+_failures: LRUCache[str, int] = LRUCache(10_000)  # failed sign-ins by address, since the last success there
+_ended: TTLCache[str, None] = TTLCache(10_000, SESSION_SECONDS)  # operator's sessions that were signed out
 
 
 @dataclass(frozen=True)
@@ -47,14 +66,40 @@ class Visitor:
 
 
 def visitor_from_cookies(cookies: Mapping[str, str]) -> Visitor:
-    """Return the visitor of these cookies; the id is "nobody" without a valid cookie."""
-    token = cookies.get(COOKIE, "")
-    visitor_id = hashlib.sha256(token.encode()).hexdigest()[:20] if _VALID.fullmatch(token) else "nobody"
-    return Visitor(visitor_id, _is_operator(cookies.get(OPERATOR, "")))
+    """Return the visitor of these cookies; the id is "nobody" without a cookie that this server has issued."""
+    token = _signed_token(cookies.get(COOKIE, ""))
+    return Visitor(_visitor_id(token) if token else NOBODY, operator_session_end(cookies) is not None)
+
+
+def issue_cookie(token: str = "") -> str:
+    """Return the value of a visitor's cookie, for a new visitor unless a token is given."""
+    return _visitor_signer(signing_key()).sign(token or secrets.token_urlsafe(16)).decode()
+
+
+def _visitor_id(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()[:20]
+
+
+def _signed_token(value: str) -> str:
+    """Return the token in the value of a visitor's cookie, or an empty text if this server has not signed it."""
+    try:
+        token = _visitor_signer(signing_key()).unsign(value.encode("utf-8", "replace")).decode()
+    except (BadSignature, UnicodeError):
+        return ""
+    return token if _TOKEN.fullmatch(token) else ""
+
+
+@lru_cache(maxsize=4)
+def _visitor_signer(key: str) -> Signer:
+    return Signer(key, salt="lineage visitor", digest_method=hashlib.sha256)
 
 
 class VisitorMiddleware:
-    """ASGI middleware that sets the visitor cookie on HTML responses if the request has no valid one."""
+    """ASGI middleware that sets the visitor cookie on HTML responses if the request has no valid one.
+
+    Above the limit of new visitors of an address the page comes without a cookie: its visitor can look at everything,
+    but not train, answer or import.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -64,56 +109,133 @@ class VisitorMiddleware:
         is_page = connection is not None and "text/html" in connection.headers.get(
             "accept", ""
         )  # scripts are requested in parallel and would each get their own cookie
-        if connection is None or not is_page or _VALID.fullmatch(connection.cookies.get(COOKIE, "")):
+        if connection is None or not is_page or _signed_token(connection.cookies.get(COOKIE, "")):
             await self.app(scope, receive, send)
             return
+        try:
+            rate_limits.check(rate_limits.NEW_VISITORS, client_address(scope))
+        except TooManyRequests:
+            await self.app(scope, receive, send)
+            return
+        value = issue_cookie(await run_in_threadpool(_unsigned_owner, connection.cookies.get(COOKIE, "")))
 
         async def greeting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                cookie = _cookie(COOKIE, secrets.token_urlsafe(16), scope["scheme"] == "https")
-                MutableHeaders(raw=message["headers"]).append("set-cookie", cookie)
+                cookie = _cookie(COOKIE, value, scope["scheme"] == "https")
+                headers = MutableHeaders(raw=message["headers"])
+                headers.append("set-cookie", cookie)
+                headers["cache-control"] = "no-store"  # a proxy must not give the cookie to others
             await send(message)
 
         await self.app(scope, receive, greeting)
 
 
+def _unsigned_owner(token: str) -> str:
+    """Return the token of a cookie of earlier versions, which were not signed, if stored runs belong to it.
+
+    Such a token cannot be guessed, and without it the runs would no longer be their owner's.
+    """
+    if not _TOKEN.fullmatch(token):
+        return ""
+    from explorer.run_store import index
+
+    try:
+        return token if index.search(index.Query(owner=_visitor_id(token), limit=1)) else ""
+    except LineageError:  # the index cannot be read now
+        return ""
+
+
 def _cookie(name: str, value: str, secure: bool) -> str:
+    """Return the header that sets the visitor's cookie, which also works in a frame if a setting allows frames."""
+    framed = secure and bool(environment().frame_ancestors)
+    # Partitioned: browsers that block the cookies of frames keep one for each page that shows the frame
+    return _set_cookie(name, value, _YEAR, "none" if framed else "lax", secure) + ("; Partitioned" if framed else "")
+
+
+def _set_cookie(name: str, value: str, seconds: int, samesite: Literal["lax", "strict", "none"], secure: bool) -> str:
     response = Response()
-    response.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="lax", secure=secure)
+    response.set_cookie(name, value, max_age=seconds, httponly=True, samesite=samesite, secure=secure)
     return response.headers["set-cookie"]
 
 
-def _expected_operator_token() -> str:
-    """Return the value of the operator's cookie, which a new password makes invalid; empty without a password."""
-    password = environment().operator_password
-    return hmac.new(password.encode(), b"operator of lineage", hashlib.sha256).hexdigest() if password else ""
+# The operator
 
 
-def _is_operator(token: str) -> bool:
-    expected = _expected_operator_token()
-    return bool(expected) and hmac.compare_digest(token.encode(), expected.encode())
+@lru_cache(maxsize=4)
+def _operator_signer(key: str, password: str) -> TimestampSigner:
+    """Return the signer of the operator's sessions; another password makes all of them invalid."""
+    digest = hmac.new(key.encode(), password.encode(), hashlib.sha256).hexdigest()
+    return TimestampSigner(digest, salt="operator of lineage", digest_method=hashlib.sha256)
+
+
+def operator_session_end(cookies: Mapping[str, str]) -> datetime.datetime | None:
+    """Return when the operator's session of these cookies ends (UTC), or None if they are not the operator's."""
+    value, password = cookies.get(OPERATOR, ""), environment().operator_password
+    if not value or not password or value in _ended:
+        return None
+    signer = _operator_signer(signing_key(), password)
+    try:
+        _, begun = signer.unsign(value.encode("utf-8", "replace"), max_age=SESSION_SECONDS, return_timestamp=True)
+    except BadSignature:  # also SignatureExpired
+        return None
+    return begun + datetime.timedelta(seconds=SESSION_SECONDS)
+
+
+def format_session_end(end: datetime.datetime) -> str:
+    """Return the end of a session as text, in UTC."""
+    return f"{end:%H:%M} UTC"
 
 
 async def operator_endpoint(request: Request) -> Response:
-    """GET or POST /operator: the page on which the operator signs in."""
+    """GET or POST /operator: the page on which the operator signs in and out.
+
+    `SecurityMiddleware` refuses a POST that comes from a page of another site.
+    """
     password = environment().operator_password
     if not password:
         message = "This server has no operator: LINEAGE_OPERATOR_PASSWORD is not set where it was started."
         return HTMLResponse(_SIGN_IN.format(words=message, form=""), status_code=404)
-    message = "The operator may stop every training and delete every run."
-    if request.method == "POST":
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > 2_000:  # too long for a password; ignore the rest
-                break
-        typed = parse_qs(body[:2_000].decode(errors="replace")).get("password", [""])[0]
-        if hmac.compare_digest(typed.encode(), password.encode()):
-            answer = RedirectResponse("/runs", status_code=303)
-            answer.headers.append(
-                "set-cookie", _cookie(OPERATOR, _expected_operator_token(), request.url.scheme == "https")
-            )
-            return answer
-        await asyncio.sleep(1)  # slows down guessing
-        message = "This is not the password."
-    return HTMLResponse(_SIGN_IN.format(words=message, form=_FORM))
+    fields = await _read_form(request) if request.method == "POST" else {}
+    end, secure = operator_session_end(request.cookies), request.url.scheme == "https"
+    if "sign-out" in fields:
+        if end:
+            _ended[request.cookies[OPERATOR]] = None
+        return _redirect("/operator", _set_cookie(OPERATOR, "", 0, "strict", secure))
+    if request.method != "POST":
+        message = "The operator may stop every training and delete every run."
+        if end:
+            message += f" You are signed in until {format_session_end(end)}."
+        return HTMLResponse(
+            _SIGN_IN.format(words=message, form=_SIGN_OUT_FORM if end else _FORM), headers={"Cache-Control": "no-store"}
+        )
+    address = client_address(request.scope)
+    try:
+        rate_limits.check(rate_limits.SIGN_INS, address)
+    except TooManyRequests as error:
+        headers = {"Retry-After": str(error.seconds)}
+        return HTMLResponse(_SIGN_IN.format(words=str(error), form=_FORM), status_code=429, headers=headers)
+    if hmac.compare_digest(fields.get("password", "").encode(), password.encode()):
+        _failures.pop(address, None)
+        log.warning("the operator has signed in from %s", address)
+        value = _operator_signer(signing_key(), password).sign(secrets.token_urlsafe(16)).decode()
+        return _redirect("/runs", _set_cookie(OPERATOR, value, SESSION_SECONDS, "strict", secure))
+    _failures[address] = _failures.get(address, 0) + 1
+    log.warning("failed sign-in of the operator from %s, number %d", address, _failures[address])
+    return HTMLResponse(_SIGN_IN.format(words="This is not the password.", form=_FORM))
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Return the first value of each field of a submitted form; what is too long for a password is ignored."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > 2_000:
+            break
+    fields = parse_qs(body[:2_000].decode(errors="replace"), keep_blank_values=True)
+    return {name: values[0] for name, values in fields.items()}
+
+
+def _redirect(path: str, cookie: str) -> Response:
+    answer = RedirectResponse(path, status_code=303)
+    answer.headers.append("set-cookie", cookie)
+    return answer

@@ -1,4 +1,7 @@
-"""Chromium and a server for the browser tests. Errors that no test looks at fail the test in which they happen."""
+"""Chromium and a server for the browser tests. Errors that no test looks at fail the test in which they happen.
+
+Among them is what the Content-Security-Policy blocks: Chromium writes it to the console as an error.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ def cookies(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Return the cookies that the browser of a test sends; AppTest itself would return a mock."""
     sent: dict[str, str] = {}
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: sent))
+    monkeypatch.setattr(type(st.context), "headers", property(lambda _: {}))
     return sent
 
 

@@ -18,7 +18,7 @@ from explorer.ui.classroom import classroom_card
 from explorer.web import class_store, classroom_endpoints, lesson_results
 from explorer.web.background import submit
 from explorer.web.class_store import CODE_LENGTH, CODE_LETTERS, ClassroomQuestion, UnknownClassroom
-from explorer.web.visitors import COOKIE, Visitor, visitor_from_cookies
+from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
@@ -208,7 +208,7 @@ def test_the_prediction_stored_longest_ago_is_dropped_first() -> None:
 @pytest.fixture
 def browsers() -> Iterator[list[TestClient]]:
     app = Starlette(routes=classroom_endpoints.ROUTES)
-    yield [TestClient(app, cookies={COOKIE: f"abcdefghijklmnopqrs{i:03}"}) for i in range(4)]
+    yield [TestClient(app, cookies={COOKIE: issue_cookie(f"abcdefghijklmnopqrs{i:03}")}) for i in range(4)]
 
 
 def visitor_id(browser: TestClient) -> str:
@@ -283,6 +283,81 @@ def test_a_refused_request_names_the_problem_and_changes_nothing(browsers: list[
     response = student.post(f"{url}/answer", json=valid, headers=OWN_HEADERS)
     assert response.status_code == 403 and "cookies" in response.json()["problem"]
     assert not classroom.answers and not classroom.revealed
+
+
+HOSTILE_BODIES = {
+    "brackets": b"[" * 1_900,
+    "nested answer": b'{"number": 1, "given": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "boolean number": b'{"number": true, "given": "a"}',
+    "infinite number": b'{"number": 1e400, "given": "a"}',
+    "huge number": b'{"number": 1' + b"0" * 1_800 + b', "given": "a"}',
+    "huge answer": b'{"number": 1, "given": 1' + b"0" * 1_800 + b"}",
+    "half a pair": b'{"number": 1, "given": "\\ud800"}',
+    "no UTF-8": b'{"number": 1, "given": "\xff"}',
+    "a header": b'{"number": 1, "given": "\\r\\nSet-Cookie: x=1"}',
+    "no list": b'{"number": 1, "arrivals": 5}',
+    "no object": b"null",
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE_BODIES.values(), ids=HOSTILE_BODIES)
+def test_a_hostile_body_is_refused_with_a_sentence(body: bytes, browsers: list[TestClient]) -> None:
+    teacher, student, *_ = browsers
+    classroom = class_store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    for command in ("answer", "remove"):
+        response = teacher.post(f"/class/{classroom.code}/{command}", content=body, headers=OWN_HEADERS)
+        if command == "answer" or response.status_code != 200:
+            assert response.status_code in (403, 422) and response.json()["problem"].endswith((".", "needed."))
+    assert not classroom.answers
+    for code in ("x" * 5_000, "%ff%fe", "%00", "%0d%0aX: 1", "%ED%A0%80"):
+        assert student.get(f"/class/{code}").status_code in (200, 403)
+        assert student.post(f"/class/{code}/answer", json={"number": 1}, headers=OWN_HEADERS).status_code == 404
+
+
+def test_a_teacher_removes_answers_whose_visitors_cannot_answer_again(browsers: list[TestClient]) -> None:
+    teacher, *students = browsers
+    classroom = class_store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    url = f"/class/{classroom.code}"
+    for student in students:
+        student.post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=OWN_HEADERS)
+    students[1].post(f"{url}/answer", json={"number": 1, "given": "b"}, headers=OWN_HEADERS)
+    arrivals = teacher.get(url).json()["arrivals"]
+    assert [(each["id"], each["given"]) for each in arrivals] == [(1, "a"), (2, "b"), (3, "a")]
+    assert "arrivals" not in students[0].get(url).json()
+    removal = {"number": 1, "arrivals": [2, 3]}
+    assert students[0].post(f"{url}/remove", json=removal, headers=OWN_HEADERS).status_code == 403
+    assert teacher.post(f"{url}/remove", json=removal, headers=OWN_HEADERS).json()["given"] == ["a"]
+    again = students[1].post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=OWN_HEADERS)
+    assert again.status_code == 403 and "removed your answer" in again.json()["problem"]
+    class_store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    again = students[1].post(f"{url}/answer", json={"number": 2, "given": "a"}, headers=OWN_HEADERS)
+    assert again.status_code == 200
+
+
+def test_a_closed_door_keeps_newcomers_out_and_those_present_stay(browsers: list[TestClient]) -> None:
+    teacher, present, newcomer, _ = browsers
+    classroom = class_store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    url, answer = f"/class/{classroom.code}", {"number": 1, "given": "a"}
+    present.get(url)
+    assert newcomer.post(f"{url}/close", json={"number": 1}, headers=OWN_HEADERS).status_code == 403
+    assert teacher.post(f"{url}/close", json={"number": 1}, headers=OWN_HEADERS).json()["closed"]
+    for response in (newcomer.get(url), newcomer.post(f"{url}/answer", json=answer, headers=OWN_HEADERS)):
+        assert response.status_code == 403 and "closed to newcomers" in response.json()["problem"]
+    with pytest.raises(NotAllowed, match="closed to newcomers"):
+        class_store.find_classroom_for(classroom.code, Visitor(visitor_id(newcomer)))
+    assert present.post(f"{url}/answer", json=answer, headers=OWN_HEADERS).status_code == 200
+    assert not teacher.post(f"{url}/open", json={"number": 1}, headers=OWN_HEADERS).json()["closed"]
+    assert newcomer.get(url).json()["present"] == 2
+
+
+def test_answers_are_limited_for_each_visitor(browsers: list[TestClient]) -> None:
+    teacher, student, other, _ = browsers
+    code = class_store.show_question(visitor_id(teacher), SHOWN_QUESTION).code
+    body = {"number": 1, "given": "a"}
+    answers = [student.post(f"/class/{code}/answer", json=body, headers=OWN_HEADERS) for _ in range(61)]
+    assert [answer.status_code for answer in answers] == [200] * 60 + [429]
+    assert int(answers[-1].headers["retry-after"]) <= 60 and "at most 60 answers" in answers[-1].json()["problem"]
+    assert other.post(f"/class/{code}/answer", json=body, headers=OWN_HEADERS).status_code == 200
 
 
 def test_thirty_simultaneous_visitors_have_thirty_answers(browsers: list[TestClient]) -> None:

@@ -13,7 +13,7 @@ from explorer.jobs.job import JobView
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.web import job_endpoints
 from explorer.web.job_endpoints import describe_config, job_rows
-from explorer.web.visitors import COOKIE, Visitor, visitor_from_cookies
+from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
@@ -207,14 +207,14 @@ def test_at_most_sixty_jobs_are_listed(service: Service) -> None:
 
 @pytest.fixture
 def browser(service: Service) -> TestClient:
-    return TestClient(Starlette(routes=job_endpoints.ROUTES), cookies={COOKIE: TOKEN})
+    return TestClient(Starlette(routes=job_endpoints.ROUTES), cookies={COOKIE: issue_cookie(TOKEN)})
 
 
 def test_the_list_is_json_that_is_not_cached(service: Service, browser: TestClient) -> None:
-    service.all = [job(visitor_from_cookies({COOKIE: TOKEN}).id)]
+    service.all = [job(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id)]
     response = browser.get("/jobs")
     assert response.headers["cache-control"] == "no-store"
-    assert response.json() == {"jobs": job_rows(visitor_from_cookies({COOKIE: TOKEN}))}
+    assert response.json() == {"jobs": job_rows(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}))}
     assert TOKEN not in response.text
 
 
@@ -226,7 +226,7 @@ def post_action(browser: TestClient, run: str, action: str, **headers: str) -> i
 def test_an_action_is_performed_for_the_visitor_in_the_cookie(
     action: str, service: Service, browser: TestClient
 ) -> None:
-    me = visitor_from_cookies({COOKIE: TOKEN}).id
+    me = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id
     mine, other = service.all = [job(me), job("bob")]
     assert post_action(browser, mine.key, action, **{"X-Lineage": "1"}) == 204
     assert post_action(browser, other.key, action, **{"X-Lineage": "1"}) == 403
@@ -235,13 +235,13 @@ def test_an_action_is_performed_for_the_visitor_in_the_cookie(
 
 
 def test_a_form_of_another_site_is_refused(service: Service, browser: TestClient) -> None:
-    service.all = [job(visitor_from_cookies({COOKIE: TOKEN}).id)]
+    service.all = [job(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id)]
     assert post_action(browser, service.all[0].key, "stop") == 403
     assert service.actions == []
 
 
 def test_other_actions_and_methods_are_refused(service: Service, browser: TestClient) -> None:
-    service.all = [job(visitor_from_cookies({COOKIE: TOKEN}).id)]
+    service.all = [job(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id)]
     run = service.all[0].key
     assert post_action(browser, run, "delete", **{"X-Lineage": "1"}) == 404
     assert browser.get(f"/jobs/{run}/stop", headers={"X-Lineage": "1"}).status_code == 405

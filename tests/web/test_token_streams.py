@@ -20,7 +20,7 @@ from explorer.errors import DamagedRun
 from explorer.generation.streaming import Chunk
 from explorer.web import results, token_streams
 from explorer.web.token_streams import FairThreadPool, StreamAnswer, sse_event
-from explorer.web.visitors import COOKIE, VisitorMiddleware
+from explorer.web.visitors import COOKIE, VisitorMiddleware, issue_cookie
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
@@ -84,7 +84,7 @@ class Browser:
         self.events: asyncio.Queue[Event | None] = asyncio.Queue()
         headers = [(b"accept", b"text/event-stream"), (b"accept-encoding", b"gzip")]
         if visitor:
-            headers.append((b"cookie", f"{COOKIE}={visitor:_<22}".encode()))
+            headers.append((b"cookie", f"{COOKIE}={issue_cookie(f'{visitor:_<22}')}".encode()))
         scope = {"type": "http", "method": "GET", "path": address, "headers": headers, "query_string": b""}
         self.task = asyncio.create_task(app(scope, self._receive, self._send))  # type: ignore[arg-type]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import warnings
-from types import SimpleNamespace
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
@@ -13,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from explorer.web import visitors
-from explorer.web.visitors import COOKIE, OPERATOR, Visitor, VisitorMiddleware, visitor_from_cookies
+from explorer.run_store import index
+from explorer.web import signing, visitors
+from explorer.web.visitors import COOKIE, OPERATOR, Visitor, VisitorMiddleware, issue_cookie, visitor_from_cookies
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
@@ -29,10 +32,7 @@ async def respond(request: Request) -> Response:
 
 
 @pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    async def return_at_once(_: float) -> None: ...
-
-    monkeypatch.setattr(visitors, "asyncio", SimpleNamespace(sleep=return_at_once))
+def browser() -> TestClient:
     routes = [Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]), Route("/{path:path}", respond)]
     return TestClient(Starlette(routes=routes, middleware=[Middleware(VisitorMiddleware)]))
 
@@ -82,16 +82,75 @@ def test_an_invalid_cookie_is_replaced(garbage: str, browser: TestClient) -> Non
 
 
 def test_a_visitor_does_not_contain_the_cookie() -> None:
-    visitor = visitor_from_cookies({COOKIE: TOKEN})
-    assert visitor == visitor_from_cookies({COOKIE: TOKEN, "other": "x"})
+    visitor = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)})
+    assert visitor == visitor_from_cookies({COOKIE: issue_cookie(TOKEN), "other": "x"})
     assert visitor.id not in ("", "nobody")
     assert not any(TOKEN[i : i + 6] in repr(dataclasses.asdict(visitor)) for i in range(len(TOKEN) - 5))
 
 
-@pytest.mark.parametrize("garbage", [*GARBAGE, TOKEN + "\n", "\ud800" * 22])
+@pytest.mark.parametrize("garbage", [*GARBAGE, TOKEN, TOKEN + ".", TOKEN + "\n", "\ud800" * 22])
 def test_an_invalid_cookie_identifies_no_visitor(garbage: str) -> None:
     assert visitor_from_cookies({COOKIE: garbage}) == Visitor("nobody", operator=False)
     assert visitor_from_cookies({}) == Visitor("nobody", operator=False)
+
+
+def test_a_cookie_signed_with_another_key_or_changed_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    cookie = issue_cookie(TOKEN)
+    assert visitor_from_cookies({COOKIE: "A" + cookie[1:]}).id == "nobody"
+    monkeypatch.setenv("LINEAGE_SECRET", "another key of a server")
+    assert visitor_from_cookies({COOKIE: cookie}).id == "nobody"
+
+
+def test_the_key_is_made_once_and_only_its_owner_can_read_it(home: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: signing._create(home / signing.FILE), range(8)))
+    key = (home / signing.FILE).read_text()
+    assert signing.signing_key() == key and len(key) >= 32
+    assert [path.name for path in home.iterdir()] == [signing.FILE]
+    assert (home / signing.FILE).stat().st_mode & 0o077 == 0
+
+
+def test_an_unsigned_cookie_of_an_owner_is_signed_and_others_are_replaced(
+    browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)})
+    monkeypatch.setattr(index, "search", lambda query: ["a run"] if query.owner == owner.id else [])
+    for token, stays in ((TOKEN, True), ("x" * 22, False)):
+        browser.cookies.clear()
+        response = browser.get("/", headers=PAGE | {"cookie": f"{COOKIE}={token}"})
+        assert (issue_cookie(token) == response.cookies[COOKIE]) == stays
+        assert (visitor_from_cookies(response.cookies) == owner) == stays
+
+
+# ---- rate limits
+
+
+def test_four_hundred_students_at_one_address_get_cookies_and_a_thousand_do_not(browser: TestClient) -> None:
+    def open_page() -> bool:
+        browser.cookies.clear()
+        response = browser.get("/", headers=PAGE)
+        assert response.text == "here"
+        return "set-cookie" in response.headers
+
+    cookies = [open_page() for _ in range(700)]
+    assert cookies == [True] * 600 + [False] * 100, "400 students may each come with two browsers less than all"
+    other = TestClient(browser.app, client=("9.9.9.9", 1))
+    assert "set-cookie" in other.get("/", headers=PAGE).headers
+
+
+def test_passwords_are_limited_by_address_and_together_and_logged(
+    browser: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open")
+    assert [sign_in(browser, "guess").status_code for _ in range(11)] == [200] * 10 + [429]
+    refused = sign_in(browser, "open")
+    assert refused.status_code == 429 and int(refused.headers["retry-after"]) <= 600
+    assert "at most 10 sign-ins from one address within 10 min" in refused.text
+    assert "from testclient" not in caplog.text and "from unknown, number 10" in caplog.text
+    assert "guess" not in caplog.text
+    others = [TestClient(browser.app, client=(f"9.9.9.{i}", 1)) for i in range(60)]
+    answers = [sign_in(other, "guess").status_code for other in others]
+    assert answers == [200] * 50 + [429] * 10
 
 
 def test_a_visitor_owns_own_runs_and_the_operator_owns_all() -> None:
@@ -112,26 +171,36 @@ def test_without_a_password_there_is_no_operator(browser: TestClient) -> None:
     for response in (browser.get("/operator"), sign_in(browser, ""), sign_in(browser, "guess")):
         assert response.status_code == 404
         assert OPERATOR not in response.headers.get("set-cookie", "")
-    for token in ("", "0" * 64, visitors._expected_operator_token()):
+    for token in ("", "0" * 64, visitors._operator_signer(signing.signing_key(), "").sign("x").decode()):
         assert not visitor_from_cookies({OPERATOR: token}).operator
 
 
-def test_the_right_password_signs_in(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_right_password_signs_in_for_twelve_hours_until_sign_out(
+    browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open sesame é")
     assert 'type="password"' in browser.get("/operator").text
     response = sign_in(browser, "open sesame é")
     assert (response.status_code, response.headers["location"]) == (303, "/runs")
     cookie = response.headers["set-cookie"]
-    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(cookie.split("; "))
+    assert {"HttpOnly", "Path=/", "SameSite=strict", "Max-Age=43200"} <= set(cookie.split("; "))
     assert "sesame" not in cookie
-    token = cookie.split(";")[0].partition("=")[2]
-    assert visitor_from_cookies({COOKIE: TOKEN, OPERATOR: token}) == Visitor(
-        visitor_from_cookies({COOKIE: TOKEN}).id, operator=True
-    )
-    monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "another one")
-    assert not visitor_from_cookies({OPERATOR: token}).operator
-    monkeypatch.delenv("LINEAGE_OPERATOR_PASSWORD")
-    assert not visitor_from_cookies({OPERATOR: token}).operator
+    cookies = {COOKIE: issue_cookie(TOKEN), OPERATOR: cookie.split(";")[0].partition("=")[2]}
+    assert visitor_from_cookies(cookies) == Visitor(visitor_from_cookies(cookies).id, operator=True)
+    assert "signed in until" in browser.get("/operator").text
+    with monkeypatch.context() as other:
+        other.setenv("LINEAGE_OPERATOR_PASSWORD", "another one")
+        assert not visitor_from_cookies(cookies).operator
+        other.delenv("LINEAGE_OPERATOR_PASSWORD")
+        assert not visitor_from_cookies(cookies).operator
+    now = time.time()
+    for hours, valid in ((11, True), (13, False)):
+        monkeypatch.setattr(time, "time", lambda hours=hours: now + hours * 3600)
+        assert visitor_from_cookies(cookies).operator == valid
+    monkeypatch.setattr(time, "time", lambda: now)
+    response = browser.post("/operator", data={"sign-out": "1"}, follow_redirects=False)
+    assert 'lineage_operator=""' in response.headers["set-cookie"]
+    assert not visitor_from_cookies(cookies).operator, "the old cookie is of no use either"
 
 
 HOSTILE: dict[str, bytes] = {

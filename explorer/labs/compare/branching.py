@@ -14,11 +14,12 @@ from explorer.labs.compare.comparison import ComparedRun
 from explorer.labs.compare.state import Comparison
 from explorer.number_format import format_duration
 from explorer.run_store import store
-from explorer.training.config import Optimiser, branch_from
+from explorer.training.config import Optimiser, RunConfig, branch_from
 from explorer.training.config import key as run_key
 from explorer.ui.page_sections import empty_panel, explanation, show_problems
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.visitor import count_action, current_visitor
+from explorer.web import rate_limits
 
 
 def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]) -> None:
@@ -51,7 +52,13 @@ def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]
 
 def _train_here(session: PageSession[Comparison], run: store.StoredRun) -> None:
     """Train the run again on this server, so that its checkpoints are stored."""
-    session.attempt(lambda: service.submit(run.config, current_visitor().id))
+    session.attempt(lambda: _submit(run.config))
+
+
+def _submit(config: RunConfig) -> None:
+    """Train this configuration for the visitor. Raises LineageError, e.g. above a limit."""
+    count_action(rate_limits.TRAININGS)
+    service.submit(config, current_visitor().id)
 
 
 def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: Sequence[int]) -> None:
@@ -89,9 +96,7 @@ def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: 
         show_problems([str(error)])
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Train the branch", icon=":material/fork_right:") and session.attempt(
-            lambda: service.submit(child, current_visitor().id)
-        ):
+        if st.button("Train the branch", icon=":material/fork_right:") and session.attempt(lambda: _submit(child)):
             session.state = session.state.with_runs((*session.state.displayed_runs, run_key(child)))
             st.rerun()
         duration = format_duration(max(estimate_cost(child).seconds, 0.1))

@@ -19,7 +19,9 @@ from explorer.run_store.archive.write import pack
 from explorer.ui import wording
 from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.visitor import current_tab, current_visitor
+from explorer.ui.state.visitor import count_action, current_tab, current_visitor
+from explorer.web import rate_limits
+from explorer.web.visitors import format_session_end, operator_session_end
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +50,12 @@ def change_card(session: PageSession[RunsState], key: str, **fields: Any) -> Non
 def import_run(session: PageSession[RunsState], content: bytes) -> str:
     """Import a zip; return the key of its run, or an empty string if it was refused."""
     keys: list[str] = []
-    session.attempt(lambda: keys.append(import_zip(content, current_visitor().id, limits.check).key))
+
+    def read() -> None:
+        count_action(rate_limits.IMPORTS)
+        keys.append(import_zip(content, current_visitor().id, limits.check).key)
+
+    session.attempt(read)
     return keys[0] if keys else ""
 
 
@@ -114,7 +121,9 @@ def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], mos
             st.button(f"Undo: bring back {count}", icon=":material/undo:", on_click=restore_runs, args=(session,))
             st.caption("Gone for good when you leave this page.")
         elif me.operator:
-            st.caption("You are the operator.")
+            end = operator_session_end(st.context.cookies)
+            until = f" until {format_session_end(end)}" if end else ""
+            st.caption(f"You are the operator{until}. [Sign out](/operator)")
 
 
 @st.fragment

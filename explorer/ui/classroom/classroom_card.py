@@ -9,13 +9,14 @@ import segno
 import streamlit as st
 
 from explorer.catalogue import page_title
+from explorer.errors import LineageError, NotAllowed
 from explorer.ui import visitor_text
 from explorer.ui.classroom.lesson_card import draw_step_text
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.session import open_page, shared_url_params
-from explorer.ui.state.visitor import current_visitor
-from explorer.web import class_store, lesson_results
+from explorer.ui.state.visitor import count_action, current_visitor
+from explorer.web import class_store, lesson_results, rate_limits
 from explorer.web.class_store import Classroom, ClassroomQuestion, UnknownClassroom
 
 _classroom = register("classroom")
@@ -31,7 +32,15 @@ def start_lesson_in_class(name: str, number: int) -> None:
 
 def show_question_to_class(shown: ClassroomQuestion) -> None:
     """Show a question to this visitor's class, which is started if needed, and open its page."""
-    _open_classroom(class_store.show_question(current_visitor().id, shown))
+    owner = current_visitor().id
+    try:
+        if class_store.classroom_of_teacher(owner) is None:
+            count_action(rate_limits.NEW_CLASSES)
+        classroom = class_store.show_question(owner, shown)
+    except LineageError as error:
+        show_problems([str(error)])
+    else:
+        _open_classroom(classroom)
 
 
 def _open_classroom(classroom: Classroom) -> None:
@@ -44,8 +53,8 @@ def _open_classroom(classroom: Classroom) -> None:
 
 
 def enter_classroom(code: str) -> None:
-    """Join a class. Raises UnknownClassroom."""
-    _open_classroom(class_store.find_classroom(code))
+    """Join a class. Raises UnknownClassroom, or NotAllowed if its door is closed."""
+    _open_classroom(class_store.find_classroom_for(code, current_visitor()))
 
 
 def current_classroom(page: str) -> Classroom | None:
@@ -54,7 +63,10 @@ def current_classroom(page: str) -> Classroom | None:
     if code is None:
         return None
     try:
-        classroom = class_store.find_classroom(code)
+        classroom = class_store.find_classroom_for(code, current_visitor())
+    except NotAllowed as error:
+        show_problems([str(error)])
+        return None
     except UnknownClassroom as error:
         if st.session_state.get(_SHOWN, ("", 0))[0] == code:
             show_problems(["The class has ended, and whatever was answered in it is gone. The page stays with you."])
@@ -76,8 +88,8 @@ def draw_return_button() -> None:
     if not code:
         return
     try:
-        classroom = class_store.find_classroom(code)
-    except UnknownClassroom:
+        classroom = class_store.find_classroom_for(code, current_visitor())
+    except (UnknownClassroom, NotAllowed):
         del st.session_state[_SHOWN]
         return
     if st.button(f"Back to class {classroom.code}", icon=":material/groups:", key="class.back"):

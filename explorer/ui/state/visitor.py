@@ -11,18 +11,40 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from explorer.errors import LineageError
+from explorer.errors import LineageError, NotAllowed
 from explorer.jobs.scheduler import service
 from explorer.tasks.text import corpora
-from explorer.web.visitors import Visitor, visitor_from_cookies
+from explorer.web import rate_limits
+from explorer.web.client_address import address_group
+from explorer.web.rate_limits import Limit
+from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
+
+NO_COOKIE_MESSAGE = (
+    "Your browser has no cookie of this site, so everything can be looked at, but nothing can be trained, imported or "
+    "answered. Allow cookies for this site and reload the page. If they are allowed, many new browsers came from your "
+    "network at once: reload the page in ten minutes."
+)
 
 
 def current_visitor() -> Visitor:
     """Return the visitor of the current page."""
     visitor = visitor_from_cookies(st.context.cookies)
-    if visitor.id == "nobody":  # without cookies every browser tab is a new visitor
+    if visitor.id == NOBODY:  # without cookies every browser tab is a new visitor
         visitor = Visitor(st.session_state.setdefault("lineage.visitor", secrets.token_hex(10)), visitor.operator)
     return visitor
+
+
+def count_action(limit: Limit) -> None:
+    """Count an action of the current visitor that costs the server something.
+
+    Raises NotAllowed if the browser has no cookie of this server, and TooManyRequests above the limit.
+    """
+    if not st.context.headers:  # a script without a server, as in AppTest, has no visitors from outside
+        return
+    visitor = visitor_from_cookies(st.context.cookies)
+    if visitor.id == NOBODY:
+        raise NotAllowed(NO_COOKIE_MESSAGE)
+    rate_limits.check(limit, address_group(st.context.ip_address or "127.0.0.1"), visitor.id)
 
 
 @dataclass

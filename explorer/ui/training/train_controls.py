@@ -14,11 +14,11 @@ from explorer.number_format import format_bytes, format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.fragments import draw_fragment, rerun_fragments
-from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.visitor import count_action, current_visitor
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words, number_word
-from explorer.web import warmup
+from explorer.web import rate_limits, warmup
 
 
 @dataclass
@@ -50,6 +50,7 @@ class TrainRequest:
         self.problems = ()
         try:
             for config in configs:
+                count_action(rate_limits.TRAININGS)
                 self.requested_runs.add(service.submit(config, current_visitor().id).key)
         except LineageError as error:  # a limit of this server; the jobs accepted before continue
             self.problems = (str(error),)

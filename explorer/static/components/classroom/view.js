@@ -1,8 +1,9 @@
 /**
  * Show a class session: to everybody the question, their prediction and the answer; to the teacher also a live
- * histogram, the address with its QR code and the three controls. The component polls the server every second. GET
+ * histogram, the answers one by one, the address with its QR code and the controls. The component polls the server every second. GET
  * /class/CODE answers {over: true, problem} once the class has ended, else {number, teaches, revealed, open,
- * answered, present, mine, given: predictions, answer}; POST /class/CODE/answer {number, given}, /reveal {number} and
+ * answered, present, mine, given: predictions, answer}; for the teacher also closed, arrivals: {id,
+ * seconds, given}[]; POST /class/CODE/answer {number, given}, /remove {number, arrivals: ids} and /reveal, /close, /open,
  * /end {number} answer the same; each may answer {problem}. Events: "moved": the page has to follow the class;
  * "next": 1 or -1, the teacher goes on.
  *
@@ -77,9 +78,9 @@ export default defineComponent((place) => {
     }
   }
 
-  async function sendCommand(command) {
+  async function sendCommand(command, more = {}) {
     try {
-      receiveState(await (await postToClass(command)).json());
+      receiveState(await (await postToClass(command, more)).json());
     } catch {
       message.textContent = "The server does not answer. Press it again.";
     }
@@ -160,6 +161,8 @@ export default defineComponent((place) => {
           ? teacherBoard(data, {
               reveal: () => sendCommand("reveal"),
               end: () => sendCommand("end"),
+              remove: (arrivals) => sendCommand("remove", { arrivals }),
+              setDoor: (command) => sendCommand(command),
               moveBy: (steps) => component.setTriggerValue("next", steps),
             })
           : data.question

@@ -1,0 +1,67 @@
+"""How often a visitor, and all visitors of one address, may do what costs the server or others something.
+
+A whole class may share one address, so the limits of an address are for 400 students who act within a few minutes.
+The counts are in memory and start anew with the server.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from dataclasses import dataclass
+
+from cachetools import TTLCache
+from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute, storage, strategies
+
+from explorer.errors import TooManyRequests
+from explorer.number_format import format_duration
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A rate limit of one action."""
+
+    action: str  # in the plural, for the message
+    per_address: RateLimitItem
+    per_visitor: RateLimitItem | None = None
+    overall: RateLimitItem | None = None
+
+
+NEW_VISITORS = Limit("new browsers", RateLimitItemPerMinute(600, 10))
+SIGN_INS = Limit("sign-ins", RateLimitItemPerMinute(10, 10), overall=RateLimitItemPerMinute(60, 10))
+IMPORTS = Limit("imports", RateLimitItemPerMinute(200, 10), RateLimitItemPerMinute(20, 10))
+TRAININGS = Limit("trainings", RateLimitItemPerMinute(4_000, 10), RateLimitItemPerMinute(240, 10))
+NEW_CLASSES = Limit("new classes", RateLimitItemPerHour(30))
+ANSWERS = Limit("answers", RateLimitItemPerMinute(2_000), RateLimitItemPerMinute(60))
+
+log = logging.getLogger("lineage")
+_logged: TTLCache[tuple[str, str], None] = TTLCache(1_000, 600.0)  # refusals in the log: one in ten minutes is enough
+_limiter = strategies.FixedWindowRateLimiter(storage.MemoryStorage())
+
+
+def reset() -> None:
+    """Forget every count."""
+    _limiter.storage.reset()
+    _logged.clear()
+
+
+def check(limit: Limit, address: str, visitor: str = "") -> None:
+    """Count one action of a visitor at an address. Raises TooManyRequests above the limit."""
+    counted = [
+        (limit.per_visitor, f"visitor {visitor}", "from one browser"),
+        (limit.per_address, f"address {address}", "from one address"),
+        (limit.overall, "overall", "from all addresses together"),
+    ]
+    for item, who, source in counted:
+        if item and (visitor or item is not limit.per_visitor) and not _limiter.hit(item, limit.action, who):
+            seconds = max(1, math.ceil(_limiter.get_window_stats(item, limit.action, who).reset_time - time.time()))
+            period = format_duration(item.get_expiry())
+            if (limit.action, who) not in _logged:
+                _logged[limit.action, who] = None
+                log.warning("more than %d %s %s (%s) within %s", item.amount, limit.action, source, address, period)
+            raise TooManyRequests(
+                f"This server accepts at most {item.amount:,} {limit.action} {source} within {period}. "
+                f"Try again in {format_duration(seconds)}.",
+                seconds,
+            )

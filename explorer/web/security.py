@@ -1,0 +1,131 @@
+"""Rules for every request and response: security headers, connections of own pages only, closed internal addresses.
+
+The middleware stands before Streamlit, which would ask a host on the internet for the server's own address to judge a
+foreign Origin.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from explorer.environment import environment, split_list
+
+# Where a page may load from, and why more than 'self' is needed.
+_POLICY = {
+    "default-src": "'self'",
+    # blob: Streamlit imports the script of each component from a blob; the scripts in its own page are named by hash
+    "script-src": "'self' blob:",
+    "style-src": "'self' 'unsafe-inline'",  # Streamlit (emotion), plotly and charts set styles while they draw
+    "img-src": "'self' data: blob:",  # icons in style sheets; figures that are saved as pictures
+    "font-src": "'self' data:",  # fonts in Streamlit's style sheets
+    "connect-src": "'self'",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+}
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # with "no-referrer" the browser would send no Origin with our own forms
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+# Streamlit's internal addresses that its page needs: the websocket; two that it asks before it connects, which tell
+# nothing but limits of uploads; uploads, which need the random number of an open session; style sheets and scripts of
+# components. All others (metrics, the agent API, health checks of scripts) are closed, and so is its sign-in.
+_INTERNAL = re.compile(r".*/_stcore/.*|/auth/.*|/oauth2callback", re.DOTALL)
+_OPEN = re.compile(r"/_stcore/(stream|health|host-config|upload_file/.*|bidi-components/.*)")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_OTHER_SITE = "A page of another site sent this request. Open this site's own page, and try again there."
+
+
+class SecurityMiddleware:
+    """ASGI middleware that sets the security headers and refuses requests from pages of other sites.
+
+    index_page: the HTML of the page, whose inline scripts are allowed.
+    """
+
+    def __init__(self, app: ASGIApp, index_page: str = "") -> None:
+        self.app = app
+        self._hashes = inline_script_hashes(index_page)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers["Content-Security-Policy"] = content_security_policy(self._hashes)
+            await send(message)
+
+        refusal = self._refuse(scope)
+        if refusal and scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})  # before it is accepted: the browser gets a 403
+        elif refusal:
+            await refusal(scope, receive, send_with_headers)
+        else:
+            await self.app(scope, receive, send_with_headers)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that is refused, or None. The Origin that Streamlit sees is always its own."""
+        path: str = scope["path"]
+        if _INTERNAL.fullmatch(path) and not _OPEN.fullmatch(path):
+            return PlainTextResponse("There is no such page.", 404)
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is None:
+            # Browsers send an Origin with every websocket and every POST. Programs that send none could send any, so
+            # refusing them would protect nobody.
+            return None
+        others = [(name, value) for name, value in scope["headers"] if name != b"origin"]
+        if is_own_origin(origin, headers.get("host", ""), scope["scheme"]):
+            own = f"{scope['scheme'].replace('ws', 'http')}://{headers.get('host', '')}"
+            scope["headers"] = [*others, (b"origin", own.encode("latin-1"))]
+            return None
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            scope["headers"] = others  # the answer allows no other site to read it
+            return None
+        return PlainTextResponse(_OTHER_SITE, 403)
+
+
+def is_own_origin(origin: str, host: str, scheme: str) -> bool:
+    """Return whether an Origin is that of this server's pages, or one of LINEAGE_ORIGINS.
+
+    host, scheme: of the request. A proxy may end TLS before the server, so a page of https may use a connection that
+    arrives without it, but not the other way round.
+    """
+    if origin in split_list(environment().origins):
+        return True
+    try:
+        parts, own = urlsplit(origin), urlsplit(f"//{host}")
+        default = _DEFAULT_PORTS.get(parts.scheme)
+        port, own_port = parts.port or default, own.port or default
+    except ValueError:  # a port that is no number
+        return False
+    if default is None or parts.hostname is None or (scheme in ("https", "wss") and parts.scheme != "https"):
+        return False
+    return (parts.hostname, port) == (own.hostname, own_port)
+
+
+def content_security_policy(script_hashes: Sequence[str] = ()) -> str:
+    """Return the Content-Security-Policy of all responses."""
+    policy = dict(_POLICY)
+    policy["script-src"] = " ".join([policy["script-src"], *(f"'{digest}'" for digest in script_hashes)])
+    policy["frame-ancestors"] = " ".join(["'self'", *split_list(environment().frame_ancestors)])
+    return "; ".join(f"{name} {value}" for name, value in policy.items())
+
+
+def inline_script_hashes(html: str) -> tuple[str, ...]:
+    """Return the hashes by which a policy allows the inline scripts of a page."""
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    return tuple("sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)

@@ -1,0 +1,53 @@
+"""The key with which this server signs its cookies: LINEAGE_SECRET, or a random one in a file that only it can read."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+from functools import lru_cache
+from pathlib import Path
+
+from explorer.environment import environment
+
+log = logging.getLogger("lineage")
+FILE = "secret"  # in LINEAGE_HOME
+
+
+def signing_key() -> str:
+    """Return the secret key of this server."""
+    settings = environment()
+    return settings.secret or _stored_key(settings.home)
+
+
+@lru_cache(maxsize=8)
+def _stored_key(home: Path) -> str:
+    """Return the key in the file, which is created if it is missing; two processes that start together agree on one."""
+    path = home / FILE
+    try:
+        if not path.exists():
+            _create(path)
+        key = path.read_text().strip()
+    except OSError as error:
+        log.warning("The secret key cannot be kept in %s (%s). Visitors are new after a restart.", path, error)
+        return secrets.token_urlsafe(32)
+    if len(key) < 16:
+        log.warning(
+            "The file %s holds no secret key. Delete it or set LINEAGE_SECRET; until then a new one is used.", path
+        )
+        return secrets.token_urlsafe(32)
+    return key
+
+
+def _create(path: Path) -> None:
+    """Write a new key under another name and link it, so that the file is complete as soon as it exists."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{FILE}.{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32))
+        with contextlib.suppress(FileExistsError):  # another process was first, and its key counts
+            os.link(part, path)
+    finally:
+        part.unlink(missing_ok=True)

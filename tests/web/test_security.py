@@ -1,0 +1,165 @@
+"""Headers of every response, connections from pages of other sites, closed addresses, and addresses behind a proxy."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from explorer.environment import environment
+from explorer.errors import InvalidSetting
+from explorer.web.client_address import ClientAddressMiddleware, client_address
+from explorer.web.security import SecurityMiddleware, is_own_origin
+from explorer.web.visitors import VisitorMiddleware
+
+with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
+    from starlette.testclient import TestClient
+
+PAGE = {"accept": "text/html"}
+
+
+async def respond(request: Request) -> Response:
+    return JSONResponse(
+        {
+            "origin": request.headers.get("origin"),
+            "address": client_address(request.scope),
+            "scheme": request.url.scheme,
+            "host": request.headers["host"],
+        }
+    )
+
+
+async def accept(websocket: WebSocket) -> None:
+    await websocket.accept()
+    await websocket.send_json(websocket.headers.get("origin"))
+    await websocket.close()
+
+
+def open_browser(address: str = "8.8.8.8") -> TestClient:
+    middleware = [
+        Middleware(ClientAddressMiddleware),
+        Middleware(SecurityMiddleware, index_page="<script>1</script>"),
+        Middleware(VisitorMiddleware),
+    ]
+    routes = [WebSocketRoute("/_stcore/stream", accept), Route("/{path:path}", respond, methods=["GET", "POST"])]
+    app = Starlette(routes=routes, middleware=middleware)
+    return TestClient(app, "http://lineage.test", client=(address, 5))
+
+
+def test_every_response_has_the_headers() -> None:
+    for response in (open_browser().get("/"), open_browser().get("/_stcore/metrics")):
+        policy = dict(entry.split(" ", 1) for entry in response.headers["content-security-policy"].split("; "))
+        assert policy["script-src"].startswith("'self' blob: 'sha256-") and "unsafe" not in policy["script-src"]
+        assert (policy["default-src"], policy["frame-ancestors"]) == ("'self'", "'self'")
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"] == "same-origin"
+        assert response.headers["cross-origin-opener-policy"] == "same-origin"
+
+
+def test_a_learning_platform_may_show_the_pages_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_FRAME_ANCESTORS", "https://moodle.example.org, https://*.example.com")
+    browser = open_browser()
+    browser.base_url = browser.base_url.copy_with(scheme="https")
+    response = browser.get("/", headers=PAGE)
+    assert (
+        "frame-ancestors 'self' https://moodle.example.org https://*.example.com"
+        in (response.headers["content-security-policy"])
+    )
+    assert {"SameSite=none", "Secure", "Partitioned"} <= set(response.headers["set-cookie"].split("; "))
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/agent/mcp", "/x/_stcore/health", "/auth/login"])
+def test_internal_addresses_are_closed(path: str) -> None:
+    assert open_browser().get(path).status_code == 404
+    assert open_browser().get("/_stcore/health").status_code == 200
+
+
+def connect(origin: str | None) -> object:
+    headers = {} if origin is None else {"origin": origin}
+    with open_browser().websocket_connect("ws://lineage.test/_stcore/stream", headers=headers) as websocket:
+        return websocket.receive_json()
+
+
+def test_a_websocket_of_another_site_is_refused_and_streamlit_sees_only_its_own_origin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert connect("http://lineage.test") == "http://lineage.test"
+    assert connect(None) is None
+    for origin in ("http://lineage.test:8080", "http://evil.test", "null", "", "http://lineage.test.evil.test"):
+        with pytest.raises(WebSocketDisconnect):
+            connect(origin)
+    monkeypatch.setenv("LINEAGE_ORIGINS", "https://school.example.org")
+    assert connect("https://school.example.org") == "http://lineage.test"
+
+
+def test_a_post_of_another_site_is_refused_and_a_get_has_no_origin() -> None:
+    foreign = {"origin": "http://evil.test"}
+    assert open_browser().post("/operator", headers=foreign).status_code == 403
+    assert open_browser().post("/operator", headers={"origin": "http://lineage.test"}).status_code == 200
+    assert open_browser().get("/", headers=foreign).json()["origin"] is None
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "scheme", "own"),
+    [
+        ("https://a.org", "a.org", "wss", True),
+        ("https://a.org", "a.org", "ws", True),  # a proxy ends TLS
+        ("http://a.org", "a.org", "wss", False),
+        ("https://A.org:443", "a.org", "wss", True),
+        ("http://a.org:8501", "a.org:8501", "ws", True),
+        ("http://a.org:8501", "a.org", "ws", False),
+        ("http://[::1]:8501", "[::1]:8501", "ws", True),
+        ("http://a.org:x", "a.org", "ws", False),
+        ("file://", "", "ws", False),
+        ("ftp://a.org", "a.org", "ws", False),
+    ],
+)
+def test_an_origin_is_own_if_host_and_port_agree(origin: str, host: str, scheme: str, own: bool) -> None:
+    assert is_own_origin(origin, host, scheme) == own
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "address"),
+    [
+        ("8.8.8.8", "1.1.1.1", "8.8.8.8"),  # no trusted proxy: a forged header changes nothing
+        ("8.8.8.8", "8.8.8.8", "127.0.0.1"),  # see `_apply_forwarded_headers`
+        ("10.0.0.7", "1.1.1.1", "1.1.1.1"),
+        ("10.0.0.7", "6.6.6.6, 1.1.1.1", "1.1.1.1"),  # what stands before is the client's own
+        ("10.0.0.7", "6.6.6.6, 1.1.1.1, 10.0.0.8", "1.1.1.1"),
+        ("10.0.0.7", "1.1.1.1, <script>", "10.0.0.7"),
+        ("10.0.0.7", "", "10.0.0.7"),
+        ("10.0.0.7", "[2001:db8:1:2:3::4]:99", "2001:db8:1:2::/64"),
+        ("10.0.0.7", "1.1.1.1:1234", "1.1.1.1"),
+        ("2001:db8:1:2:3::4", "", "2001:db8:1:2::/64"),
+    ],
+)
+def test_only_a_trusted_proxy_names_the_address(
+    peer: str, forwarded: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_TRUSTED_PROXIES", "10.0.0.0/8")
+    headers = {"x-forwarded-for": forwarded, "x-forwarded-proto": "https", "x-forwarded-host": "school.example.org"}
+    seen = open_browser(peer).get("/", headers=headers).json()
+    expected = ("https", "school.example.org") if peer.startswith("10.") else ("http", "lineage.test")
+    assert (seen["address"], (seen["scheme"], seen["host"])) == (address, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TRUSTED_PROXIES", "10.0.0.0/99"),
+        ("ORIGINS", "example.org"),
+        ("FRAME_ANCESTORS", "https://a.org; script-src *"),
+        ("SECRET", "too short"),
+    ],
+)
+def test_an_impossible_setting_stops_the_server(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"LINEAGE_{name}", value)
+    with pytest.raises(InvalidSetting, match=f"LINEAGE_{name}") as error:
+        environment()
+    assert (value in str(error.value)) == (name != "SECRET")
