@@ -27,6 +27,7 @@ from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import TINYSHAKESPEARE_URL
 from explorer.training.config import Optimiser, RunConfig, key
+from explorer.visible_text import escape_invisible
 
 _ROWS = {"blocks": "Blocks", "sentences": "Sentences", "prefixes": "Prefixes"}  # classes of tasks/text/rows.py
 _TOKENIZERS = {
@@ -213,7 +214,7 @@ def _config_call(settings: TaskConfig | ModelConfig | Optimiser) -> str:
 
 
 def _literal(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return escape_invisible(json.dumps(value, ensure_ascii=False)) if isinstance(value, str) else repr(value)
 
 
 def _call(name: str, values: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ from explorer.errors import InvalidSetting, LineageError, NotAllowed, RunError, 
 from explorer.run_store import index, store
 from explorer.run_store.store import StoredRun
 from explorer.training.config import KEY
+from explorer.visible_text import remove_formatting
 
 log = logging.getLogger(__name__)
 MAX_NAME_LENGTH = 80  # characters
@@ -222,7 +223,8 @@ def _report_disk_errors(failed: str) -> Iterator[None]:
 
 def _clean_text(what: str, given: str, most: int) -> str:
     """Return a text without control characters. Raises InvalidSetting if it is too long."""
-    kept = "".join(c for c in given if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs")).strip()
+    kept = "".join(c for c in given if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    kept = remove_formatting(kept).strip()
     if len(kept) > most:
         raise InvalidSetting(
             f"The {what} “{shorten(kept)}” has {len(kept):,} characters. Give at most {most:,} characters."

@@ -46,6 +46,7 @@ from explorer.errors import DamagedRun, LineageError, UnknownRun, shorten
 from explorer.run_store.curves_table import from_table, read_table, to_table
 from explorer.training.config import KEY, RunConfig, key, parse_config, to_json
 from explorer.training.record import Curves, Record, RunState, Snapshot
+from explorer.visible_text import escape_in_json
 
 log = logging.getLogger(__name__)
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
@@ -387,7 +388,8 @@ def _steps_in(folder: Path, last: int) -> list[int]:
 
 
 def json_bytes(data: Any) -> bytes:
-    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
+    """Return data as a readable JSON file; invisible characters of its texts are escaped."""
+    return escape_in_json(json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _write_once(file: Path, make: Callable[[], bytes]) -> None:

@@ -215,6 +215,15 @@ def test_editing_a_card_changes_only_the_given_fields(database: str) -> None:
     assert index.all_tags() == []
 
 
+def test_characters_that_reorder_or_hide_text_are_removed_from_a_card(database: str) -> None:
+    run = store_run()
+    card = operations.edit_card(
+        run.key, "ada", False, name="a\u202eb\u2069", tags=["x\u200b", "x\u200f", "\u2066"]
+    ).card
+    assert (card.name, card.tags) == ("ab", ("x",))
+    assert operations.edit_card(run.key, "ada", False, note="é\u061c👩\u200d💻").card.note == "é👩\u200d💻"
+
+
 @pytest.mark.parametrize("text", ["100%", "_", "it's", "\\", "'; DROP TABLE runs; --", "<script>", "ÉTÉ 🎉", "\ud800x"])
 def test_any_text_can_be_stored_and_searched(text: str, database: str) -> None:
     run = store_run()

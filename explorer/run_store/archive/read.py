@@ -48,6 +48,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, key, parse_config
 from explorer.training.objective import RecordLayout
 from explorer.training.record import Curves, Record, Snapshot
+from explorer.visible_text import remove_formatting
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -170,7 +171,10 @@ def _card(content: bytes, config: RunConfig) -> Card:
     if not re.fullmatch(r"[\w.+-]{1,40}", card.torch, re.ASCII):
         raise refusal(f"its card has no valid torch version, but {shorten(repr(card.torch))}.")
     _check_text(card)
-    return card.model_copy(update={"state": "stopped"}) if card.state == "running" else card
+    cleaned = {name: remove_formatting(getattr(card, name)) for name in ("name", "note", "problem")}
+    tags = tuple(map(remove_formatting, card.tags))
+    state = "stopped" if card.state == "running" else card.state
+    return card.model_copy(update={**cleaned, "tags": tags, "state": state})
 
 
 def _check_text(card: Card) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
+import shlex
 import zipfile
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ from explorer.catalogue import model_for_task, model_row, task_row
 from explorer.errors import DamagedRun
 from explorer.run_store.archive.curves_tensors import to_tensors
 from explorer.run_store.archive.zip_reader import CURVES
-from explorer.run_store.store import Card, StoredRun
+from explorer.run_store.store import Card, StoredRun, json_bytes
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig
@@ -28,6 +28,7 @@ from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, to_json
+from explorer.visible_text import escape_invisible
 
 
 def pack(run: StoredRun) -> bytes:
@@ -44,7 +45,7 @@ def pack(run: StoredRun) -> bytes:
     except OSError as error:
         raise DamagedRun(f"Run {run.key} cannot be exported: its files have changed meanwhile. Try again.") from error
     files[CURVES] = save(to_tensors(run.curves))
-    files["card.json"] = (json.dumps(card.model_dump(), indent=2, ensure_ascii=False) + "\n").encode()
+    files["card.json"] = json_bytes(card.model_dump())
     files["metrics.csv"] = metrics_csv(run).encode()
     files["MODEL_CARD.md"] = model_card(run, zipped=True).encode()
     out = io.BytesIO()
@@ -178,10 +179,18 @@ def train_command(config: RunConfig) -> str:
         if name in _PARTS:
             if value["name"] != usual[name]["name"]:
                 words.append(f"--set method={value['name']}")
-            words += [f"--set {name}.{k}={_format_value(v)}" for k, v in value.items() if v != usual[name][k]]
+            changed = {k: v for k, v in value.items() if v != usual[name][k]}
+            words += [f"--set {_shell_word(f'{name}.{k}={_format_value(v)}')}" for k, v in changed.items()]
         elif name not in ("seed", "replicas", "branch") and value != usual[name]:
             words.append(f"--set {name}={_format_value(value)}")
     return " ".join(words)
+
+
+def _shell_word(text: str) -> str:
+    """Return a text as one word of a command for bash or zsh, with invisible characters as escapes."""
+    quoted = text.replace("\\", "\\\\").replace("'", "\\'")
+    escaped = escape_invisible(quoted)
+    return shlex.quote(text) if escaped == quoted else f"$'{escaped}'"
 
 
 def _retraining_instructions(config: RunConfig) -> str:
@@ -207,9 +216,9 @@ def _format_value(value: object) -> str:
 
 
 def _code_block(texts: Iterable[str]) -> str:
-    """Return lines as an indented Markdown code block, in which nothing is markup."""
-    lines = [line for text in texts for line in text.splitlines() or [""]]
-    return "\n".join("    " + "".join(c if c.isprintable() else " " for c in line) for line in lines).rstrip()
+    """Return lines as an indented Markdown code block, in which nothing is markup and nothing is invisible."""
+    lines = [line for text in texts for line in text.replace("\r\n", "\n").replace("\t", " ").split("\n")]
+    return "\n".join(f"    {escape_invisible(line)}" for line in lines).rstrip()
 
 
 _PARTS = ("task", "model", "optimiser")

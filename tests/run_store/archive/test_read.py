@@ -11,9 +11,11 @@ import re
 import shlex
 import stat
 import struct
+import subprocess
 import sys
 import tempfile
 import tracemalloc
+import unicodedata
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -935,6 +937,27 @@ def test_the_model_card_shows_markup_of_visitors_as_text() -> None:
         "The model",
         "Versions",
     ]
+
+
+def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_removes_them(tmp_path: Path) -> None:
+    text = "ab\u202e\u2066'$(id)`\\"
+    config = with_settings(default_config("string", "rnn"), {"text": text, "iterations": 2})
+    run = store.save_run(record_run(config), tmp_path / "run")
+    run = store.update_card(run, name="a\u202eb\u200b", tags=("t\u2066",), note="one\n\ttwo\u061c")
+    content = write.pack(run)
+    files = read_files(content)
+    for name in ("config.json", "card.json", "MODEL_CARD.md"):
+        assert not [c for c in files[name].decode() if c != "\n" and unicodedata.category(c)[0] in "CZ" and c != " "]
+    assert "\n    name: a\\u202eb\\u200b\n" in files["MODEL_CARD.md"].decode()
+    command = write.train_command(config).split(" --set ")
+    words = [
+        subprocess.run(["bash", "-c", f"printf %s {each}"], capture_output=True, env={"LC_ALL": "C.UTF-8"}).stdout
+        for each in command
+    ]
+    assert f"task.text={text}".encode() in words
+    imported = store.load(read.unpack(content, tmp_path / "again", "me", limits.check))
+    assert imported.config == config
+    assert (imported.card.name, imported.card.tags, imported.card.note) == ("ab", ("t",), "one\n\ttwo")
 
 
 def test_the_model_card_contains_configuration_sources_and_results(run: StoredRun) -> None:

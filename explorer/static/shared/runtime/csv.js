@@ -1,4 +1,5 @@
 /* Write a table as CSV. */
+import { escapeInvisible } from "./visible_text.js";
 
 export function toCsv(columns, rows) {
   return [columns, ...rows].map((row) => row.map(formatCell).join(",")).join("\n") + "\n";
@@ -6,8 +7,8 @@ export function toCsv(columns, rows) {
 
 function formatCell(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
-  let text = String(value);
-  // A spreadsheet would run such a text as a formula.
-  if (/^[=+\-@\t\r]/.test(text) && !(text.trim() && Number.isFinite(Number(text)))) text = `'${text}`;
+  let text = escapeInvisible(String(value));
+  // A spreadsheet would run such a text as a formula (OWASP, CSV injection).
+  if (/^(?:[\t\r]|\n*[=+\-@＝＋－＠])/.test(text) && !(text.trim() && Number.isFinite(Number(text)))) text = `'${text}`;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -6,12 +6,13 @@
      A second call with the same container replaces what is saved.
    svgOf(element)  returns the text of an inline <svg> with the page's colours and fonts written into it. */
 import { element, icon } from "./dom.js";
+import { escapeInvisible, escapeInvisibleInXml } from "./visible_text.js";
 
 const FORMATS = {
   PNG: { of: "svg", make: async (svg) => svgToPng(svg, ...sizeOf(svg)) },
   SVG: { of: "svg", make: async (svg) => new Blob([await withFonts(svg)], { type: "image/svg+xml" }) },
   CSV: { of: "csv", make: async (csv) => new Blob([csv], { type: "text/csv;charset=utf-8" }) },
-  TXT: { of: "txt", make: async (txt) => new Blob([txt], { type: "text/plain;charset=utf-8" }) },
+  TXT: { of: "txt", make: async (txt) => new Blob([escapeInvisible(txt)], { type: "text/plain;charset=utf-8" }) },
 };
 const menus = new WeakMap();
 
@@ -188,7 +189,7 @@ async function withFonts(svgText) {
         (rule.style.fontStyle !== "italic" || svgText.includes("italic")),
     );
   const css = (await Promise.all(faces.map(faceText))).join("");
-  return svgText.replace(/<svg[^>]*>/, (tag) => `${tag}<style>${css}</style>`);
+  return escapeInvisibleInXml(svgText).replace(/<svg[^>]*>/, (tag) => `${tag}<style>${css}</style>`);
 }
 
 function rulesOf(sheet) {
