@@ -148,8 +148,10 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
 def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
     """Return the tokenizer as JSON, empty if the task needs none. Raises DamagedRun."""
     found = "tokenizer.json" in files
-    if found != isinstance(config.task, TextConfig):
-        raise refusal("the zip has a tokenizer, but its task needs none." if found else "the zip has no tokenizer.json.")
+    if found and not isinstance(config.task, TextConfig):
+        raise refusal("the zip has a tokenizer, but its task needs none.")
+    if isinstance(config.task, TextConfig) and not found:
+        raise refusal("the zip has no tokenizer.json.")
     if not found:
         return ""
     from explorer.tokenization.text import from_json
@@ -368,9 +370,7 @@ def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
 
 def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card, layout: RecordLayout) -> Curves:
     """Return the curves up to the card's step, with every value checked. Raises DamagedRun."""
-    if set(card.metrics) != set(layout.metrics) or any(
-        len(m.values) != config.replicas for m in card.metrics.values()
-    ):
+    if set(card.metrics) != set(layout.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
         raise refusal("the metrics on its card are not those of this task and these seeds.")
     name, read = (CURVES, _read_curves) if CURVES in files else (PARQUET_CURVES, _read_parquet_curves)
     try:
