@@ -60,8 +60,9 @@ def check_numbers(config: RunConfig) -> RunConfig:
     model = config.model
     train_size = getattr(config.task, "train_size", 0)
     context, length = getattr(config.task, "context", 0), getattr(config.task, "length", 0)
+    shorter = "fewer steps" if config.iterations else "fewer epochs, fewer sentences or larger batches"
     rows = (
-        ("optimiser steps", config.steps, "most_steps", "fewer epochs, fewer sentences or larger batches"),
+        ("optimiser steps", config.steps, "most_steps", shorter),
         ("sentences to see", config.epochs * train_size, "most_draws", "fewer epochs or fewer sentences"),
         ("tokens in a batch", config.batch_size * context, "most_tokens", "smaller batches or less context"),
         ("symbols in a sequence", length, "most_length", "shorter sequences"),
