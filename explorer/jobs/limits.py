@@ -7,6 +7,7 @@ change, and the largest value of it with which the training is allowed.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 
 from explorer.catalogue import task_row
@@ -144,7 +145,8 @@ def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) ->
     for name, words in _REDUCIBLE.items():
         given = _read(config, name)
         if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
-            found.append((_read(_default(config), name) >= given, f"{most:,} {words} ({given:,} given)"))
+            noun = words if most > 1 else re.sub(r"s\b", "", words, count=1)  # 1 seed
+            found.append((_read(_default(config), name) >= given, f"{most:,} {noun} ({given:,} given)"))
     found.sort(key=lambda each: each[0])  # first what differs from the default
     chosen = [words for _, words in found[:_MOST_PROPOSALS]]
     return f"Take at most {', or at most '.join(chosen)}." if chosen else "Take a smaller model and fewer seeds."
