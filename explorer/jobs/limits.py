@@ -7,6 +7,7 @@ change, and the largest value of it with which the training is allowed.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 
 from explorer.catalogue import task_row
@@ -60,8 +61,9 @@ def check_numbers(config: RunConfig) -> RunConfig:
     model = config.model
     train_size = getattr(config.task, "train_size", 0)
     context, length = getattr(config.task, "context", 0), getattr(config.task, "length", 0)
+    shorter = "fewer steps" if config.iterations else "fewer epochs, fewer sentences or larger batches"
     rows = (
-        ("optimiser steps", config.steps, "most_steps", "fewer epochs, fewer sentences or larger batches"),
+        ("optimiser steps", config.steps, "most_steps", shorter),
         ("sentences to see", config.epochs * train_size, "most_draws", "fewer epochs or fewer sentences"),
         ("tokens in a batch", config.batch_size * context, "most_tokens", "smaller batches or less context"),
         ("symbols in a sequence", length, "most_length", "shorter sequences"),
@@ -143,7 +145,8 @@ def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) ->
     for name, words in _REDUCIBLE.items():
         given = _read(config, name)
         if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
-            found.append((_read(_default(config), name) >= given, f"{most:,} {words} ({given:,} given)"))
+            noun = words if most > 1 else re.sub(r"s\b", "", words, count=1)  # 1 seed
+            found.append((_read(_default(config), name) >= given, f"{most:,} {noun} ({given:,} given)"))
     found.sort(key=lambda each: each[0])  # first what differs from the default
     chosen = [words for _, words in found[:_MOST_PROPOSALS]]
     return f"Take at most {', or at most '.join(chosen)}." if chosen else "Take a smaller model and fewer seeds."

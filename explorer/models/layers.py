@@ -91,7 +91,10 @@ class Embedding(nn.Module):
 
     def __init__(self, tokens: int, width: int, generator: Generator, std: float = 1.0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(tokens, width).normal_(0, std, generator=child_generator(generator)))
+        weight = torch.empty(tokens, width)
+        if not weight.is_meta:  # only shapes are wanted there, and `normal_` would load torch's compiler for seconds
+            weight.normal_(0, std, generator=child_generator(generator))
+        self.weight = nn.Parameter(weight)
 
     def forward(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
         if self.weight.dim() == 2:

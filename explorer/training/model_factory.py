@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import torch
@@ -25,15 +26,24 @@ def build_model(config: RunConfig, vocabulary: int | None = None) -> nn.Module:
     return replicas[0] if len(replicas) == 1 else stack(replicas)
 
 
-@lru_cache(maxsize=1024)
-def model_shapes(config: RunConfig, vocabulary: int | None = None) -> dict[str, tuple[tuple[int, ...], bool]]:
-    """Return the shape of each weight of one replica by its name, and whether it is learned. Takes no memory.
+def build_empty_model(config: RunConfig, vocabulary: int | None = None) -> nn.Module:
+    """Return the model of all replicas with shapes but without values (torch's meta device). Takes no memory.
 
     `vocabulary`: see `build_model`. Raises InvalidSetting for a model that the task does not allow.
     """
     make = objective_class(config.task).build_model
     with torch.device("meta"):
         model = make(config, generator(config.seed, "start"), vocabulary)
+        return model if config.replicas == 1 else stack([model] * config.replicas)
+
+
+@lru_cache(maxsize=1024)
+def model_shapes(config: RunConfig, vocabulary: int | None = None) -> dict[str, tuple[tuple[int, ...], bool]]:
+    """Return the shape of each weight of one replica by its name, and whether it is learned. Takes no memory.
+
+    `vocabulary`: see `build_model`. Raises InvalidSetting for a model that the task does not allow.
+    """
+    model = build_empty_model(replace(config, replicas=1), vocabulary)
     learned = {name for name, _ in model.named_parameters()}
     return {name: (tuple(value.shape), name in learned) for name, value in model.state_dict().items()}
 

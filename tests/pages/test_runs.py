@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.environment import environment
 from explorer.experiments.pretraining import shipped_configs
+from explorer.labs.runs.actions import most_upload_megabytes
 from explorer.run_store import index, operations, store
 from explorer.run_store.archive.write import pack
 from explorer.training.config import RunConfig
@@ -235,6 +238,17 @@ def test_a_zip_is_imported_and_opened() -> None:
     assert url_params(at) == {"run": run.key}
     assert rows(at)[run.key]["owner"]["text"] == "yours"
     assert store.find(run.key).card.owner == "bob"
+
+
+def test_the_box_accepts_what_the_server_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit/config.toml").read_text())
+    assert config["server"]["maxUploadSize"] * 1_000_000 == environment().most_upload
+    monkeypatch.setattr("streamlit.get_option", lambda name: 50)
+    sizes = []
+    for most in ("3000000", "50000000", "900000000"):
+        monkeypatch.setenv("LINEAGE_MOST_UPLOAD", most)
+        sizes.append(most_upload_megabytes())
+    assert sizes == [3, 50, 50]
 
 
 def test_an_import_without_a_file_is_reported() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -126,13 +127,20 @@ def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], mos
             st.caption(f"You are the operator{until}. [Sign out](/operator)")
 
 
+def most_upload_megabytes() -> int:
+    """Return the largest archive that can be imported in the browser; the server refuses what its option forbids."""
+    allowed = math.ceil(environment().most_upload / 1_000_000)
+    return max(1, min(allowed, int(st.get_option("server.maxUploadSize"))))
+
+
 @st.fragment
 def _import_popover(session: PageSession[RunsState]) -> None:
     """Draw the upload of a run that was exported as a zip."""
     with st.popover("Import", icon=":material/upload:"):
-        most = environment().most_upload // 1_000_000
         with st.form("import", border=False):  # the button of a form waits for an upload that is under way
-            upload = st.file_uploader("A zip that was exported from Lineage", type="zip", max_upload_size=max(most, 1))
+            upload = st.file_uploader(
+                "A zip that was exported from Lineage", type="zip", max_upload_size=most_upload_megabytes()
+            )
             pressed = st.form_submit_button("Import it", icon=":material/upload:")
         if pressed and upload is None:
             show_problems(["There is no file yet. Choose a zip first."])

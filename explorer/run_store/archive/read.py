@@ -1,18 +1,20 @@
 """Imports a run from an untrusted zip file; `write.py` makes such files.
 
 `zip_reader.py` reads the files. This module checks everything in them against the configuration, then writes the run
-with the store's own writer. Nothing is unpickled: safetensors is the only accepted format of weights.
+with the store's own writer. What an archive may contain and what each step may cost: the docstring of this package.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
+import logging
 import math
 import re
 import shutil
 import sys
 import tempfile
+import threading
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -53,6 +55,11 @@ from explorer.visible_text import remove_formatting
 if TYPE_CHECKING:
     from torch import Tensor
 
+log = logging.getLogger(__name__)
+_one_import = threading.Lock()  # so that several archives do not take their memory at the same time
+_MOST_WAIT_SECONDS = 30.0
+_BYTES_PER_GRAM = 8  # its code and its count, at least
+_LONGEST = 1e10  # seconds of a training: 300 years
 Shapes: TypeAlias = dict[str, tuple[tuple[int, ...], str]]  # shape and dtype of tensors by name
 
 
@@ -63,6 +70,8 @@ def import_zip(content: bytes | Path | Readable, owner: str, check_limits: Calla
     Raises DamagedRun for an invalid zip, and StoreError if there is no space or the run is already stored.
     """
     home = environment().home  # on the same disk as the runs, so that a rename moves it there
+    if not _one_import.acquire(timeout=_MOST_WAIT_SECONDS):
+        raise StoreError(f"{NOTHING_IMPORTED}other imports are under way on this server. Try again in a minute.")
     try:
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home, prefix=".importing-") as work:
@@ -73,6 +82,8 @@ def import_zip(content: bytes | Path | Readable, owner: str, check_limits: Calla
             return operations.add_run(folder)
     except OSError as error:
         raise StoreError(f"{NOTHING_IMPORTED}the disk reports an error ({error.strerror}).") from error
+    finally:
+        _one_import.release()
 
 
 def unpack(
@@ -84,7 +95,15 @@ def unpack(
     """
     if place.exists():
         raise FileExistsError(place)
-    record, said = _validated_run(read_files(content), check_limits)
+    try:
+        record, said = _validated_run(read_files(content), check_limits)
+    except LineageError:
+        raise
+    except MemoryError as error:
+        raise refusal("it needs more memory than this server has now.") from error
+    except Exception as error:  # no check foresaw this file; whoever runs the server reads more in the log
+        log.exception("an archive cannot be read")
+        raise refusal("its files cannot be read.") from error
     try:
         store.write_run(record, place, owner)
         here: dict[str, Any] = {"owner": owner, "pinned": False, "imported": True}
@@ -101,30 +120,40 @@ def unpack(
 
 
 def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig], object]) -> tuple[Record, Card]:
-    """Return the run in the files, and its card. Raises DamagedRun."""
+    """Return the run in the files, and its card. What needs little work is checked first. Raises DamagedRun."""
+    from explorer.training.objective import objective_class
+
     config = _config(files["config.json"], check_limits)
     card = _card(files["card.json"], config)
-    tokenizer = _tokenizer(files)
-    fits = _expected_contents(config, tokenizer)
-    if card.parameters != fits.parameters:
-        raise refusal(f"its card counts {card.parameters:,} parameters; its model has {fits.parameters:,}.")
-    curves = _curves(files, config, card, fits)
+    tokenizer = _tokenizer(files, config)
+    steps = _steps(files, config, card)
+    layout = objective_class(config.task).layout(config)
+    fits = None if isinstance(config.model, NgramTextConfig) else _expected_contents(config, card, tokenizer)
+    curves = _curves(files, config, card, layout)
+    if fits is None:
+        fits = _expected_counts(config, card, tokenizer, len(files[_step_file("snapshots", card.step)]))
+    diverged = card.state == "diverged"
     snapshots = {
         step: Snapshot(
-            _tensors(files, "snapshots", step, fits.weights, card.state == "diverged", fits.exact_weights),
-            _tensors(files, "optimiser", step, fits.optimiser, card.state == "diverged", optional=fits.optional_state)
+            _tensors(files, "snapshots", step, fits.weights, diverged, fits.exact_weights),
+            _tensors(files, "optimiser", step, fits.optimiser, diverged, optional=fits.optional_state)
             if _step_file("optimiser", step) in files
             else None,
         )
-        for step in _steps(files, config, card)
+        for step in steps
     }
     about = (card.state, card.problem, tokenizer)
     return Record(config, card.parameters, card.seconds, curves, snapshots, *about), card
 
 
-def _tokenizer(files: Mapping[str, bytes]) -> str:
-    """Return the tokenizer as JSON, empty if there is none. Raises DamagedRun."""
-    if "tokenizer.json" not in files:
+def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
+    """Return the tokenizer as JSON, empty if the task needs none. Raises DamagedRun."""
+    found = "tokenizer.json" in files
+    if found and not isinstance(config.task, TextConfig):
+        raise refusal("the zip has a tokenizer, but its task needs none.")
+    if isinstance(config.task, TextConfig) and not found:
+        raise refusal("the zip has no tokenizer.json.")
+    if not found:
         return ""
     from explorer.tokenization.text import from_json
 
@@ -161,7 +190,7 @@ def _card(content: bytes, config: RunConfig) -> Card:
     ):
         raise refusal(f"its card says {card.state} at step {shorten(card.step)} of {config.steps:,}.")
     numbers = [card.seconds, *(v for m in card.metrics.values() for v in (m.mean, *m.values) if v is not None)]
-    if not all(map(math.isfinite, numbers)) or card.seconds < 0:
+    if not all(map(math.isfinite, numbers)) or not 0 <= card.seconds <= _LONGEST:
         raise refusal("its card contains impossible numbers.")
     try:
         if datetime.datetime.fromisoformat(card.created).tzinfo is None or len(card.created) > 40:
@@ -197,54 +226,57 @@ def _check_text(card: Card) -> None:
 
 @dataclass(frozen=True)
 class _Expected:
-    """The contents that a configuration requires of the other files."""
+    """The contents that a configuration requires of the files of weights and optimizer state."""
 
-    parameters: int
     weights: Shapes
     optimiser: Shapes
-    layout: RecordLayout
     optional_state: tuple[
         Shapes, ...
     ] = ()  # groups of tensors that may be in the optimizer file, each completely or not at all
     exact_weights: Mapping[str, ndarray] | None = None  # the weights themselves, if they follow from the data
 
 
-def _expected_contents(config: RunConfig, tokenizer: str) -> _Expected:
-    from explorer.tokenization.text import from_json  # local imports: the export needs no torch
+def _expected_contents(config: RunConfig, card: Card, tokenizer: str) -> _Expected:
+    """Return the contents for a model that is trained; nothing is allocated for it. Raises DamagedRun."""
+    import torch  # local imports: the export needs no torch
+
+    from explorer.tokenization.text import from_json
     from explorer.training.early_stopping import EarlyStopping
-    from explorer.training.model_factory import build_model
+    from explorer.training.model_factory import build_empty_model
     from explorer.training.objective import objective_class
     from explorer.training.optimisers import ReplicaOptimizer
 
-    if bool(tokenizer) != isinstance(config.task, TextConfig):
-        raise refusal(
-            "the zip has a tokenizer, but its task needs none." if tokenizer else "the zip has no tokenizer.json."
-        )
-    if isinstance(config.model, NgramTextConfig):
-        return _expected_counts(config, tokenizer)
-    vocabulary = len(from_json(tokenizer).tokens) if tokenizer else None
-    model = build_model(config, vocabulary)  # layers draw their initialization, so the meta device is not possible
+    model = build_empty_model(config, len(from_json(tokenizer).tokens) if tokenizer else None)
     parameters = sum(p.numel() for p in model.parameters()) // config.replicas
+    _check_parameters(card, parameters)
     own = (1,) if config.replicas == 1 else ()  # a single model has no replica axis, but its file does
-    teach = objective_class(config.task)
-    return _Expected(
-        parameters,
-        _shapes(model.state_dict(), own),
-        _shapes(ReplicaOptimizer(model, config.optimiser, config.replicas, config.average).state()),
-        teach.layout(config),
-        tuple(map(_shapes, (teach.state_template(config, model), *EarlyStopping(config).state_templates()))),
-    )
+    with torch.device("meta"):
+        state = objective_class(config.task).state_template(config, model)
+        return _Expected(
+            _shapes(model.state_dict(), own),
+            _shapes(ReplicaOptimizer(model, config.optimiser, config.replicas, config.average).state()),
+            tuple(map(_shapes, (state, *EarlyStopping(config).state_templates()))),
+        )
+
+
+def _check_parameters(card: Card, parameters: int) -> None:
+    if card.parameters != parameters:
+        raise refusal(f"its card counts {shorten(card.parameters)} parameters; its model has {parameters:,}.")
 
 
 def _shapes(tensors: Mapping[str, Tensor], leading: tuple[int, ...] = ()) -> Shapes:
     return {name: ((*leading, *v.shape), str(v.dtype).removeprefix("torch.")) for name, v in tensors.items()}
 
 
-def _expected_counts(config: RunConfig, tokenizer: str) -> _Expected:
-    """Return the contents for an n-gram: its tables follow from its text, so they are counted again."""
-    from explorer.training.objective import objective_class
+def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes: int) -> _Expected:
+    """Return the contents for an n-gram: its tables follow from its text, so they are counted again.
+
+    `weight_bytes`: the size of its file of weights. Raises DamagedRun.
+    """
     from explorer.training.recorder import record_run
 
+    if not 0 < card.parameters <= weight_bytes // _BYTES_PER_GRAM:
+        raise refusal(f"its card counts {shorten(card.parameters)} n-grams, which its file of weights does not have.")
     try:
         again = record_run(config)
     except LineageError as error:
@@ -253,9 +285,10 @@ def _expected_counts(config: RunConfig, tokenizer: str) -> _Expected:
         ) from error
     if again.tokenizer != tokenizer:
         raise refusal("its tokenizer is not the tokenizer of its text.")
+    _check_parameters(card, again.parameters)
     tables = again.snapshots[1].weights
     fits = {name: (value.shape, str(value.dtype)) for name, value in tables.items()}
-    return _Expected(again.parameters, fits, {}, objective_class(config.task).layout(config), exact_weights=tables)
+    return _Expected(fits, {}, exact_weights=tables)
 
 
 def _step_file(what: str, step: int) -> str:
@@ -339,21 +372,19 @@ def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
     return ""
 
 
-def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card, expected: _Expected) -> Curves:
+def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card, layout: RecordLayout) -> Curves:
     """Return the curves up to the card's step, with every value checked. Raises DamagedRun."""
-    if set(card.metrics) != set(expected.layout.metrics) or any(
-        len(m.values) != config.replicas for m in card.metrics.values()
-    ):
+    if set(card.metrics) != set(layout.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
         raise refusal("the metrics on its card are not those of this task and these seeds.")
     name, read = (CURVES, _read_curves) if CURVES in files else (PARQUET_CURVES, _read_parquet_curves)
     try:
-        curves = read(files[name], config, expected.layout)
+        curves = read(files[name], config, layout)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise refusal(f"its {name} cannot be read.") from error
     if curves.step < card.step:
         raise refusal(f"its events do not reach step {card.step:,}.")
-    for name, values in (("tokens", curves.tokens), ("seconds", curves.seconds)):
-        if not np.isfinite(values).all() or (values < 0).any() or (np.diff(values) < 0).any():
+    for name, values, most in (("tokens", curves.tokens, 1e18), ("seconds", curves.seconds, _LONGEST)):
+        if not ((values >= 0) & (values <= most)).all() or (np.diff(values) < 0).any():
             raise refusal(f"the {name} of its events do not increase from zero.")
     curves = curves.up_to(card.step)
     if not len(curves.evaluated):
@@ -362,8 +393,8 @@ def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card, expected:
         raise refusal("its events contain losses that are not finite.")
     if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
         raise refusal("its events contain metrics that are not finite.")
-    missing_allowed = expected.layout.answers_at_end_only  # then earlier evaluations have no answers
-    highest = expected.layout.answer_max
+    missing_allowed = layout.answers_at_end_only  # then earlier evaluations have no answers
+    highest = layout.answer_max
     if not all(((v >= 0) & (v <= highest) | missing_allowed & np.isnan(v)).all() for v in curves.answers.values()):
         raise refusal(f"its events contain impossible {'probabilities' if highest == 1 else 'answers'}.")
     _check_summary(card, curves)

@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import re
+import resource
 import shlex
 import stat
 import struct
@@ -37,7 +38,7 @@ from explorer.run_store import store
 from explorer.run_store.archive import read, write, zip_reader
 from explorer.run_store.archive.parquet_process import decode_parquet
 from explorer.run_store.store import StoredRun
-from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
+from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
 
@@ -811,6 +812,60 @@ def test_the_unpacked_size_is_measured_and_not_taken_from_headers(
     monkeypatch.setattr(zip_reader, "sum", lambda sizes: 0, raising=False)  # as if every header stated size zero
     with pytest.raises(DamagedRun, match="more than 20,000 bytes"):
         read.unpack(content, tmp_path / "place", "me", limits.check)
+
+
+def huge_zip(**card: object) -> bytes:
+    """Return a small zip whose configuration describes eight models of 100 MB each."""
+    sizes = {"model.width": 512, "model.hidden": 2048, "model.layers": 8, "replicas": 8}
+    config = with_settings(default_config("reverse", "transformer_encoder_decoder"), sizes)
+    files = read_files(valid_zip())
+    files["config.json"] = json.dumps(to_json(config)).encode()
+    about = {"key": key(config), "step": config.steps, **card}
+    files["card.json"] = json.dumps(json.loads(files["card.json"]) | about).encode()
+    files[f"snapshots/{config.steps:08d}.safetensors"] = files.pop(END)
+    return make_zip({name: content for name, content in files.items() if not name.startswith("optimiser/")})
+
+
+def test_nothing_is_allocated_for_the_model_that_an_archive_describes(tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DamagedRun, match=r"counts 1 parameters; its model has \d\d,"):
+        read.unpack(huge_zip(parameters=1), tmp_path / "place", "me", lambda config: config)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
+
+
+def test_an_error_that_no_check_foresaw_is_one_sentence(tmp_path: Path) -> None:
+    def check_limits(config: RunConfig) -> None:
+        raise AssertionError("unforeseen")
+
+    with pytest.raises(DamagedRun, match="its files cannot be read"):
+        read.unpack(valid_zip(), tmp_path / "place", "me", check_limits)
+
+
+@pytest.mark.parametrize("number", ["1e308", "NaN", "-1", "1" + "0" * 4000, "[" * 100_000, '"x"', "null", "{}"])
+@pytest.mark.parametrize("field", ["parameters", "seconds", "step"])
+def test_hostile_numbers_on_a_card_are_rejected_with_one_sentence(field: str, number: str, tmp_path: Path) -> None:
+    def edit(files: Files) -> None:
+        card = json.loads(files["card.json"])
+        text = json.dumps(card | {field: "HERE"})
+        files["card.json"] = text.replace('"HERE"', number).encode()
+
+    with pytest.raises(DamagedRun) as raised:
+        read.unpack(zip_with_changed_files(edit)(), tmp_path / "place", "me", limits.check)
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize("number", ["1e308", "NaN", "1" + "0" * 4000, "[" * 100_000, '"x"', "null", "{}", "1e3"])
+@pytest.mark.parametrize("field", ["replicas", "batch_size", "seed", "epochs"])
+def test_hostile_numbers_in_a_configuration_are_rejected_with_one_sentence(
+    field: str, number: str, tmp_path: Path
+) -> None:
+    def edit(files: Files) -> None:
+        config = json.loads(files["config.json"])
+        files["config.json"] = json.dumps(config | {field: "HERE"}).replace('"HERE"', number).encode()
+
+    with pytest.raises(DamagedRun) as raised:
+        read.unpack(zip_with_changed_files(edit)(), tmp_path / "place", "me", limits.check)
+    assert len(str(raised.value)) < 400
 
 
 def zigzag_varint(number: int, width: int = 0) -> bytes:
