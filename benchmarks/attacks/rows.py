@@ -91,7 +91,7 @@ async def _train_large(server: Server, query: str) -> str:
 
 
 def _refusal(visitor: Visitor) -> str:
-    words = ("this server allows", "are possible", "Try again", "too many")
+    words = ("this server allows", "are possible", "Try again", "too many", "no cookie of this site")
     found = [text for text in visitor.messages if any(word in text for word in words)]
     return " / ".join(text.replace("\\", "") for text in found) or "without a sentence"
 
@@ -222,7 +222,12 @@ async def _queue_with_made_up_cookies(server: Server) -> str:
 async def row_6() -> str:
     """Operator passwords can be guessed without limit and without a line in the log."""
     async with _serve(LINEAGE_OPERATOR_PASSWORD=PASSWORD) as server:
-        size, statuses, seconds = len(read_log(server)), Counter[int](), 10.0
+        statuses, seconds = Counter[int](), 10.0
+        async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as operator:
+            right = await operator.post("/operator", data={"password": PASSWORD})
+            cookie = next((c for c in right.headers.get_list("set-cookie") if "operator" in c), "no cookie")
+            page = (await operator.get("/operator")).text
+        size = len(read_log(server))
         async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as guesser:
             end = time.perf_counter() + seconds
 
@@ -234,15 +239,14 @@ async def row_6() -> str:
             await asyncio.gather(*(guess() for _ in range(150)))
         lines = len(read_log(server)[size:].splitlines())
         async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as operator:
-            right = await operator.post("/operator", data={"password": PASSWORD})
-            cookie = next((c for c in right.headers.get_list("set-cookie") if "operator" in c), "no cookie")
-            page = (await operator.get("/operator")).text
+            meanwhile = (await operator.post("/operator", data={"password": PASSWORD})).status_code
     lasts = re.search("Max-Age=[0-9]+", cookie)
     looked = sum(number for status, number in statuses.items() if status != 429)
+    has_sign_out = bool(re.search("sign.?out", page, re.IGNORECASE))
     return (
         f"{looked / seconds:.1f} passwords a second are looked at, statuses {dict(statuses)}; {lines} new lines in the "
-        f"log; the right one meanwhile: {right.status_code}, cookie {lasts[0] if lasts else 'of the session'}"
-        f"; sign-out on the page: {'yes' if re.search('sign.?out', page, re.IGNORECASE) else 'no'}"
+        f"log; the right one from the same address meanwhile: status {meanwhile}; before: {right.status_code}, cookie "
+        f"{lasts[0] if lasts else 'of the session'}; the page {'has a' if has_sign_out else 'has no'} sign-out"
     )
 
 
