@@ -20,6 +20,9 @@ NUMBERS = {
     "most_batch": 2_048,
     "most_length": 1_000,
     "most_replicas": 32,
+    "most_memory": 4_000_000_000,
+    "most_seconds": 3_600.0,
+    "most_step_seconds": 0.5,
     "most_text": 2_000,
     "most_corpus": 5_000_000,
     "most_tokens": 65_536,
@@ -43,7 +46,7 @@ def test_released_defaults_do_not_change() -> None:
     values = environment().model_dump()
     assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
     texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors"}
-    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", *texts}
+    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "executor", "jobs_memory", *texts}
     assert (values["database_url"], values["operator_password"]) == ("", "")
     assert values["data_dir"] is None
 
