@@ -39,12 +39,15 @@ class Cost:
     peak_bytes: the most memory that the training adds to a process that has loaded torch
     seconds: of the whole training, evaluations included, if nothing else runs on its core
     step_seconds: of one optimizer step
+    turn_seconds: the longest time for which a training in this process keeps others from theirs: that of a step or, on
+        a text, of one batch of an evaluation
     """
 
     parameters: int
     peak_bytes: int
     seconds: float
     step_seconds: float
+    turn_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,8 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     evaluations = len(range(0, config.steps - config.first_step, _evaluation_interval(config))) + 1
     share = work.evaluated_each_time / max(3 * tokens, 1)
     seconds = (config.steps - config.first_step) * step + evaluations * share * step
-    return Cost(parameters, int(peak), seconds, step)
+    turn = step * max(1.0, work.evaluated / (3 * tokens)) if isinstance(config.task, TextConfig) else step
+    return Cost(parameters, int(peak), seconds, step, turn)
 
 
 def _parameters(config: RunConfig, vocabulary: int) -> int:

@@ -131,12 +131,19 @@ def _check_time(config: RunConfig) -> None:
         )
     # Counting is one step, and takes seconds only for the longest texts.
     blocks = limits.executor == "here" and not isinstance(config.model, NgramTextConfig)
-    if blocks and cost.step_seconds > limits.most_step_seconds:
+    limit = limits.most_step_seconds
+    if blocks and not _is_prompt(cost, limit):
+        remedies = _describe_remedies(config, lambda each: _is_prompt(each, limit))
         raise InvalidSetting(
-            f"These settings need about {format_duration(cost.step_seconds)} for one step, during which no other "
-            f"training goes on; this server allows {limits.most_step_seconds:g} s (LINEAGE_MOST_STEP_SECONDS). "
-            f"{_describe_remedies(config, lambda each: each.step_seconds <= limits.most_step_seconds)}"
+            f"These settings need about {format_duration(cost.turn_seconds)} for one step or one batch of an "
+            f"evaluation, during which no other training goes on; this server allows {limit:g} s for a step and "
+            f"{2 * limit:g} s for a batch (LINEAGE_MOST_STEP_SECONDS). {remedies}"
         )
+
+
+def _is_prompt(cost: Cost, limit: float) -> bool:
+    """Whether a training lets others have their turns soon; an evaluation is rare, so its batches may take longer."""
+    return cost.step_seconds <= limit and cost.turn_seconds <= 2 * limit
 
 
 def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) -> str:
