@@ -175,7 +175,7 @@ def visit_page(browser: Browser, server: Server, address: str, times: PageTimes,
     page.goto(f"{server.url}/{address}", wait_until="commit")
     awaited = "complete" if until_complete else "picture"
     with suppress(PlaywrightTimeout):
-        page.wait_for_function(f"window.firstView?.{awaited}", timeout=1e3 * BOUND)
+        page.wait_for_function(f"() => window.firstView?.{awaited}", timeout=1e3 * BOUND)
     found = page.evaluate("window.firstView")
     context.close()
     times.pictures.append(math.inf if found["picture"] is None else found["picture"])

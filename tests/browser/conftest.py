@@ -1,6 +1,7 @@
 """Chromium and a server for the browser tests. Errors that no test looks at fail the test in which they happen.
 
-Among them is what the Content-Security-Policy blocks: Chromium writes it to the console as an error.
+Among them is what the Content-Security-Policy blocks: Chromium writes it to the console as an error. A condition of
+`wait_for_function` is a function, because the policy does not let Playwright evaluate an expression in the page.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def wait_for_text(page: Page, text: str = TEXT) -> None:
     tokens = [visible(letter) for letter in text]
     page.wait_for_function(f"tokens => JSON.stringify({TOKENS}) === JSON.stringify(tokens)", arg=tokens)
     expect(page.locator(".lineage-attention-heads .tile")).to_have_count(16)
-    page.wait_for_function("document.querySelector('.lineage-attention-heads .tile canvas').width > 16")
+    page.wait_for_function("() => document.querySelector('.lineage-attention-heads .tile canvas').width > 16")
     wait_until_idle(page)
 
 

@@ -214,7 +214,7 @@ def test_the_curves_do_not_move_on_the_page_while_a_training_runs(visit: Any) ->
     wait_until(lambda: playback_epoch(page) > here + 5)
     assert page.evaluate("window.moved") <= 1
     page.goto(origin(page) + "/negation?models=bag_of_words")  # this run ships: nothing new comes to the page
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 15")
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 15")
     expect(page.get_by_role("heading", name="The papers")).to_be_attached()
     again = button(page, "Train again")
     again.scroll_into_view_if_needed()

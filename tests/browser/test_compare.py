@@ -122,7 +122,7 @@ def test_changing_the_axes_keeps_the_other_settings(visit: Any) -> None:
         page.get_by_text(name, exact=True).click()
         expect(page).to_have_url(re.compile(f"{name.replace(' ', '_')}=true"))
     page.wait_for_function(
-        "['xaxis', 'yaxis'].every(a => document.querySelector('.js-plotly-plot').layout[a].type === 'log')"
+        "() => ['xaxis', 'yaxis'].every(a => document.querySelector('.js-plotly-plot').layout[a].type === 'log')"
     )
     wait_until_idle(page)
     grip, plot = center(page.get_by_role("slider", name="target")), page.locator(".frame-plot").first.bounding_box()

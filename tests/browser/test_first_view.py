@@ -51,7 +51,7 @@ def watch(page: Any, parts: str, state: str = "notRunning") -> dict[str, Any]:
 )
 def test_a_drawing_and_a_row_are_a_picture(page: Any, content: str) -> None:
     watch(page, '<div class="lineage lineage-section">' + COMPONENT.format(content) + "</div>")
-    found = page.wait_for_function("window.firstView.complete && window.firstView").json_value()
+    found = page.wait_for_function("() => window.firstView.complete && window.firstView").json_value()
     assert found["shown"] == "masks"
     assert found["picture"] <= found["complete"]
 

@@ -91,7 +91,7 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
     expect(ada.get_by_label("Less than a billionth")).to_be_checked()
 
     board.get_by_role("button", name="Show the answer to all").click()
-    bob.wait_for_function("document.querySelector('.answer .verdict')")
+    bob.wait_for_function("() => document.querySelector('.answer .verdict')")
     bob.reload()  # the prediction is still shown beside the answer
     for page, words in (
         (ada, "So you said"),

@@ -92,7 +92,7 @@ def test_the_playback_of_a_training_can_be_paused_stepped_and_scrubbed(visit: An
     page = visit(SHORT_TRAINING_URL)
     button(page, "Train").click()
     page.wait_for_function(
-        "[...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
+        "() => [...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
     )
     frame = playback_frame(page)
     expect(frame.locator("[id^=lineage-cut] rect").first).to_be_attached()  # the first curve has been drawn
@@ -108,7 +108,7 @@ def test_the_playback_of_a_training_can_be_paused_stepped_and_scrubbed(visit: An
     )
     first = playback_epoch(page)
     page.wait_for_function(
-        f"/ ({first + 2}|{first + 3}) of/.test(document.querySelector('.frame-position').textContent)"
+        f"() => / ({first + 2}|{first + 3}) of/.test(document.querySelector('.frame-position').textContent)"
     )
     frame.get_by_role("button", name="Pause").click()
     epoch = playback_epoch(page)

@@ -105,7 +105,7 @@ def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
         }"""
     )
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function("window.sizes.at(-1) === 8")
+    page.wait_for_function("() => window.sizes.at(-1) === 8")
     sizes = page.evaluate("window.sizes")
     assert sizes[0] < 8 and sizes == sorted(sizes), "the merges are replayed from the beginning, one after another"
     expect(page.get_by_role("button", name="Play")).to_be_visible()
