@@ -17,6 +17,7 @@ from explorer.environment import environment, split_list
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 UNKNOWN = "unknown"  # the address of a client without an IP address; all of them share their rate limits
 _LOOPBACK = "127.0.0.1"
+_LOOPBACKS = (ipaddress.ip_address(_LOOPBACK), ipaddress.ip_address("::1"))
 
 
 class ClientAddressMiddleware:
@@ -57,9 +58,10 @@ def _apply_forwarded_headers(scope: Scope) -> None:
     ]
     client, port = scope.get("client") or ("", 0)
     peer = _parse_address(client)
-    if peer is not None and peer in forwarded:
-        # uvicorn trusts proxies on this machine and has put the forwarded address here already, before our setting
-        # could be read. Only a proxy on this machine gets so far; a client that sends its own address changes nothing.
+    if peer is not None and peer == next((each for each in reversed(forwarded) if each not in _LOOPBACKS), None):
+        # uvicorn trusts proxies on this machine, before our setting can be read, and has replaced the client by the last
+        # forwarded address that is not of this machine. A client elsewhere that forwards its own address as the last one
+        # looks the same, and gains nothing: the loop below finds that address again.
         peer = ipaddress.ip_address(_LOOPBACK)
         scope["client"] = (_LOOPBACK, 0)
     if not _is_trusted(peer):

@@ -150,6 +150,23 @@ def test_only_a_trusted_proxy_names_the_address(
 
 
 @pytest.mark.parametrize(
+    ("client", "forwarded", "address"),
+    [
+        ("8.8.8.8", "1.1.1.1, 8.8.8.8", "8.8.8.8"),  # of a proxy on this machine; uvicorn has replaced the client
+        ("8.8.8.8", "8.8.8.8, 127.0.0.1", "8.8.8.8"),
+        ("8.8.8.8", "8.8.8.8, 1.1.1.1", "8.8.8.8"),  # a client elsewhere forges an address
+        ("127.0.0.1", "", "127.0.0.1"),
+    ],
+)
+def test_an_address_cannot_be_forged_beside_a_proxy_on_this_machine(
+    client: str, forwarded: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_TRUSTED_PROXIES", "127.0.0.1")
+    headers = {"x-forwarded-for": forwarded}
+    assert open_browser(client).get("/", headers=headers).json()["address"] == address
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("TRUSTED_PROXIES", "10.0.0.0/99"),
