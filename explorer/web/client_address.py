@@ -59,9 +59,9 @@ def _apply_forwarded_headers(scope: Scope) -> None:
     client, port = scope.get("client") or ("", 0)
     peer = _parse_address(client)
     if peer is not None and peer == next((each for each in reversed(forwarded) if each not in _LOOPBACKS), None):
-        # uvicorn trusts proxies on this machine, before our setting can be read, and has replaced the client by the last
-        # forwarded address that is not of this machine. A client elsewhere that forwards its own address as the last one
-        # looks the same, and gains nothing: the loop below finds that address again.
+        # uvicorn trusts proxies on this machine, before our setting can be read, and has replaced the client by the
+        # last forwarded address that is not of this machine. A client elsewhere that forwards its own address as the
+        # last one looks the same, and gains nothing: the loop below finds that address again.
         peer = ipaddress.ip_address(_LOOPBACK)
         scope["client"] = (_LOOPBACK, 0)
     if not _is_trusted(peer):
