@@ -36,7 +36,8 @@ def report_archives(count: int, first: int, seed: int, kind: str) -> int:
     print(f"  other exceptions, stuck                 {outcome.counts['errors']}, {outcome.counts['stuck']}")
     print(f"  longest import                          {outcome.slowest[0]:.2f} s ({outcome.slowest[1]})")
     print(f"  largest peak of memory                  {outcome.largest[0]:.0f} MB ({outcome.largest[1]})")
-    print(f"  memory before, after                    {outcome.before:.0f} MB, {outcome.after:.0f} MB")
+    held = f"{outcome.resident:.0f} MB with what the allocator holds for later"
+    print(f"  memory before, after                    {outcome.before:.0f} MB, {outcome.after:.0f} MB ({held})")
     for megabytes, name in reversed(outcome.kept):
         print(f"    {megabytes:5.0f} MB kept by {name}")
     for reason, times in outcome.reasons.most_common(12):

@@ -6,6 +6,8 @@ later checks are reached as well.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import io
 import json
 import os
@@ -430,8 +432,9 @@ class Outcome:
     slowest: tuple[float, str] = (0.0, "")  # seconds, and of which archive
     largest: tuple[float, str] = (0.0, "")  # MB above the memory before it
     kept: list[tuple[float, str]] = field(default_factory=list)  # MB that were not given back, and by which archive
-    before: float = 0.0  # MB of the process
+    before: float = 0.0  # MB of the process, without what the allocator holds for later
     after: float = 0.0
+    resident: float = 0.0  # MB afterwards, with what the allocator holds
 
 
 class _Stuck(BaseException):
@@ -448,7 +451,7 @@ def import_archives(numbers: range, seed: int, mutation: str = "") -> Outcome:
     for name in BASES:  # loads what any import needs
         import_one("valid", leave_unchanged(dict(valid_files(name)), random.Random(name)), Outcome())
     _remove_runs()
-    outcome.before = resident_megabytes()
+    outcome.before = _kept_megabytes()
     for number in numbers:
         name, content = make_archive(number, seed)
         if mutation in name:
@@ -456,7 +459,8 @@ def import_archives(numbers: range, seed: int, mutation: str = "") -> Outcome:
             _remove_runs()
             if left := [each.name for each in home.glob(".importing-*")]:
                 outcome.problems.append(f"{number}: {name}: left {left}")
-    outcome.after = resident_megabytes()
+    outcome.resident = resident_megabytes()
+    outcome.after = _kept_megabytes()
     return outcome
 
 
@@ -498,6 +502,13 @@ def _remove_runs() -> None:
     for folder in environment().runs.glob("[a-z2-7]*"):
         operations.delete_runs([folder.name], "somebody", True)
     operations.empty_trash()
+
+
+def _kept_megabytes() -> float:
+    """Return the resident memory in MB after the allocator (glibc) has given back what nothing uses any more."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    return resident_megabytes()
 
 
 def resident_megabytes() -> float:

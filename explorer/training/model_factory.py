@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 
 import torch
 from torch import nn
 
+from explorer.models.configs import NgramTextConfig
 from explorer.models.layers import stack
 from explorer.seeds import generator
 from explorer.tasks.text.config import TextConfig
@@ -32,7 +34,8 @@ def build_empty_model(config: RunConfig, vocabulary: int | None = None) -> nn.Mo
     `vocabulary`: see `build_model`. Raises InvalidSetting for a model that the task does not allow.
     """
     make = objective_class(config.task).build_model
-    with torch.device("meta"):
+    counts = isinstance(config.model, NgramTextConfig)  # its tables are empty until it has counted
+    with nullcontext() if counts else torch.device("meta"):
         model = make(config, generator(config.seed, "start"), vocabulary)
         return model if config.replicas == 1 else stack([model] * config.replicas)
 

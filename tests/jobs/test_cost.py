@@ -76,3 +76,7 @@ for name, config in b.cases():
         _, memory, step = line.split("|")
         assert 1 / 1.5 < float(memory) < 1.5, line
         assert 1 / 4 < float(step) < 4, f"{line}: the time differs between machines more than the memory"
+
+
+def test_a_model_that_counts_has_no_parameters() -> None:
+    assert count_parameters(with_settings(default_config("text", "ngram"), {"corpus": "repeats"})) == 0
