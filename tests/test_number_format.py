@@ -25,4 +25,4 @@ def test_numbers_are_formatted_as_the_table_says(name: str) -> None:
 
 def test_the_table_has_cases_for_every_function() -> None:
     functions = {name for name, value in vars(number_format).items() if callable(value) and not name.startswith("_")}
-    assert functions == set(CASES)
+    assert functions - {"format_bytes"} == set(CASES), "JavaScript formats no sizes of memory"

@@ -57,7 +57,7 @@ def run_service(home: Path, seed: int, ask: bool) -> None:
     for view in service.views():
         if view.state == "stopped":  # after two crashes a job waits for its owner
             service.resume(view.key, operator=True)
-    if ask:
+    if ask or not service.views():  # a run that its owner has to resume may be in the store already
         service.submit(config(seed))
     while not all(view.done for view in service.views()):
         time.sleep(0.002)

@@ -170,7 +170,12 @@ class Job:
         """End a job that has crashed too often, with its progress stored; its owner may resume it."""
         if self.resume_record is None and not self._view.private:
             self._find_resume_record()
-        self._end(self.resume_record, _CRASH_MESSAGE.format(times={1: "once", 2: "twice"}.get(self.crashes, "often")))
+        problem = _CRASH_MESSAGE.format(times={1: "once", 2: "twice"}.get(self.crashes, "often"))
+        if self.resume_record or self._view.private:
+            self._end(self.resume_record, problem)
+        else:
+            self.write_job_file()  # so that its owner finds it after a restart as well
+            self.publish(state="stopped", left=None, problem=problem)
 
     def wait_for_space(self, error: OSError | StoreError) -> None:
         """Wait for room in the store for the complete run in the folder of this job."""

@@ -122,7 +122,7 @@ def test_the_last_model_cannot_be_removed() -> None:
     ("bad", "words"),
     [
         ({"length": "10000"}, "10,000 symbols in a sequence"),
-        ({"length": "10000"}, "of training; this server allows 1,000 (LINEAGE_MOST_LENGTH)"),
+        ({"length": "10000"}, "this server allows 1,000 (LINEAGE_MOST_LENGTH)"),
         ({"length": "0"}, "Give a number from 1 to"),
         ({"who": "gru-chrono,perceptron"}, "There is no “perceptron”"),
         ({"who": "<b>"}, "There is no “<b>”"),

@@ -11,9 +11,9 @@ from explorer.labs.runs.descriptions import (
     describe_settings,
     display_name,
     format_age,
-    format_bytes,
     run_facts,
 )
+from explorer.number_format import format_bytes
 from explorer.run_store import index, operations, store
 from explorer.training.config import branch_from, key
 from explorer.training.recorder import record_run
