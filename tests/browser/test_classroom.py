@@ -139,6 +139,8 @@ def test_a_training_goes_on_after_the_server_was_killed(browser: Any, visit: Any
                 "ERR_CONNECTION_REFUSED",
                 "ERR_CONNECTION_RESET",
                 "ERR_EMPTY_RESPONSE",
+                "ERR_CONTENT_LENGTH_MISMATCH",  # the server ended in the middle of an answer
+                "Failed to fetch",
                 "WebSocket",
                 "disconnected",
                 "Client Error in reaching server endpoint",
