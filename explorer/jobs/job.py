@@ -121,9 +121,8 @@ class Job:
         """Train until the job ends or pauses, and store the result."""
         corpora.reader.set(self.starter)  # for this task only, and for what it runs on threads
         try:
-            if not self._view.private:
-                await asyncio.to_thread(self._prepare)
-            record = self.resume_record if self.requested_action == "stop" else await self._train(executor)
+            prepared = self._prepare()  # not on a thread: to wait for it would take a slice of another training
+            record = self.resume_record if prepared is None else await self._train(executor, *prepared)
             if record and record.finished:
                 self.publish(repeated=await asyncio.to_thread(_equals_stored_curve, record))
             elif self.requested_action == "pause":
@@ -191,22 +190,31 @@ class Job:
         if saved or not self.unstored:
             self.publish(saved=saved, problem=problem)
 
-    def _prepare(self) -> None:
-        """Find the record to resume from, and keep room on the disk. Raises StoreError if there is no room."""
-        if self.resume_record is None:
-            self._find_resume_record()
-        self.write_job_file(running=True)
-        if self.requested_action != "stop":
-            disk_space.reserve(self.folder, self._view.config)
+    def _prepare(self) -> tuple[Order, tuple[float, float]] | None:
+        """Find the record to resume from, reserve space on the disk, and return the order for the executor with the
+        tokens and seconds at which its axes start; None if the job is to be stopped.
 
-    async def _train(self, executor: Executor) -> Record | None:
+        Raises StoreError if the disk is full, and LineageError if the parent of a branch or the text is missing.
+        """
+        if not self._view.private:
+            if self.resume_record is None:
+                self._find_resume_record()
+            self.write_job_file(running=True)
+        if self.requested_action == "stop":
+            return None
+        order, origin = self._make_order(), self._branch_origin()
+        if not self._view.private:
+            disk_space.reserve(self.folder, self._view.config)
+        return order, origin
+
+    async def _train(self, executor: Executor, order: Order, origin: tuple[float, float]) -> Record | None:
         """Train until the end, a divergence or a requested action; None if no checkpoint was reached."""
         from explorer.training.recorder import Recorder
 
-        recorder = Recorder(self._view.config, self.resume_record, await self._branch_origin())
+        recorder = Recorder(self._view.config, self.resume_record, origin)
         problem = ""
         try:
-            if await self._consume_slices(executor, recorder):
+            if await self._consume_slices(executor, order, recorder):
                 return recorder.record()
         except Diverged as error:
             return recorder.record("diverged", str(error))
@@ -227,12 +235,11 @@ class Job:
         stopped = recorder.record("stopped", problem)
         return stopped if stopped.snapshots else self.resume_record
 
-    async def _consume_slices(self, executor: Executor, recorder: Recorder) -> bool:
+    async def _consume_slices(self, executor: Executor, order: Order, recorder: Recorder) -> bool:
         """Record the slices of the training; return whether it reached its last step."""
-        published = saved = time.perf_counter()
+        published, saved = 0.0, time.perf_counter()  # the first view follows the first evaluation
         before_seconds = recorder.seconds
         last_step, pace = 0, 0.0  # step of the last view, and a running mean of steps per second
-        order = await asyncio.to_thread(self._make_order)
         async with contextlib.aclosing(executor.slices(order)) as slices:  # type: ignore[type-var]
             async for part in slices:
                 before = recorder.checkpoint_step
@@ -297,7 +304,7 @@ class Job:
             return Order(config, config.branch.step, snapshot, text)
         return Order(config, text=text)
 
-    async def _branch_origin(self) -> tuple[float, float]:
+    def _branch_origin(self) -> tuple[float, float]:
         """Return the tokens and seconds of its parent at the step where a branch starts."""
         branch = self._view.config.branch
         if branch is None or self.resume_record:
