@@ -50,13 +50,13 @@ def find_most_expensive(candidates: int, seed: int = 0) -> tuple[str, RunConfig]
     chance = random.Random(seed)
     models = [name for name in models_of("text") if name != "ngram"]
     best: dict[str, str] = {"models": "transformer"}
-    config = _allowed(best)
+    config = _find_allowed_config(best)
     assert config
     for _ in range(candidates):
         model = best["models"] if chance.random() < 0.5 else chance.choice(models)
         params = dict(best) if model == best["models"] else {"models": model}
         params |= _random_parameters(model, chance)
-        found = _allowed(params)
+        found = _find_allowed_config(params)
         if found and estimate_cost(found).step_seconds > estimate_cost(config).step_seconds:
             best, config = params, found
     return urlencode(best), config
@@ -76,7 +76,7 @@ def _random_parameters(model: str, chance: random.Random) -> dict[str, str]:
     return {name: value for name, value in params.items() if chance.random() < 0.4}
 
 
-def _allowed(params: dict[str, str]) -> RunConfig | None:
+def _find_allowed_config(params: dict[str, str]) -> RunConfig | None:
     """Return the training that the page starts with these parameters; None if it is not allowed or too short."""
     state, problems = read(TextLab, params)
     if problems:

@@ -64,7 +64,7 @@ class _Work:
 
 
 @dataclass(frozen=True)
-class _Use:
+class _TokenWork:
     """What a model does with one token, in numbers kept for the backward pass or by an evaluation, and operations."""
 
     kept: float
@@ -90,7 +90,7 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     except LineageError:
         return Cost(0, 0, 0.0, 0.0)
     work, replicas = _work(config, vocabulary, length), config.replicas
-    use = _use(config, work)
+    use = _work_per_token(config, work)
     tokens = work.rows * work.time
     numbers = tokens * (use.kept + (3 * work.outputs if _predicts_everywhere(config) else 0))
     evaluated = work.evaluated * (use.evaluated + (3 * work.outputs if _predicts_everywhere(config) else 0))
@@ -135,10 +135,17 @@ def _vocabulary(task: TextConfig) -> int:
     if task.corpus == "tinyshakespeare":
         return _SHAKESPEARE_LETTERS - 26 * task.lower
     try:
-        text = corpora.load_text(task)
+        corpora.load_text(task)  # only who may read a text learns how many characters it has
     except LineageError:
         return 256
-    return len(set(text.lower() if task.lower else text))
+    return _count_characters(task.corpus, task.text, task.size, task.corpus_seed, task.lower)
+
+
+@lru_cache(maxsize=256)
+def _count_characters(corpus: str, text: str, size: int, corpus_seed: int, lower: bool) -> int:
+    """Return how many different characters a text has; the arguments are fields of a TextConfig."""
+    found = corpora.load_text(TextConfig(corpus=corpus, text=text, size=size, corpus_seed=corpus_seed))  # type: ignore[arg-type]
+    return len(set(found.lower() if lower else found))
 
 
 def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
@@ -178,44 +185,43 @@ def _predicts_everywhere(config: RunConfig) -> bool:
     return task_row(config.task).name not in ("negation", "recall")
 
 
-def _use(config: RunConfig, work: _Work) -> _Use:
-    """Return what the model does with one token. `gates`: products of a recurrent step; see `models/`."""
+def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
+    """Return what the model does with one token; see its forward pass in `models/`."""
     model, time, several = config.model, work.time, config.replicas > 1
     width, hidden = getattr(model, "width", 1), getattr(model, "hidden", 1)
     layers, name = getattr(model, "layers", 1), config.model_name
     if name == "bag_of_words":
-        return _Use(8, 8, 10)
+        return _TokenWork(8, 8, 10)
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
-        return _Use(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)
+        return _TokenWork(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)
     if name == "rnn":
-        return _Use(layers * (6 * hidden + 2 * width), 4 * hidden + width, 8 * time * layers + 40)
+        return _TokenWork(layers * (6 * hidden + 2 * width), 4 * hidden + width, 8 * time * layers + 40)
     if name == "lstm":  # one replica has PyTorch's own kernel
         kept, evaluated = (16, 12) if several else (10, 4.5)
         steps = (24 if several else 6) * time * layers
-        return _Use(layers * (kept * hidden + 2 * width), evaluated * hidden + width, steps + 40)
+        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, steps + 40)
     if name == "gru":
         kept, evaluated = 13, 6.5
-        return _Use(layers * (kept * hidden + 2 * width), evaluated * hidden + width, 26 * time * layers + 40)
+        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, 26 * time * layers + 40)
     if name == "encoder_decoder":
         additive = getattr(model, "attention", "none") == "additive"
         look = hidden * time / 2 if additive else 0  # tanh(W s + U h) for every pair of source and target
-        return _Use(16 * hidden + 3 * width + look, 8 * hidden + width, (30 + 20 * additive) * time + 60)
-    if name.startswith("transformer"):
-        both = 2 if name == "transformer_encoder_decoder" else 1
-        heads, name_of_task = getattr(model, "heads", 1), task_row(config.task).name
-        pairs, far = heads * time, heads * work.longest
-        operations = 70 * both * layers + 60
-        block = 12 * width + 3 * hidden + pairs
-        if name_of_task in ("negation", "recall"):  # only one position of the last block is needed
-            share = (layers - 1 + 0.1) / layers
-            return _Use((layers - 1) * block + 7 * width, block * (layers > 1) + 7 * width, operations, share)
-        evaluated = 14 * width + 3 * hidden + pairs if name_of_task == "text" else 9 * width + 2 * hidden + 1.5 * far
-        return _Use(layers * block, evaluated, operations, 1 / both)
-    return _Use(32, 32, 50)
+        return _TokenWork(16 * hidden + 3 * width + look, 8 * hidden + width, (30 + 20 * additive) * time + 60)
+    # A Transformer of any kind.
+    both = 2 if name == "transformer_encoder_decoder" else 1
+    heads, name_of_task = getattr(model, "heads", 1), task_row(config.task).name
+    pairs, far = heads * time, heads * work.longest
+    operations = 70 * both * layers + 60
+    block = 12 * width + 3 * hidden + pairs
+    if name_of_task in ("negation", "recall"):  # only one position of the last block is needed
+        share = (layers - 1 + 0.1) / layers
+        return _TokenWork((layers - 1) * block + 7 * width, block * (layers > 1) + 7 * width, operations, share)
+    evaluated = 14 * width + 3 * hidden + pairs if name_of_task == "text" else 9 * width + 2 * hidden + 1.5 * far
+    return _TokenWork(layers * block, evaluated, operations, 1 / both)
 
 
-def _step_seconds(config: RunConfig, parameters: int, tokens: int, numbers: float, use: _Use) -> float:
+def _step_seconds(config: RunConfig, parameters: int, tokens: int, numbers: float, use: _TokenWork) -> float:
     speed, replicas = machine_speed(), config.replicas
     multiplications = 3 * parameters * use.matrix_share * tokens * replicas
     updates = 45 * parameters * replicas  # the optimizer reads and writes each weight in several passes

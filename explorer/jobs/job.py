@@ -39,7 +39,7 @@ _PUBLISH_SECONDS = 0.5  # seconds between two views of a running job
 _FAILURE_MESSAGE = "The training broke off; its cause is in the server's log. Other runs are untouched."
 MAX_CRASHES = 2  # after so many the job waits for its owner
 _CRASH_MESSAGE = (
-    "The process that trained this run ended unexpectedly {times}, perhaps because the memory was full. Press Go on to "
+    "The process that trained this run ended unexpectedly twice, perhaps because the memory was full. Press Go on to "
     "try again from the last checkpoint, or train a smaller model."
 )
 _TIME_LIMIT = 4  # times the seconds that a training may be estimated at; beside other trainings it takes longer
@@ -80,7 +80,7 @@ class JobView:
     @property
     def private(self) -> bool:
         """Whether it trains on a visitor's own text; then only its requesters may see it."""
-        return getattr(self.config.task, "corpus", "") == "own"
+        return bool(self.config.own_text)
 
 
 class Job:
@@ -132,7 +132,9 @@ class Job:
         except WorkerLost:
             self.crashes += 1
             log.warning("what trained run %s has ended unexpectedly (%d times)", self.key, self.crashes)
-            if self.crashes < MAX_CRASHES and self.requested_action != "stop":
+            if self.requested_action == "stop":
+                await asyncio.to_thread(self._end, self.resume_record)
+            elif self.crashes < MAX_CRASHES:
                 await asyncio.to_thread(self._pause, self.resume_record)
             else:
                 await asyncio.to_thread(self.leave_to_owner)
@@ -165,11 +167,11 @@ class Job:
         except OSError as error:
             log.warning("job %s would not survive a restart: %s", self.key, error)
 
-    def leave_to_owner(self) -> None:
-        """End a job that has crashed too often, with its progress stored; its owner may resume it."""
+    def leave_to_owner(self, problem: str = "") -> None:
+        """End a job with its progress stored; its owner may resume it. `problem`: why, if it has not crashed twice."""
         if self.resume_record is None and not self._view.private:
             self._find_resume_record()
-        problem = _CRASH_MESSAGE.format(times={1: "once", 2: "twice"}.get(self.crashes, "often"))
+        problem = problem or _CRASH_MESSAGE
         if self.resume_record or self._view.private:
             self._end(self.resume_record, problem)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,8 +13,8 @@ from functools import lru_cache
 class Speed:
     """The speed of one thread.
 
-    operation: seconds of a small operation, with its part of the backward pass
-    multiplications: multiplications with additions a second, in matrices of the size of our models
+    operation: seconds of a small operation
+    multiplications: multiplications with additions in a second, in matrices of 256 rows and columns
     numbers: numbers of four bytes that element-wise operations write in a second
     """
 
@@ -33,13 +34,13 @@ def _measure() -> Speed:
 
     small, matrix, many = torch.ones(8, 8), torch.ones(256, 256), torch.ones(200_000)
 
-    def seconds(repeat: int, work: object) -> float:
+    def seconds(repeat: int, work: Callable[[], object]) -> float:
         """Return the least processor time of three tries; other threads do not count."""
         times = []
         for _ in range(3):
             start = time.thread_time()
             for _ in range(repeat):
-                work()  # type: ignore[operator]
+                work()
             times.append((time.thread_time() - start) / repeat)
         return max(min(times), 1e-9)
 

@@ -50,19 +50,19 @@ def _receive_exactly(channel: socket.socket, size: int) -> bytes:
     return bytes(content)
 
 
-def hello(pid: int) -> bytes:
+def encode_hello(pid: int) -> bytes:
     return encode({"kind": "hello", "pid": pid}, {})
 
 
-def end() -> bytes:
+def encode_end() -> bytes:
     return encode({"kind": "end"}, {})
 
 
-def problem(error: LineageError) -> bytes:
+def encode_problem(error: LineageError) -> bytes:
     return encode({"kind": "problem", "error": type(error).__name__, "message": str(error)}, {})
 
 
-def failure(traceback: str) -> bytes:
+def encode_failure(traceback: str) -> bytes:
     return encode({"kind": "failure", "traceback": traceback}, {})
 
 

@@ -42,7 +42,7 @@ def carry_out(order: Order, slice_seconds: float) -> Iterator[Slice]:
     try:
         yield from in_slices(train(order.config, checkpoint), slice_seconds)
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):  # torch raises a RuntimeError
             raise LimitExceeded(
                 "The training needs more memory than this server gives to one training. Take fewer seeds, smaller "
                 "batches or a smaller model."

@@ -85,9 +85,8 @@ class JobService:
         Raises InvalidSetting above a limit of this server, NotAllowed if there are too many jobs, NeedsText for a text
         that this visitor has not entered, and StoreError if too many runs wait for room on the disk.
         """
-        text = getattr(config.task, "text", "") if getattr(config.task, "corpus", "") == "own" else ""
-        if text and not corpora.may_read(text, visitor):
-            raise corpora.needs_text(text)
+        if config.own_text and not corpora.may_read(config.own_text, visitor):
+            raise corpora.needs_text(config.own_text)
         limits.check(config)
         with self._lock:
             job = self._jobs.get(key(config))
@@ -214,11 +213,12 @@ class JobService:
             log.warning("the run in %s is not stored yet: %s", job.folder, error)
             job.wait_for_space(error)
         else:
-            if job.crashes < MAX_CRASHES and _is_allowed(job):
+            problem = _describe_exceeded_limit(job)
+            if job.crashes < MAX_CRASHES and not problem:
                 with self._lock:
                     self._enqueue(job)
                 return
-            job.leave_to_owner()
+            job.leave_to_owner(problem)
         with self._lock:
             self._remember(job)
             self._start_loop()
@@ -303,6 +303,8 @@ class JobService:
                 break
             self._waiting.remove(job)
             self._start(job)
+        for job in self._running:
+            job.pauses_at_checkpoint = False  # decided anew, because whoever waited may have left
         if self._waiting:
             self._pause_for(min(self._waiting, key=self._priority))
 
@@ -348,7 +350,7 @@ class JobService:
 
     def _start(self, job: Job) -> None:
         assert self._executor
-        job.started_at, job.pauses_at_checkpoint = time.monotonic(), False
+        job.started_at = time.monotonic()
         task = asyncio.get_running_loop().create_task(job.run(self._executor))
         self._running[job] = task
         task.add_done_callback(lambda _: self._on_task_done(job))
@@ -394,14 +396,13 @@ def _stopped_run(run_key: str) -> tuple[RunConfig, str]:
     return run.config, run.card.owner
 
 
-def _is_allowed(job: Job) -> bool:
-    """Whether a restored job is below the limits, which may have been lowered."""
+def _describe_exceeded_limit(job: Job) -> str:
+    """Return which limit a restored job exceeds, because limits were lowered; empty if none."""
     try:
         limits.check(job.view().config)
     except LineageError as error:
-        log.warning("the job %s is not restored: %s", job.key, error)
-        return False
-    return True
+        return str(error)
+    return ""
 
 
 def _store_again(unstored: Sequence[Job]) -> None:

@@ -74,14 +74,14 @@ def _work(channel: socket.socket) -> None:
     status = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        messages.send(channel, messages.hello(os.getpid()))
+        messages.send(channel, messages.encode_hello(os.getpid()))
         content = messages.receive(channel)
         threading.Thread(target=_end_with_server, args=(channel,), daemon=True).start()
         os.nice(_NICENESS)
         _limit_memory()
         _train(channel, content)
         status = 0
-    except OSError:  # the server has closed the socket: nobody waits for the training
+    except ConnectionError:  # the server has closed the socket: nobody waits for the training
         pass
     finally:
         os._exit(status)
@@ -102,13 +102,13 @@ def _train(channel: socket.socket, content: bytes) -> None:
             elif size:
                 checkpoint_sent = now
             messages.send(channel, messages.encode_slice(part))
-        messages.send(channel, messages.end())
+        messages.send(channel, messages.encode_end())
     except LineageError as error:
-        messages.send(channel, messages.problem(error))
-    except OSError:
+        messages.send(channel, messages.encode_problem(error))
+    except ConnectionError:  # of `send`: the server has closed the socket
         raise
-    except Exception:
-        messages.send(channel, messages.failure(traceback.format_exc()))
+    except Exception:  # the outermost level of this process: the server logs the traceback
+        messages.send(channel, messages.encode_failure(traceback.format_exc()))
 
 
 def _end_with_server(channel: socket.socket) -> None:

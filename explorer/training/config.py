@@ -122,6 +122,11 @@ class RunConfig:
         return self.task
 
     @property
+    def own_text(self) -> str:
+        """The SHA-256 of the visitor's own text that the training reads; empty if it reads none."""
+        return getattr(self.task, "text", "") if getattr(self.task, "corpus", "") == "own" else ""
+
+    @property
     def seeds(self) -> range:
         """The seed of each replica."""
         return range(self.seed, self.seed + self.replicas)

@@ -18,9 +18,10 @@ from torch import Generator, Tensor, nn
 
 from explorer.catalogue import TaskConfig, task_row
 from explorer.training.config import RunConfig
+from explorer.training.events import EvaluationPart
 
 Result = TypeVar("Result")
-Parts: TypeAlias = abc.Generator[None, None, Result]  # long work that yields between its parts
+Parts: TypeAlias = abc.Generator[EvaluationPart, None, Result]  # long work that yields between its parts
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Objective(ABC):
     def evaluate_in_parts(self, step: int, full: bool) -> Parts[Mapping[str, Float[Tensor, "replicas ..."]]]:
         """Evaluate like `evaluate`, and yield between two parts that take a while."""
         return self.evaluate(step, full)
-        yield
+        yield EvaluationPart()  # makes it a generator
 
     def generate_samples(self, step: int) -> tuple[str, ...]:
         """Return text that each replica generates before this step, if the task has any."""
@@ -88,7 +89,7 @@ class Objective(ABC):
     def generate_samples_in_parts(self, step: int) -> Parts[tuple[str, ...]]:
         """Generate text like `generate_samples`, and yield between two parts that take a while."""
         return self.generate_samples(step)
-        yield
+        yield EvaluationPart()  # makes it a generator
 
     def is_finite(self, step: int) -> bool:
         """Whether the outputs of the model before this step are finite."""

@@ -6,7 +6,7 @@ often the training is interrupted and resumed at a checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -15,9 +15,9 @@ from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting
 from explorer.training.config import RunConfig, default_config
 from explorer.training.early_stopping import EarlyStopping
-from explorer.training.events import Checkpoint, Evaluation, EvaluationPart, Event, Started, Step
+from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.model_factory import build_model
-from explorer.training.objective import Objective, Parts, Result, objective_class
+from explorer.training.objective import Objective, Parts, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
 
 
@@ -99,8 +99,8 @@ class _Training:
             if not objective.is_finite(step) or not self.optimizer.is_finite():
                 raise Diverged(_divergence_message(config, step))
             if evaluates:
-                answers = yield from _as_events(self._evaluate(step))
-                samples = yield from _as_events(objective.generate_samples_in_parts(step))
+                answers = yield from self._evaluate(step)
+                samples = yield from objective.generate_samples_in_parts(step)
                 events.append(Evaluation(step, answers, samples))
             if saves or early_stopping.should_stop:
                 weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
@@ -126,24 +126,13 @@ class _Training:
         return dict(answers)
 
 
-def _as_events(parts: Parts[Result]) -> Generator[Event, None, Result]:
-    """Do work in parts, with an event after each, and return its result."""
-    while True:
-        try:
-            next(parts)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-        yield EvaluationPart()
-
-
 def _counting_events(model: nn.Module, objective: Objective, losses: Tensor, tokens: float) -> Iterator[Event]:
     """Yield the events of a model that is fitted by counting (n-gram): one step and its evaluation."""
     tables = {name: value[None].clone() for name, value in model.state_dict().items()}
     yield Started(sum(getattr(model, "entries", ())), objective.tokenizer)
     yield Step(1, losses, tokens)
-    answers = yield from _as_events(objective.evaluate_in_parts(1, full=True))
-    samples = yield from _as_events(objective.generate_samples_in_parts(1))
+    answers = yield from objective.evaluate_in_parts(1, full=True)
+    samples = yield from objective.generate_samples_in_parts(1)
     yield Evaluation(1, answers, samples)
     yield Checkpoint(1, tables, {}, is_snapshot=True)
 

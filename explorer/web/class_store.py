@@ -4,7 +4,7 @@ Everything is held in memory only and contains no names: a visitor is identified
 in a lesson survives a reload and is private to the visitor. A classroom is the question shown, the answers of the
 students, and whether they are revealed. Each visitor has one answer per question. A later answer replaces the earlier
 one until the teacher reveals the result. The teacher can remove answers, whose visitors then cannot answer this
-question again, and close the door: nobody else can join then. All functions are thread-safe.
+question again, and close the class: nobody else can join then. All functions are thread-safe.
 """
 
 from __future__ import annotations
@@ -77,7 +77,6 @@ class Classroom:
     used: float = 0.0  # when it was last used; a look at it is no use
     answers: dict[str, object] = field(default_factory=dict)  # by visitor id
     text: str = ""  # SHA-256 of a text of the teacher that the class may read
-    students: set[str] = field(default_factory=set)  # ids of all who have joined, MAX_VISITORS at most
     visitors: TTLCache[str, None] = field(  # ids of those who are present
         default_factory=lambda: TTLCache(MAX_VISITORS, PRESENCE_SECONDS, _read_clock)
     )
@@ -153,16 +152,16 @@ def find_classroom(code: str) -> Classroom:
 
 
 def find_classroom_for(code: str, visitor: Visitor) -> Classroom:
-    """Return the classroom with this code. Raises UnknownClassroom, or NotAllowed if its door is closed."""
+    """Return the classroom with this code. Raises UnknownClassroom, or NotAllowed if it is closed to others."""
     with _lock:
         classroom = find_classroom(code)
         if not classroom.is_led_by(visitor):
-            _check_door(classroom, visitor.id)
+            _check_open(classroom, visitor.id)
         return classroom
 
 
-def _check_door(classroom: Classroom, visitor: str) -> None:
-    """Raise NotAllowed if the door is closed and this visitor (by id) has not joined before."""
+def _check_open(classroom: Classroom, visitor: str) -> None:
+    """Raise NotAllowed if the class is closed and this visitor (by id) has not joined before."""
     if not classroom.admits(visitor):
         raise NotAllowed(
             f"Class {classroom.code} is closed to newcomers. Ask your teacher to open it, then reload the page."
@@ -211,7 +210,7 @@ def record_answer(code: str, visitor: str, number: int, answer: object) -> None:
             raise NotAllowed("The class has gone on to something else; this answer was to a question before.")
         if not question.accepts(answer):
             raise InvalidSetting(f"“{shorten(answer)}” is no answer to this question.")
-        _check_door(classroom, visitor)
+        _check_open(classroom, visitor)
         if visitor in classroom.removed:
             raise NotAllowed("Your teacher has removed your answer to this question. You can answer the next one.")
         if classroom.answers.get(visitor) == answer:
@@ -252,7 +251,7 @@ def remove_answers(code: str, visitor: Visitor, number: int, arrivals: Collectio
         _mark_used(classroom)
 
 
-def set_door(code: str, visitor: Visitor, closed: bool) -> None:
+def set_closed(code: str, visitor: Visitor, closed: bool) -> None:
     """Close a class to visitors who have not joined yet, or open it again. Raises UnknownClassroom or NotAllowed."""
     with _lock:
         classroom = _find_for_teacher(code, visitor)
@@ -277,11 +276,9 @@ def _find_for_teacher(code: str, visitor: Visitor) -> Classroom:
 def record_presence(classroom: Classroom, visitor: str) -> None:
     """Record that a visitor's browser has requested the state of the classroom. Raises NotAllowed if it is closed."""
     with _lock:
-        _check_door(classroom, visitor)
+        _check_open(classroom, visitor)
         classroom.members[visitor] = None
         classroom.visitors[visitor] = None
-        if len(classroom.students) < MAX_VISITORS:
-            classroom.students.add(visitor)
         _mark_used(classroom)
 
 
@@ -300,7 +297,7 @@ def share_text(code: str, visitor: Visitor, text: str) -> None:
 def _is_shared_with(text: str, visitor: str) -> bool:
     """Return whether a class shares this text with a visitor who has joined it."""
     with _lock:
-        return any(text == classroom.text and visitor in classroom.students for classroom in _classrooms.values())
+        return any(text == classroom.text and visitor in classroom.members for classroom in _classrooms.values())
 
 
 corpora.shared_by.append(_is_shared_with)

@@ -83,8 +83,8 @@ async def command_endpoint(request: Request) -> Response:
                 class_store.reveal_answer(code, visitor, number)
             case "remove":
                 class_store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
-            case "close" | "open" as door:
-                class_store.set_door(code, visitor, door == "close")
+            case "close" | "open" as command:
+                class_store.set_closed(code, visitor, command == "close")
             case "end":
                 class_store.end_classroom(code, visitor)
                 return _json_response({"over": True, "problem": "The class has ended."})

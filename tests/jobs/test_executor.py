@@ -50,7 +50,7 @@ def processes() -> Iterator[ProcessExecutor]:
     executor.close()
 
 
-def resumed(config: RunConfig, folder: Path, step: int) -> Order:
+def order_to_resume(config: RunConfig, folder: Path, step: int) -> Order:
     return Order(config, step, store.load(write_checkpoint(config, folder, step)).checkpoint(step))
 
 
@@ -67,7 +67,7 @@ def test_an_order_survives_its_way_as_bytes(tmp_path: Path) -> None:
     for order in (
         Order(short_config(replicas=2), text="naïve \ud800".encode("utf-8", "ignore").decode()),
         Order(branch_from(short_config(), 3, {})),
-        resumed(short_config(replicas=2), tmp_path, 3),
+        order_to_resume(short_config(replicas=2), tmp_path, 3),
     ):
         again = decode_order(encode_order(order))
         assert (again.config, again.step, again.text) == (order.config, order.step, order.text)
@@ -98,7 +98,7 @@ def test_a_new_order_trains_from_step_zero() -> None:
 def test_an_order_to_resume_trains_from_its_checkpoint(step: int, tmp_path: Path) -> None:
     config = short_config(replicas=2)
     expected = [event for event in full_training(config) if step_of(event) > step]
-    assert without_replaced(events(resumed(config, tmp_path, step))) == without_replaced(expected)
+    assert without_replaced(events(order_to_resume(config, tmp_path, step))) == without_replaced(expected)
 
 
 def test_an_order_for_a_branch_trains_from_its_parent(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_an_order_for_a_branch_trains_from_its_parent(tmp_path: Path) -> None:
 
 
 def test_an_impossible_order_is_rejected_in_one_sentence(tmp_path: Path) -> None:
-    fits = resumed(short_config(), tmp_path / "kept", 3)
+    fits = order_to_resume(short_config(), tmp_path / "kept", 3)
     for order in (replace(fits, config=short_config("gru")), Order(branch_from(short_config(), 3, {}))):
         with pytest.raises(InvalidSetting) as raised:
             events(order)
@@ -183,7 +183,7 @@ def test_closing_the_iterator_stops_the_training() -> None:
 def test_a_worker_process_sends_the_same_events(threads: int, processes: ProcessExecutor, tmp_path: Path) -> None:
     config = short_config("lstm", replicas=2, threads=threads)
     assert without_replaced(events(Order(config), processes)) == without_replaced(full_training(config))
-    again = events(resumed(config, tmp_path, 10), processes)
+    again = events(order_to_resume(config, tmp_path, 10), processes)
     assert without_replaced(again) == without_replaced(event for event in full_training(config) if step_of(event) > 10)
 
 
@@ -198,7 +198,7 @@ def test_the_text_of_a_visitor_travels_with_the_order(processes: ProcessExecutor
 
 def test_problems_of_a_worker_process_arrive_as_they_are(processes: ProcessExecutor, tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="does not fit"):
-        events(replace(resumed(short_config(), tmp_path, 3), config=short_config("gru")), processes)
+        events(replace(order_to_resume(short_config(), tmp_path, 3), config=short_config("gru")), processes)
     with pytest.raises(InvalidSetting, match="threads = -1 is not possible"):
         events(Order(replace(short_config(), threads=-1)), processes)
     with pytest.raises(TrainingFailed, match="Traceback"):

@@ -1291,3 +1291,4 @@ def test_a_job_above_a_limit_that_was_lowered_waits_for_its_owner(
     executor.service.restore()
     (view,) = executor.service.views()
     assert (view.state, view.step, executor.started) == ("stopped", 10, [])
+    assert "LINEAGE_MOST_STEPS" in view.problem and "ended unexpectedly" not in view.problem

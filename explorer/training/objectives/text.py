@@ -26,6 +26,7 @@ from explorer.seeds import generator
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, text_data
 from explorer.training.config import RunConfig
+from explorer.training.events import EvaluationPart
 from explorer.training.objective import Measurements, Objective, Parts, RecordLayout, complete
 from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal, stack_batches
 
@@ -111,7 +112,7 @@ class TextObjective(Objective):
             text_generator = TextGenerator.for_task(model, task, tokenizer)
             ids = generate_ids(text_generator, prompt, config.sample, Sampling(seed=seed))[0]
             texts.append(tokenizer.decode(ids.tolist()))
-            yield
+            yield EvaluationPart()
         return tuple(texts)
 
     def state(self) -> dict[str, Tensor]:
@@ -152,7 +153,7 @@ class TextObjective(Objective):
         loss = MeanLoss(self.model, self.config.replicas, carries)
         for batch in batches:
             loss.add(batch)
-            yield
+            yield EvaluationPart()
         return loss.value
 
 

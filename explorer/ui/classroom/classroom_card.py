@@ -53,7 +53,7 @@ def _open_classroom(classroom: Classroom) -> None:
 
 
 def enter_classroom(code: str) -> None:
-    """Join a class. Raises UnknownClassroom, or NotAllowed if its door is closed."""
+    """Join a class. Raises UnknownClassroom, or NotAllowed if it is closed to others."""
     _open_classroom(class_store.find_classroom_for(code, current_visitor()))
 
 

@@ -71,15 +71,15 @@ function answerList({ choices }, remove) {
   const format = (given) => choices.find(({ name }) => name === given)?.text ?? formatRounded(given);
   const button = makeCarefulButton(
     "delete",
-    "Remove the ticked answers",
-    () => `Remove ${ticked.size} and keep them out?`,
+    "Remove the selected answers",
+    () => `Remove ${ticked.size}? Their visitors cannot answer this question again.`,
     () => {
       remove([...ticked]);
       ticked.clear();
       button.reset();
     },
   );
-  const between = makeButton("checklist", "Tick all in between", () => {
+  const between = makeButton("checklist", "Select all between the selected ones", () => {
     const boxes = [...rows.querySelectorAll("input")];
     const [first, last] = [boxes.findIndex((box) => box.checked), boxes.findLastIndex((box) => box.checked)];
     for (const box of boxes.slice(first, last).filter((each) => !each.checked)) box.click();
@@ -92,7 +92,7 @@ function answerList({ choices }, remove) {
   const root = node(
     "details",
     { class: "answers" },
-    node("summary", {}, "Answers one by one"),
+    node("summary", {}, "All answers, in the order of their arrival"),
     rows,
     node("div", { class: "acts" }, between, button),
   );
@@ -121,7 +121,7 @@ function answerList({ choices }, remove) {
   };
 }
 
-/** `acts`: reveal(), end(), remove(numbers of answers), setDoor("close" or "open") and moveBy(steps of the lesson). */
+/** `acts`: reveal(), end(), remove(numbers of answers), setClosed("close" or "open") and moveBy(steps of the lesson). */
 export function teacherBoard(data, acts) {
   const chart = data.question ? makeHistogram(data.question) : null;
   const reveal = makeButton("visibility", data.lesson ? "Show the answer to all" : "Show all predictions", acts.reveal),
@@ -130,7 +130,7 @@ export function teacherBoard(data, acts) {
   const next = lesson?.step < lesson?.steps ? makeButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
   const end = makeCarefulButton("stop_circle", "End the class", () => "End it, and forget all answers?", acts.end);
   let isClosed = false;
-  const door = makeButton("lock", "Let nobody else join", () => acts.setDoor(isClosed ? "open" : "close"));
+  const door = makeButton("lock", "Let nobody else join", () => acts.setClosed(isClosed ? "open" : "close"));
   const answers = data.question ? answerList(data.question, acts.remove) : null;
   const acting = node("div", { class: "acts" }, data.question ? reveal : null, previous, next, door, end);
   const left = node(
@@ -148,7 +148,7 @@ export function teacherBoard(data, acts) {
       answers?.show(arrivals);
       reveal.disabled = revealed;
       isClosed = closed;
-      door.lastChild.textContent = closed ? "Closed. Let others join again" : "Let nobody else join";
+      door.lastChild.textContent = closed ? "Let others join again" : "Let nobody else join";
     },
   };
 }

@@ -162,7 +162,7 @@ export default defineComponent((place) => {
               reveal: () => sendCommand("reveal"),
               end: () => sendCommand("end"),
               remove: (arrivals) => sendCommand("remove", { arrivals }),
-              setDoor: (command) => sendCommand(command),
+              setClosed: (command) => sendCommand(command),
               moveBy: (steps) => component.setTriggerValue("next", steps),
             })
           : data.question
