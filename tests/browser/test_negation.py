@@ -73,6 +73,23 @@ def test_back_forward_and_reload_restore_the_typed_sentence(visit: Any) -> None:
     expect(verdicts(page)).to_have_count(4)
 
 
+def test_quick_steps_back_and_forward_keep_the_entries_to_which_forward_leads(visit: Any) -> None:
+    page = visit("/negation")
+    expect(headline(page)).to_have_text(HEADLINE)
+    for text in ("human preserve nature", "human destroy nature"):
+        type_sentence(page, text)
+        expect(page).to_have_url(re.compile(text.replace(" ", r"\+") + "$"))
+    entries = page.evaluate("history.length")
+    for delay in (0, 50, 100, 200):  # ms; the answer to one step arrives before, during or after the next one
+        wait_until_idle(page)
+        for step in ("back", "back", "forward", "forward"):
+            page.evaluate(f"() => history.{step}()")
+            page.wait_for_timeout(delay)
+        expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+        expect(page).to_have_url(re.compile(r"human\+destroy\+nature$"))
+    assert page.evaluate("history.length") == entries
+
+
 def test_a_click_corrects_an_unknown_word_and_markup_is_shown_as_text(visit: Any) -> None:
     page = visit("/negation?say=human+knot+preserve+nature")
     expect(page.get_by_text("The models never saw “knot”")).to_be_visible()

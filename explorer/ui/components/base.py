@@ -42,12 +42,17 @@ def register(name: str) -> Any:
     )
 
 
+def event_key(key: str, event: str) -> str:
+    """Return the key under which the session state keeps the last event of this name of a component."""
+    return f"{key}: {event}"
+
+
 def pop_event(key: str, event: str) -> Any:
     """Return the value of the last event of a component and remove it; None without a new event.
 
     A page may call this before it draws the component; the component's own function then finds no event.
     """
-    return st.session_state.pop(f"{key}: {event}", None)
+    return st.session_state.pop(event_key(key, event), None)
 
 
 def event_callbacks(key: str, *events: str, inner: Mapping[str, tuple[str, ...]] | None = None) -> dict[str, Any]:
@@ -71,7 +76,7 @@ def _store_events(key: str, allowed: Mapping[str, tuple[str, ...]]) -> None:
         if number > st.session_state.get(counter, 0):
             st.session_state[counter] = number
             if event in allowed.get(component or key, ()):
-                st.session_state[f"{component or key}: {event}"] = value
+                st.session_state[event_key(component or key, event)] = value
 
 
 def _valid_events(log: object) -> Iterator[tuple[float, str, str, Any]]:

@@ -16,7 +16,7 @@ import streamlit as st
 from explorer.catalogue import page_file, task_row
 from explorer.errors import DamagedRun, LineageError
 from explorer.training.config import RunConfig
-from explorer.ui.components.base import pop_event
+from explorer.ui.components.base import event_key
 from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import PageState
@@ -30,9 +30,9 @@ Compared = TypeVar("Compared", bound=VariantComparison)
 _MAX_SEARCH = 8_000  # characters of a URL that a browser reports
 _PAGE, _STAYED, _RUN = "lineage.page", "lineage.stayed", "lineage.run"
 _URL = "lineage.url"  # the URL parameters of the page that the browser shows, or will show
-_UNCONFIRMED = "lineage.unconfirmed"  # whether the browser may show another URL than `_URL`
 _UNREAD = "lineage.unread"  # URL parameters that the page has not read yet
 _SHARED = "lineage.shared"  # the URL parameters that all pages share
+_VISITED = event_key("address", "visited")
 _TARGET = "lineage.target"  # the page that the server opens: its path, its parameters, and the path of the page left
 SHARED_PARAMS = (
     "lesson",
@@ -107,20 +107,21 @@ def record_page(page: str) -> None:
     """
     forget_fragments()
     arrived = st.session_state.get(_PAGE) != page
-    if target := st.session_state.get(_TARGET):
-        if target[2] == page != target[0]:  # a late request of the page that was left
-            open_page(target[0], target[1])
-        del st.session_state[_TARGET]
-    visited = pop_event("address", "visited")
+    target = st.session_state.get(_TARGET)
+    if target and target[2] == page != target[0]:  # a late request of the page that was left
+        open_page(target[0], target[1])
+    visited = st.session_state.get(_VISITED)
     if target and target[0] == page:
         _set_url(target[1])
     elif arrived:
         _set_url(st.query_params.to_dict())
     elif isinstance(visited, dict) and visited.get("path") == page and isinstance(visited.get("search"), str):
         _set_url(dict(parse_qsl(visited["search"][:_MAX_SEARCH].removeprefix("?"))), keep_if_empty=False)
-        st.session_state[_UNCONFIRMED] = True
     st.session_state[_STAYED] = not arrived
     st.session_state[_PAGE] = page
+    # Removed last, because Streamlit may interrupt a run for the next one wherever the session state is used.
+    st.session_state.pop(_TARGET, None)
+    st.session_state.pop(_VISITED, None)
 
 
 def _set_url(params: Mapping[str, str], keep_if_empty: bool = True) -> None:
@@ -222,20 +223,16 @@ def url_params_of(name: str, kind: type[State]) -> dict[str, str]:
 def follow_url(session: PageSession[Any]) -> None:
     """Apply the URL with which the page was opened, if it has not been read yet, then write that of the state."""
     unread = st.session_state.get(_UNREAD)
-    st.session_state[_UNREAD] = None
     if unread is not None:
         session.read(unread)
+    st.session_state[_UNREAD] = None  # after reading, which may be interrupted
     write_url(session)
 
 
 def write_url(session: PageSession[Any]) -> None:
-    """Write the state to the URL.
-
-    After Back or Forward it is written even if it is equal: an earlier change of the state may have reached the browser
-    after the visitor went back. A browser that shows the same URL makes no new entry in its history.
-    """
-    params, unconfirmed = session.write(), st.session_state.pop(_UNCONFIRMED, False)
-    if unconfirmed or params != page_url_params():
+    """Write the state to the URL."""
+    params = session.write()
+    if params != page_url_params():
         st.query_params.from_dict(params | shared_url_params())
         st.session_state[_URL] = params
 

@@ -68,17 +68,6 @@ def run(tab: Streamlit, session: Page, page: str = "memory", url: dict[str, str]
     follow_url(session)
 
 
-def test_back_is_shown_in_the_url_although_an_earlier_change_reaches_the_browser_later(tab: Streamlit) -> None:
-    session = Page(TwoSettings())
-    run(tab, session)
-    session.state = TwoSettings(left="a")
-    run(tab, session)
-    tab.query_params.from_dict({"left": "a", "right": "late"})  # what the browser shows after the visitor went back
-    go_to_url(tab, session, "?left=a")
-    assert session.state == TwoSettings(left="a")
-    assert tab.query_params == {"left": "a"}
-
-
 def go_to_url(tab: Streamlit, session: Page, search: str, page: str = "memory") -> None:
     """Go back or forward to a state of the same page."""
     tab.session_state["address: visited"] = {"path": page, "search": search}

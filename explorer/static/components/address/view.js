@@ -2,8 +2,9 @@
  * Tell the server when the visitor goes to another state of the same page: back, forward, or by a link. It draws nothing.
  *
  * Every request carries the address of the browser, but it may be the one from before the last change of the state. So the
- * server takes an address only from here, in the order in which the visitor asked for it. Another page is opened by
- * Streamlit itself. Events: "visited": {path, search}.
+ * server takes an address only from here, and it writes none in answer: the visitor may have gone on meanwhile, and a new
+ * entry in the history would remove those to which Forward leads. Another page is opened by Streamlit itself. Events:
+ * "visited": {path, search}.
  *
  * @typedef {object} AddressData
  * @property {string} page path of the page, "" for the first one
@@ -16,10 +17,20 @@ const pathOf = (pathname) => pathname.split("/").filter(Boolean).at(-1) ?? "";
 export default defineComponent((place) => {
   place.hidden = true;
   let data, send;
+  let latest; // only the last of several quick steps is sent
   // While another page is being opened, `data` is that of the page before: only an idle page knows whether it was meant.
-  const report = (path, search) =>
-    send("visited", { path, search }, () => path === data.page && path === pathOf(location.pathname));
-  const onPopState = () => report(pathOf(location.pathname), location.search);
+  function report(path, search, isLink) {
+    const step = (latest = {});
+    send("visited", { path, search }, () => {
+      if (step !== latest || path !== data.page || path !== pathOf(location.pathname)) return false;
+      // A link has not changed the address yet; or an earlier change of the state has, after the visitor went back.
+      const address = location.pathname + search;
+      if (search !== location.search)
+        isLink ? history.pushState({}, "", address) : history.replaceState({}, "", address);
+      return true;
+    });
+  }
+  const onPopState = () => report(pathOf(location.pathname), location.search, false);
   const onClick = (event) => {
     const link = event.target.closest?.("a[href]");
     const plain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
@@ -31,7 +42,7 @@ export default defineComponent((place) => {
       link.search &&
       link.closest(`[data-testid^="stPageLink"]`)
     )
-      report(pathOf(link.pathname), link.search);
+      report(pathOf(link.pathname), link.search, true);
   };
   window.addEventListener("popstate", onPopState);
   document.addEventListener("click", onClick);
