@@ -53,7 +53,6 @@ def tab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Streamlit]:
     streamlit = Streamlit()
     monkeypatch.setattr(sessions, "st", streamlit)
     monkeypatch.setattr(widgets, "st", streamlit)
-    monkeypatch.setattr(sessions, "pop_event", lambda key, event: streamlit.session_state.pop(f"{key}: {event}", None))
     yield streamlit
 
 
