@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -82,9 +82,13 @@ def test_a_lab_round_trips_through_the_url(
     lab = NegationLab()
     for change in changes:
         lab = try_change(lab, *change)
+    try:
+        lab = lab.with_models(models)
+    except InvalidSetting:  # a model that was not chosen before would exceed a limit of the server
+        reject()
     counts = (lab.value("replicas"), lab.value("layers", "transformer"), lab.value("heads", "transformer"))
     look, layer, head = (index % count for index, count in zip(view, counts, strict=True))
-    lab = replace(lab.with_models(models).with_sentence(say), metric=metric, look=look, layer=layer, head=head)
+    lab = replace(lab.with_sentence(say), metric=metric, look=look, layer=layer, head=head)
     assert read(NegationLab, write(lab)) == (lab, ())
 
 
