@@ -90,6 +90,22 @@ def test_quick_steps_back_and_forward_keep_the_entries_to_which_forward_leads(vi
     assert page.evaluate("history.length") == entries
 
 
+def test_the_url_is_that_of_the_screen_when_back_is_pressed_before_an_answer_arrives(visit: Any) -> None:
+    page = visit("/negation")
+    expect(headline(page)).to_have_text(HEADLINE)
+    type_sentence(page, "human preserve nature")
+    expect(page).to_have_url(re.compile(r"say=human\+preserve\+nature$"))
+    wait_until_idle(page)
+    type_sentence(page, "human destroy nature")
+    page.evaluate("() => history.back()")
+    wait_until_idle(page)
+    # Usually the entry of the second sentence does not exist yet, and Back leads past the first one.
+    text = HEADLINE if page.url.endswith("/negation") else "All four say sustain, and so does the grammar."
+    expect(headline(page)).to_have_text(text)
+    page.reload()
+    expect(headline(page)).to_have_text(text)
+
+
 def test_a_click_corrects_an_unknown_word_and_markup_is_shown_as_text(visit: Any) -> None:
     page = visit("/negation?say=human+knot+preserve+nature")
     expect(page.get_by_text("The models never saw “knot”")).to_be_visible()

@@ -32,7 +32,7 @@ _PAGE, _STAYED, _RUN = "lineage.page", "lineage.stayed", "lineage.run"
 _URL = "lineage.url"  # the URL parameters of the page that the browser shows, or will show
 _UNREAD = "lineage.unread"  # URL parameters that the page has not read yet
 _SHARED = "lineage.shared"  # the URL parameters that all pages share
-_VISITED = event_key("address", "visited")
+_VISITED = event_key("address", "visited")  # the last step back, forward or by a link that the browser reported
 _TARGET = "lineage.target"  # the page that the server opens: its path, its parameters, and the path of the page left
 SHARED_PARAMS = (
     "lesson",

@@ -11,6 +11,7 @@
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
+import { whenRunBegins } from "../../shared/runtime/mount.js";
 
 const pathOf = (pathname) => pathname.split("/").filter(Boolean).at(-1) ?? "";
 
@@ -19,18 +20,18 @@ export default defineComponent((place) => {
   let data, send;
   let latest; // only the last of several quick steps is sent
   // While another page is being opened, `data` is that of the page before: only an idle page knows whether it was meant.
-  function report(path, search, isLink) {
+  async function report(path, search, changeHistory) {
     const step = (latest = {});
+    // Streamlit requests a run for every step; what earlier requests changed reaches the browser before it begins.
+    await whenRunBegins();
     send("visited", { path, search }, () => {
       if (step !== latest || path !== data.page || path !== pathOf(location.pathname)) return false;
-      // A link has not changed the address yet; or an earlier change of the state has, after the visitor went back.
-      const address = location.pathname + search;
-      if (search !== location.search)
-        isLink ? history.pushState({}, "", address) : history.replaceState({}, "", address);
+      // A link has not changed the address yet. After Back or Forward, an earlier change of the state may have.
+      if (search !== location.search) history[changeHistory]({}, "", location.pathname + search);
       return true;
     });
   }
-  const onPopState = () => report(pathOf(location.pathname), location.search, false);
+  const onPopState = () => report(pathOf(location.pathname), location.search, "replaceState");
   const onClick = (event) => {
     const link = event.target.closest?.("a[href]");
     const plain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
@@ -42,7 +43,7 @@ export default defineComponent((place) => {
       link.search &&
       link.closest(`[data-testid^="stPageLink"]`)
     )
-      report(pathOf(link.pathname), link.search, true);
+      report(pathOf(link.pathname), link.search, "pushState");
   };
   window.addEventListener("popstate", onPopState);
   document.addEventListener("click", onClick);

@@ -6,6 +6,7 @@
 
 const KEPT = 12; // events in a log
 const IDLE = 20; // ms between two looks at whether the page still runs
+const BEGINNING = 1_000; // ms after which a run is not waited for any more: it may have been too short to be seen
 const OPENING = 10_000; // ms after which a page that was to be opened is not waited for any more
 const ON_EVERY_PAGE = ["address", "jobs_panel", "presentation"];
 let number = Date.now(); // grows over a reload of the page, too
@@ -24,10 +25,19 @@ window.addEventListener("click", recordTarget, true);
 /** Return whether the page of this path is left, or about to be. */
 const isLeft = (path) => path !== location.pathname || (target !== "" && target !== path);
 
+const isRunning = () =>
+  document.querySelector('[data-test-script-state="running"], [data-test-script-state="rerunRequested"]') !== null;
+const nextLook = () => new Promise((done) => setTimeout(done, IDLE));
+
 /** Return when no run of the page is under way: a request in the middle of a run might interrupt the opening of a page. */
 async function whenIdle() {
-  do await new Promise((done) => setTimeout(done, IDLE));
-  while (document.querySelector('[data-test-script-state="running"], [data-test-script-state="rerunRequested"]'));
+  do await nextLook();
+  while (isRunning());
+}
+
+/** Return when a run that Streamlit has requested is seen to have begun, which takes until the server answers. */
+export async function whenRunBegins() {
+  for (const end = Date.now() + BEGINNING; !isRunning() && Date.now() < end;) await nextLook();
 }
 
 /** Return the function (name, value, key of an inner component) that sends the events of a component. */
