@@ -27,6 +27,11 @@ HEADLINE = "Bag of words says sustain. The other three say collapse, and so does
 SHORT_TRAINING_URL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=12&rnn.epochs=12"
 
 
+def sentence_box(page: Page) -> Locator:
+    """Return the box of the sentence; while the page runs, the one that it replaces may still be beside it."""
+    return page.get_by_label("Type a sentence").first
+
+
 def type_sentence(page: Page, text: str) -> None:
     box = page.get_by_label("Type a sentence")
     box.fill(text)
@@ -44,7 +49,7 @@ def headline(page: Page) -> Locator:
 def test_a_link_with_settings_opens_with_these_settings(visit: Any) -> None:
     page = visit("/negation?p_not=0.5&say=human+destroy+nature&metric=loss&look=2")
     expect(page.get_by_text("its best compromise gets only 0.6667 right")).to_be_visible()
-    expect(page.get_by_label("Type a sentence")).to_have_value("human destroy nature")
+    expect(sentence_box(page)).to_have_value("human destroy nature")
     expect(page.locator(".lineage-verdicts .chip")).to_have_text(["<BOS>", "human", "destroy", "nature", "<EOS>"])
     expect(page.get_by_text("Cross-entropy over all training sentences, in nats.")).to_be_visible()
     assert {*page.url.split("?")[1].split("&")} == {"p_not=0.5", "say=human+destroy+nature", "metric=loss", "look=2"}
@@ -61,7 +66,7 @@ def test_back_forward_and_reload_restore_the_typed_sentence(visit: Any) -> None:
     page.wait_for_timeout(1_000)  # an older URL that arrives sooner is ignored as stale
     page.go_back()
     expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
-    expect(page.get_by_label("Type a sentence")).to_have_value("human preserve nature")
+    expect(sentence_box(page)).to_have_value("human preserve nature")
     page.go_back()
     expect(headline(page)).to_have_text(HEADLINE)
     page.go_forward()
@@ -69,7 +74,7 @@ def test_back_forward_and_reload_restore_the_typed_sentence(visit: Any) -> None:
     expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
     page.reload()
     expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
-    expect(page.get_by_label("Type a sentence")).to_have_value("human destroy nature")
+    expect(sentence_box(page)).to_have_value("human destroy nature")
     expect(verdicts(page)).to_have_count(4)
 
 
@@ -112,7 +117,7 @@ def test_a_click_corrects_an_unknown_word_and_markup_is_shown_as_text(visit: Any
     page.get_by_role(
         "button", name="not", exact=True
     ).first.click()  # the first button is the suggestion; the chips follow
-    expect(page.get_by_label("Type a sentence")).to_have_value("human not preserve nature")
+    expect(sentence_box(page)).to_have_value("human not preserve nature")
     expect(page.get_by_text("The models never saw")).to_have_count(0)
     expect(headline(page)).to_have_text(HEADLINE)
     page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
@@ -181,8 +186,8 @@ def test_two_visitors_are_independent(visit: Any) -> None:
     type_sentence(two, "human not consume nature")
     expect(headline(two)).to_contain_text("sustain")
     expect(one.get_by_text("Saved; the address of this page holds these runs.")).to_be_visible()
-    expect(one.get_by_label("Type a sentence")).to_have_value("human not preserve nature")
-    expect(two.get_by_label("Type a sentence")).to_have_value("human not consume nature")
+    expect(sentence_box(one)).to_have_value("human not preserve nature")
+    expect(sentence_box(two)).to_have_value("human not consume nature")
     expect(two.locator(".frame-say")).to_have_text(re.compile("^trained earlier, in"))
     assert "seed" not in two.url and "consume" not in one.url
 
