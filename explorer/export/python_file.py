@@ -185,6 +185,9 @@ def _facts(config: RunConfig) -> Facts:
                 "isinstance(model, Ngram)": ngram,
                 **({"features.dim() == 3": True} if alone else {}),
             },
+            "explorer.models.kneser_ney": _ngram_facts(config.model)
+            if isinstance(config.model, NgramTextConfig)
+            else {},
             "explorer.tasks.text.rows": {
                 "self.config.batches == 'contiguous'": task.batches == "contiguous",
             },
@@ -195,6 +198,15 @@ def _facts(config: RunConfig) -> Facts:
             },
         }
     return facts
+
+
+def _ngram_facts(config: NgramTextConfig) -> dict[str, bool]:
+    return {
+        "self.cache": config.cache > 0,
+        **{f"self.smoothing == '{name}'": config.smoothing == name for name in ("kneser_ney", "modified_kneser_ney")},
+        "self.smoothing == 'stupid_backoff'": config.smoothing == "stupid_backoff",
+        "self.smoothing != 'stupid_backoff'": config.smoothing != "stupid_backoff",
+    }
 
 
 def _settings(config: RunConfig) -> dict[str, str]:

@@ -80,7 +80,7 @@ def window_start(read: int, context: int) -> int:
 
 
 class NgramDecoder:
-    """Decoder of an n-gram model. It keeps the last tokens, as many as its longest context has."""
+    """Decoder of an n-gram model. It keeps the last tokens, as many as its longest context has; with a cache, all."""
 
     def __init__(self, model: Ngram, samples: int) -> None:
         self.model, self.samples = model, samples
@@ -88,7 +88,7 @@ class NgramDecoder:
 
     @torch.inference_mode()
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        self.recent_ids = ids[:, -self.model.order :].expand(self.samples, -1)
+        self.recent_ids = (ids if self.model.cache else ids[:, -self.model.order :]).expand(self.samples, -1)
         return self.model.next_logits(self.recent_ids)
 
     @torch.inference_mode()

@@ -90,9 +90,15 @@ class TransformerEncoderConfig(AttentionConfig):
 
 @dataclass(frozen=True)
 class NgramTextConfig:
-    """The order of the n-gram model."""
+    """The order of the n-gram model, its smoothing, and the weight of its cache."""
 
-    n: int = setting(6, "Tokens of the longest n-gram: it sees one token less and predicts the next.", 1, 6)
+    n: int = setting(6, "Tokens of the longest n-gram: it sees one token less and predicts the next.", 1, 8)
+    smoothing: Literal["kneser_ney", "modified_kneser_ney", "stupid_backoff"] = setting(
+        "kneser_ney",
+        "Kneser-Ney has one discount for each order, modified Kneser-Ney three. The scores of stupid backoff do not "
+        "sum to one; here they are divided by their sum.",
+    )
+    cache: float = setting(0.0, "Weight of an n-gram of the text read so far; 0: no cache.", 0, 0.9)
 
 
 @dataclass(frozen=True)

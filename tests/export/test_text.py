@@ -35,6 +35,8 @@ SIZES: dict[str, dict[str, object]] = {
 }
 RUNS: dict[str, tuple[str, dict[str, object]]] = {
     "ngram": ("ngram", {}),
+    "ngram_modified": ("ngram", {"smoothing": "modified_kneser_ney", "cache": 0.1}),
+    "ngram_stupid": ("ngram", {"smoothing": "stupid_backoff"}),
     "ngram_lines": ("ngram", {"rows": "sentences", "split": "pairs"}),
     "feedforward": ("feedforward", {"corpus": "toy", "replicas": 2}),
     "batch_norm": ("feedforward", {"batch_norm": True, "dropout": 0.1, "method": "rmsprop", "beta2": 0.99}),
@@ -232,6 +234,9 @@ def test_the_file_has_no_more_than_the_run_uses(name: str) -> None:
     is_ngram = config.model_name == "ngram"
     expected = {
         "class Ngram(": is_ngram,
+        "def modified_discounts(": getattr(config.model, "smoothing", "") == "modified_kneser_ney",
+        "def _normalized_stupid_backoff(": getattr(config.model, "smoothing", "") == "stupid_backoff",
+        "def sum_of_earlier(": getattr(config.model, "cache", 0) > 0,
         "class NeuralNgram(": config.model_name == "feedforward",
         "class RecurrentLanguageModel(": config.model_name in ("rnn", "lstm", "gru"),
         "class LSTMCell(": config.model_name == "lstm",

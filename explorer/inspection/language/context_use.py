@@ -171,7 +171,7 @@ def _visible_tokens(config: RunConfig) -> int | None:
     """Return how many tokens a model can see, if that is fewer than a row has."""
     visible = config.task_as(TextConfig).context
     if isinstance(config.model, NgramTextConfig):
-        visible = config.model.n - 1
+        visible = visible if config.model.cache else config.model.n - 1
     elif isinstance(config.model, FeedforwardTextConfig):
         visible = config.model.window
     return visible if visible < config.task_as(TextConfig).context else None

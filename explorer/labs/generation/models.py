@@ -76,7 +76,7 @@ def count_truncated(stored_model: StoredModel, tokens: int) -> int:
     if isinstance(model, TransformerTextConfig):
         return window_start(tokens, context)
     if isinstance(model, NgramTextConfig):
-        return max(0, tokens - model.n + 1)
+        return 0 if model.cache else max(0, tokens - model.n + 1)
     return max(0, tokens - model.window) if isinstance(model, FeedforwardTextConfig) else 0
 
 

@@ -15,6 +15,8 @@ from explorer.ui.state.widgets import bind_widget, reset_button, setting_widget
 
 _LABELS = {
     "n": "Tokens of the longest n-gram",
+    "smoothing": "Smoothing of the n-gram",
+    "cache": "Weight of the cache (an n-gram of the text read so far)",
     "width": "Width of the embeddings",
     "hidden": "Hidden units",
     "window": "Window, in tokens",

@@ -157,7 +157,7 @@ BAD = {
     "tokenizer": ("morse", "Give one of char, word, bpe, bytes."),
     "gru.hidden": ("1e9", "Give a whole number from 1 to"),
     "ngram.hidden": ("3", "This page has no"),
-    "ngram.n": ("9", "from 1 to 6"),
+    "ngram.n": ("9", "from 1 to 8"),
     "split": ("pairs", "does not go with rows"),
     "corpus": ("own", "needs text"),
     "giving": ("true", "This page has no"),
