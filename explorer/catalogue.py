@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from explorer.models.configs import (
     BagOfWordsConfig,
+    CbowConfig,
     EncoderDecoderConfig,
     FeedforwardConfig,
     FeedforwardTextConfig,
@@ -29,6 +30,7 @@ from explorer.models.configs import (
     RNNStringConfig,
     RNNTaggerConfig,
     RNNTextConfig,
+    SkipGramConfig,
     TransformerEncoderConfig,
     TransformerEncoderDecoderConfig,
     TransformerRecallConfig,
@@ -48,6 +50,7 @@ from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.word_vectors import WordVectorsConfig
 
 ModelConfig: TypeAlias = (
     BagOfWordsConfig
@@ -74,6 +77,8 @@ ModelConfig: TypeAlias = (
     | TransformerTaggerConfig
     | RNNTaggerConfig
     | GRUTaggerConfig
+    | SkipGramConfig
+    | CbowConfig
 )
 TaskConfig: TypeAlias = (
     NegationConfig
@@ -90,6 +95,7 @@ TaskConfig: TypeAlias = (
     | MaskedWordConfig
     | PositionRuleConfig
     | AgreementConfig
+    | WordVectorsConfig
 )
 
 
@@ -223,6 +229,16 @@ _LABELLING_RECIPES: dict[str, dict[str, object]] = {
     "gist": {**_LABELLING, "iterations": 400, "evaluate_every": 40},
     "place": {**_LABELLING, "iterations": 500, "evaluate_every": 50},
     "agreement": {**_LABELLING, "iterations": 250, "evaluate_every": 50},
+}
+
+# Word vectors. A row of a batch reads few words, so batches are large.
+_WORD_VECTORS: dict[str, object] = {
+    "iterations": 1_000,
+    "batch_size": 512,
+    "learning_rate": 3e-2,
+    "schedule": "linear",
+    "evaluate_every": 50,
+    "snapshots": 4,
 }
 
 
@@ -408,6 +424,25 @@ MODELS = {
                 )
             },
         ),
+        ModelRow(
+            "skip_gram",
+            "Skip-gram",
+            "--m-skip-gram",
+            "solid",
+            "Mikolov, Sutskever, Chen, Corrado and Dean 2013, Distributed representations of words and phrases and "
+            "their compositionality",
+            "https://arxiv.org/abs/1310.4546",
+            {"word_vectors": ModelForTask(SkipGramConfig, "explorer.models.word_vectors:SkipGram", _WORD_VECTORS)},
+        ),
+        ModelRow(
+            "cbow",
+            "CBOW",
+            "--m-cbow",
+            "8px,3px",
+            "Mikolov, Chen, Corrado and Dean 2013, Efficient estimation of word representations in vector space",
+            "https://arxiv.org/abs/1301.3781",
+            {"word_vectors": ModelForTask(CbowConfig, "explorer.models.word_vectors:Cbow", _WORD_VECTORS)},
+        ),
     )
 }
 TASKS = {
@@ -464,6 +499,13 @@ TASKS = {
             AgreementConfig,
             "explorer.training.objectives.labelling:LabellingObjective",
             "shapes",
+        ),
+        TaskRow(
+            "word_vectors",
+            "Word vectors",
+            WordVectorsConfig,
+            "explorer.training.objectives.word_vectors:WordVectorsObjective",
+            "compare",
         ),
     )
 }

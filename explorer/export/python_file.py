@@ -26,6 +26,7 @@ from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import TINYSHAKESPEARE_URL
+from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import Optimiser, RunConfig, key
 from explorer.visible_text import escape_invisible
 
@@ -48,6 +49,7 @@ _SCRIPTS: dict[type[TaskConfig], tuple[str, str, str]] = {
     NegationConfig: ("explorer.export.scripts.negation", "RNN", "RNNConfig"),
     RecallConfig: ("explorer.export.scripts.recall", "RNNRecall", "RNNRecallConfig"),
     StringConfig: ("explorer.export.scripts.string", "RNNString", "RNNStringConfig"),
+    WordVectorsConfig: ("explorer.export.scripts.word_vectors", "SkipGram", "SkipGramConfig"),
     **dict.fromkeys((ReverseConfig, CopyConfig, DatesConfig), _TRANSLATION),
 }
 _METHODS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSProp", "muon": "Muon"}  # classes of training/optimisers.py
@@ -99,6 +101,8 @@ def file_parts(config: RunConfig) -> FileParts:
 
 def required_libraries(config: RunConfig) -> str:
     """Name the libraries that the file needs."""
+    if isinstance(config.task, WordVectorsConfig):
+        return "torch and numpy"
     if not isinstance(config.task, TextConfig):
         return "torch only"
     return "torch and numpy" if config.task.tokenizer == "char" else "torch, numpy and tokenizers"
@@ -167,6 +171,9 @@ def _facts(config: RunConfig) -> Facts:
         }
     dated = {"isinstance(config, DatesConfig)": isinstance(config.task, DatesConfig)}
     facts |= {"explorer.tasks.seq2seq.batches": dated, "explorer.tasks.seq2seq.config": dated}
+    if isinstance(config.task, WordVectorsConfig):
+        for corpus in ("grammar", "own"):
+            of_script[f"TASK.corpus == '{corpus}'"] = config.task.corpus == corpus
     if isinstance(task := config.task, TextConfig):
         ngram = isinstance(config.model, NgramTextConfig)
         of_script |= {
@@ -251,7 +258,7 @@ def describe(config: RunConfig) -> tuple[str, list[str]]:
         'a signature, as Float[Tensor, "batch time"], is there for the reader: it is never evaluated.'
     ]
     if needs_text_file(config):
-        assert isinstance(task, TextConfig)
+        assert isinstance(task, TextConfig | WordVectorsConfig)
         text = _TEXT_SOURCES[task.corpus].format(sha=task.text)
         paragraphs.append(f"The text is not in this file: it is read from input.txt, which has to be {text}.")
     return f"{config.title} on the {task_row(task).name} task, run {key(config)} of Lineage", paragraphs
@@ -259,7 +266,7 @@ def describe(config: RunConfig) -> tuple[str, list[str]]:
 
 def needs_text_file(config: RunConfig) -> bool:
     """Whether the file has to read the training text of the run."""
-    return isinstance(config.task, TextConfig) and config.task.corpus in _TEXT_SOURCES
+    return isinstance(config.task, TextConfig | WordVectorsConfig) and config.task.corpus in _TEXT_SOURCES
 
 
 def _file_docstring(config: RunConfig) -> str:

@@ -23,6 +23,7 @@ from explorer.models import configs as models
 from explorer.tasks.recall import RecallConfig, evaluation_lengths
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import RunConfig
 
 _BASE_BYTES = 35_000_000  # what the first training of a process adds, whatever its size
@@ -75,6 +76,8 @@ class _TokenWork:
 
 def estimate_cost(config: RunConfig) -> Cost:
     """Return the cost of a training. Never raises; a model that cannot be built costs nothing."""
+    if isinstance(config.task, WordVectorsConfig):
+        return _estimate_cost(config, _count_words(config.task), 0)
     if isinstance(config.task, TextConfig):  # what is known of the text differs between visitors
         return _estimate_cost(config, _vocabulary(config.task), _text_length(config.task))
     return _estimate_cost(config, 0, 0)
@@ -141,6 +144,22 @@ def _vocabulary(task: TextConfig) -> int:
     return _count_characters(task.corpus, task.text, task.size, task.corpus_seed, task.lower)
 
 
+_GRAMMAR_WORDS = 277  # of the word vectors task, with the unknown word; fewer in very short texts
+_SHAKESPEARE_WORDS = 12_000  # different words of Tiny Shakespeare, at most
+
+
+def _count_words(task: WordVectorsConfig) -> int:
+    """Return an upper bound of the words that get a vector, without reading the text.
+
+    Of the words of a text about one in `min_count` occurs at least so often (Zipf's law); three in two are assumed.
+    """
+    if task.corpus == "grammar":
+        return min(task.vocabulary + 1, _GRAMMAR_WORDS)
+    if task.corpus == "own":
+        return task.vocabulary + 1
+    return min(task.vocabulary + 1, _SHAKESPEARE_WORDS, 3 * _SHAKESPEARE_WORDS // (2 * task.min_count) + 300)
+
+
 @lru_cache(maxsize=256)
 def _count_characters(corpus: str, text: str, size: int, corpus_seed: int, lower: bool) -> int:
     """Return how many different characters a text has; the arguments are fields of a TextConfig."""
@@ -164,6 +183,11 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
         longest = max(evaluation_lengths(task.length))
         each = 2 * 256 * task.length
         return _Work(rows, task.length, min(256 * longest, _SYMBOLS_PER_FORWARD), each, task.symbols)
+    if isinstance(task, WordVectorsConfig):  # a row: the input words, the true word and the noise words
+        read = 2 * task.window if config.model_name == "cbow" else 1
+        time = read + 1 + task.negatives
+        rows_evaluated = 4_096
+        return _Work(rows, time, rows_evaluated * time, rows_evaluated * time, 0, data_bytes=60_000_000)
     if name == "negation":
         return _Work(6, 6, 6, 0, 2, data_bytes=12 * config.epochs * getattr(task, "train_size", 0) * config.replicas)
     if name == "string":
@@ -192,6 +216,8 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     layers, name = getattr(model, "layers", 1), config.model_name
     if name == "bag_of_words":
         return _TokenWork(8, 8, 10)
+    if name in ("skip_gram", "cbow"):  # no matrix product: each word looks up its vector, and one product of vectors
+        return _TokenWork(4 * width + 10, 3 * width + 10, 60 + 25 * config.replicas, 0.0)
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
         return _TokenWork(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)

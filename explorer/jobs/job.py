@@ -298,7 +298,7 @@ class Job:
     def _make_order(self) -> Order:
         """Return the order for the executor. Raises LineageError if the parent of a branch or the text is missing."""
         config, record = self._view.config, self.resume_record
-        text = corpora.load_text(config.task_as(TextConfig)) if self._view.private else ""
+        text = corpora.load_text(TextConfig(corpus="own", text=config.own_text)) if self._view.private else ""
         if record:
             return Order(config, record.curves.step, record.snapshots[record.curves.step], text)
         if config.branch:

@@ -323,3 +323,20 @@ class GRUTaggerConfig:
 
     width: int = setting(16, "Numbers in each token's embedding.", 1, 128)
     hidden: int = setting(32, "Units in the hidden state.", 1, 256)
+
+
+# Word vectors of a text.
+
+
+@dataclass(frozen=True)
+class SkipGramConfig:
+    """The size of the vectors of skip-gram with negative sampling."""
+
+    width: int = setting(24, "Numbers in each word's vector.", 1, 512)
+
+
+@dataclass(frozen=True)
+class CbowConfig:
+    """The size of the vectors of CBOW with negative sampling."""
+
+    width: int = setting(24, "Numbers in each word's vector.", 1, 512)

@@ -47,6 +47,7 @@ from explorer.run_store.archive.zip_reader import (
 from explorer.run_store.curves_table import from_table
 from explorer.run_store.store import Card, StoredRun
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import RunConfig, key, parse_config
 from explorer.training.objective import RecordLayout
 from explorer.training.record import Curves, Record, Snapshot
@@ -149,9 +150,9 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
 def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
     """Return the tokenizer as JSON, empty if the task needs none. Raises DamagedRun."""
     found = "tokenizer.json" in files
-    if found and not isinstance(config.task, TextConfig):
+    if found and not isinstance(config.task, TextConfig | WordVectorsConfig):
         raise refusal("the zip has a tokenizer, but its task needs none.")
-    if isinstance(config.task, TextConfig) and not found:
+    if isinstance(config.task, TextConfig | WordVectorsConfig) and not found:
         raise refusal("the zip has no tokenizer.json.")
     if not found:
         return ""

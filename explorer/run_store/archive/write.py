@@ -27,6 +27,7 @@ from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import RunConfig, default_config, to_json
 from explorer.visible_text import escape_invisible
 
@@ -148,6 +149,12 @@ def known_limits(config: RunConfig) -> list[str]:
         return ["It was taught symbols drawn at random: what it says of any is a guess, or a leak."]
     if isinstance(task, LabellingConfig):
         return [f"It knows {len(task.vocabulary) - 1} tokens, in rows as its task draws them, and nothing else."]
+    if isinstance(task, WordVectorsConfig):
+        return [
+            "It has one vector for each word, whatever the sentence: two senses of a word share it, and words that "
+            "occur less often than its settings ask for have none.",
+            "Its vectors repeat the associations of their text, and are for looking at, not for use.",
+        ]
     if not isinstance(task, TextConfig):
         return [
             "It knows the few words of one small grammar, and was never asked anything else.",

@@ -1,0 +1,85 @@
+"""The objective of word vectors: tell a true neighbour from noise words (Mikolov et al. 2013b, eq. 4).
+
+The loss is in nats per row of a batch. It is evaluated on rows that are drawn from the same text, so it shows whether
+training goes on, and not whether the vectors are good. For that the analogies and categories of the grammar are known;
+in another text the analogies are English pairs of words that differ in gender, where the text has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import model_for_task
+from explorer.models.word_vectors import WordVectors, negative_sampling_loss
+from explorer.tasks.word_similarity import analogy_hits, purity, questions_of, unit_vectors
+from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tasks.word_vectors_rows import Batch, draw_batch, stack_batches, word_data
+from explorer.tokenization.word_level import WordLevel
+from explorer.training.config import RunConfig
+from explorer.training.objective import Measurements, Objective, RecordLayout
+
+EVALUATED_ROWS = 4_096  # of the text, the same for all models and seeds
+ANALOGIES, RAW_ANALOGIES, PURITY = "analogy_accuracy", "analogy_accuracy_raw", "neighbour_purity"
+
+
+class WordVectorsObjective(Objective):
+    """Draws words with their neighbours and noise words."""
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        self.config, self.model = config, cast(WordVectors, model)
+        task = config.task_as(WordVectorsConfig)
+        self.data = word_data(task)
+        self.tokenizer = WordLevel(self.data.index).to_json()
+        self._questions = questions_of(task, self.data.index)
+        self._predicts_neighbours = self.model.predicts_neighbours
+        self._evaluated = stack_batches([self._batch(0, "evaluation", EVALUATED_ROWS)] * config.replicas)
+
+    @staticmethod
+    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        module, _, name = model_for_task(config.model).class_path.partition(":")
+        vocabulary = len(word_data(config.task_as(WordVectorsConfig)).words) if vocabulary is None else vocabulary
+        model: nn.Module = getattr(import_module(module), name)(config.model, vocabulary, generator)
+        return model
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        config = self.config
+        batches = [self._batch(seed, f"{config.order}/{step}", config.batch_size) for seed in config.seeds]
+        return negative_sampling_loss(self.model(*stack_batches(batches))), float(config.batch_size)
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        vectors = self.model.embedding.weight.detach()
+        unit = unit_vectors(vectors.view(self.config.replicas, *vectors.shape[-2:]).numpy())
+        answers = {"loss": negative_sampling_loss(self.model(*self._evaluated)).view(self.config.replicas)}
+        for name, exclude in ((ANALOGIES, True), (RAW_ANALOGIES, False)):
+            hits = [torch.from_numpy(analogy_hits(each, self._questions, exclude=exclude)) for each in unit]
+            answers[name] = torch.stack(hits).float().mean(dim=-1)  # NaN without questions
+        if self.config.task_as(WordVectorsConfig).corpus == "grammar":
+            pure = [torch.from_numpy(purity(each, self.data.words)) for each in unit]
+            answers[PURITY] = torch.stack(pure).float().mean(dim=-1)
+        return answers
+
+    @staticmethod
+    def compute_metrics(
+        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+    ) -> Measurements:
+        return Measurements({name: answers[name].numpy() for name in metric_names(config)}, {})
+
+    @staticmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        return RecordLayout(metric_names(config), signals=("gradient_norm",))
+
+    def _batch(self, seed: int, step: str, size: int) -> Batch:
+        return draw_batch(self.data, seed, step, size, self._predicts_neighbours)
+
+
+def metric_names(config: RunConfig) -> tuple[str, ...]:
+    """Return the metrics of a run; only the words of the grammar have categories."""
+    planted = config.task_as(WordVectorsConfig).corpus == "grammar"
+    return ("loss", ANALOGIES, RAW_ANALOGIES, *([PURITY] if planted else []))
