@@ -46,6 +46,8 @@ def page(session: ExperimentSession[TextLab]) -> None:
     token = "character" if lab.task.tokenizer == "char" else "token"
     live = any(view.live for view in views.values())
     st.subheader(escape_markdown(findings.best_model_finding(found, live, token)), anchor=False)
+    if contexts := findings.contexts_note(found):
+        st.caption(escape_markdown(contexts))
     models_row(session)
     training_section(session)
     save_offer(session, views)

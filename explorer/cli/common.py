@@ -11,6 +11,8 @@ import typer
 from explorer import catalogue
 from explorer.errors import InvalidSetting, UnknownRun, shorten
 from explorer.run_store import store
+from explorer.training.comparability import describe_tokens, loss_context
+from explorer.training.config import RunConfig
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object per line on standard output, and nothing else.")
@@ -54,9 +56,12 @@ def print_json(message: dict[str, Any]) -> None:
     print(json.dumps(message, ensure_ascii=False), flush=True)
 
 
-def print_metrics(card: store.Card) -> None:
-    """Print the mean of every metric, and its range over the seeds."""
+def print_metrics(card: store.Card, config: RunConfig) -> None:
+    """Print the mean of every metric, its range over the seeds, and the tokens and the context of a loss on text."""
     for name, metric in card.metrics.items():
         known = [v for v in metric.values if v is not None]
         spread = f"  ({min(known):.3f} to {max(known):.3f})" if len(known) > 1 else ""
         print(f"  {name:26} {'none' if metric.mean is None else f'{metric.mean:.3f}'}{spread}")
+    if context := loss_context(config):
+        print(f"  {'tokens of the losses':26} {describe_tokens(config)}")
+        print(f"  {'context of the losses':26} {context}")

@@ -58,7 +58,7 @@ def evaluate(
         print_json({"kind": "evaluation", "run": stored.key, "as_on_card": same, "metrics": metrics})
         return
     print(f"{stored.config.title}, run {stored.key}")
-    print_metrics(card)
+    print_metrics(card, stored.config)
     print("equal to its card" if same else "different from its card: the card was not measured with these weights")
 
 

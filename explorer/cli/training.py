@@ -20,6 +20,7 @@ from explorer.experiments.pretraining import shipped_configs, tags_of, trim_for_
 from explorer.jobs import limits
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import describe_tokens, loss_context
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Record
 
@@ -170,13 +171,28 @@ def _train_and_save(
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in run.card.metrics.items()}
         noted = {"notes": notes} if notes else {}
-        print_json({"kind": "finished", "run": run.key, "seconds": run.card.seconds, "metrics": metrics, **noted})
+        print_json(
+            {
+                "kind": "finished",
+                "run": run.key,
+                "seconds": run.card.seconds,
+                "metrics": metrics,
+                **_conditions(config),
+                **noted,
+            }
+        )
         return
     print(f"{config.title}: {run.card.parameters:,} parameters, {config.replicas} seed(s), {run.card.seconds:.2f} s")
-    print_metrics(run.card)
+    print_metrics(run.card, config)
     for note in notes:
         print(note)
     print(f"stored as {run.folder}")
+
+
+def _conditions(config: RunConfig) -> dict[str, str]:
+    """Return the tokens and the context of the losses on text, by name; empty for other tasks."""
+    context = loss_context(config)
+    return {"loss_tokens": describe_tokens(config), "loss_context": context} if context else {}
 
 
 def _notes(run: store.StoredRun) -> list[str]:

@@ -8,7 +8,8 @@ from explorer.catalogue import model_row
 from explorer.number_format import format_duration
 from explorer.run_store.index import Entry
 from explorer.run_store.store import StoredRun
-from explorer.training.config import changed_settings
+from explorer.training.comparability import TOKEN_NOUNS, describe_tokens, loss_context, token_noun
+from explorer.training.config import changed_settings, default_config, with_settings
 
 _ENDS = {"finished": "", "stopped": "stopped at step {} of {}", "diverged": "diverged by step {} of {}"}
 STATE_WORDS = {
@@ -52,7 +53,15 @@ def format_result(entry: Entry) -> str:
     loss = entry.metrics.get("val_loss", {}).get("mean")
     if entry.accuracy is not None:
         return f"{entry.accuracy:.3f}"
-    return "–" if loss is None else f"{loss:.3f} nats"
+    return "–" if loss is None else f"{loss:.3f} nats a {TOKEN_NOUNS[entry.settings.get('tokenizer', 'char')]}"
+
+
+def describe_measurement(entry: Entry) -> str:
+    """Return what a loss on text depends on: its tokens and its context; empty for other tasks."""
+    if entry.task != "text":
+        return ""
+    config = with_settings(default_config(entry.task, entry.model), entry.settings)
+    return f"{describe_tokens(config)}, {loss_context(config, brief=True)}"
 
 
 def run_facts(run: StoredRun) -> list[tuple[str, str]]:
@@ -65,5 +74,11 @@ def run_facts(run: StoredRun) -> list[tuple[str, str]]:
         ("steps", f"{card.step:,} of {config.steps:,}"),
         ("trained in", format_duration(card.seconds)),
     ]
+    loss = card.metrics["val_loss"].mean if "val_loss" in card.metrics else None
+    if loss is not None:
+        facts += [
+            ("held-out loss", f"{loss:.3f} nats a {token_noun(config)}"),
+            ("context of the loss", loss_context(config)),
+        ]
     settings = changed_settings(config).items()
     return facts + [(name, str(value)) for name, value in settings if name not in ("replicas", "seed")]

@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.catalogue import MODELS, TASKS
 from explorer.labs.runs.descriptions import (
     describe_end,
+    describe_measurement,
     describe_settings,
     display_name,
     format_age,
@@ -59,6 +60,7 @@ def runs_table(session: PageSession[RunsState], entries: Sequence[Entry], visito
             {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True},
             {"key": "settings", "label": "settings", "kind": "brief", "align": "left"},
             {"key": "accuracy", "label": "accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
+            {"key": "measurement", "label": "token, context", "kind": "brief", "align": "left"},
             {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True},
             {"key": "created", "label": "when", "kind": "text", "align": "left", "sort": True},
             {"key": "tags", "label": "tags", "kind": "tags", "align": "left"},
@@ -70,7 +72,8 @@ def runs_table(session: PageSession[RunsState], entries: Sequence[Entry], visito
         label="Runs kept on this server",
         caption="Accuracy on negation: every sentence of the grammar, weighted by its probability; on recall: of 256 "
         "fresh sequences; of a translation: exact match on fresh sources; a dot for each seed. Loss of a language "
-        "model: nats a token over everything held out.",
+        "model: nats a token over everything held out. Losses of different tokens or contexts are not comparable, so "
+        "only accuracies are sorted.",
         chosen=[run for run in state.runs if any(entry.key == run for entry in entries)],
         sort=state.sort,
     )
@@ -92,6 +95,7 @@ def _row(entry: Entry, visitor: Visitor) -> dict[str, object]:
             "title": {"text": display_name(entry), "colour": MODELS[entry.model].colour, "detail": detail},
             "settings": {"text": describe_settings(entry)},
             "accuracy": {"text": format_result(entry), "values": dots, "sort": "" if mean is None else mean},
+            "measurement": {"text": describe_measurement(entry)},
             "seconds": {"text": format_duration(entry.seconds), "sort": entry.seconds},
             "created": {"text": format_age(entry.created), "sort": entry.created.timestamp()},
             "tags": {"tags": list(entry.tags)},

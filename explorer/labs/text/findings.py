@@ -9,6 +9,7 @@ import numpy as np
 from explorer.inspection.compare import mean_difference
 from explorer.labs.text.standings import Standing
 from explorer.number_format import format_duration
+from explorer.training.comparability import loss_context
 from explorer.ui.wording import join_words
 
 _NEGLIGIBLE = 0.001  # nats: a difference that nobody should make a sentence of
@@ -68,6 +69,17 @@ def ngram_passed_finding(standings: Mapping[str, Standing], live: bool = False) 
         never_yet = "Not yet" if live else "Never"
         parts.append(f"{never_yet} below {'them' if passed else 'the counts'}: {join_words(never)}.")
     return " ".join(parts)
+
+
+def contexts_note(standings: Mapping[str, Standing]) -> str:
+    """Return how much text each model reads before a token, if that differs; otherwise an empty text."""
+    titles: dict[str, list[str]] = {}
+    for each in standings.values():
+        titles.setdefault(loss_context(each.config), []).append(each.row.title)
+    if len(titles) < 2:
+        return ""
+    parts = [f"{context} ({join_words(names)})" for context, names in titles.items()]
+    return f"These losses are measured in different contexts: {'; '.join(parts)}. More context lowers a loss."
 
 
 def overfitting_finding(standings: Mapping[str, Standing]) -> str:

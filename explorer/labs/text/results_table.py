@@ -14,6 +14,7 @@ from explorer.labs.text.current_standings import characters_per_token, live_or_f
 from explorer.labs.text.standings import Standing, convert_loss
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import loss_context
 from explorer.ui import visitor_text
 from explorer.ui.components.table import draw_table
 from explorer.ui.document import Document
@@ -66,6 +67,7 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "", "kind": "model", "align": "left"},
         {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
+        {"key": "context", "label": "context", "kind": "text", "align": "left"},
         {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": _axis_range(losses)},
         {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
         {"key": "bits", "label": UNITS["bits"], "kind": "number", "align": "right"},
@@ -83,6 +85,7 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
         bits = float(convert_loss(np.array(mean), "bits", characters)) if characters else float("nan")
         cells = {
             "parameters": f"{view.parameters:,}" if view.parameters else "–",
+            "context": loss_context(each.config, brief=True),
             "perplexity": f"{float(convert_loss(np.array(mean), 'perplexity', None)):,.2f}",
             "bits": f"{bits:.3f}" if characters else "–",
             "trained": f"{float(np.mean(each.train_loss)):.3f}",

@@ -20,6 +20,7 @@ from explorer.labs.text.samples import SampleTexts, samples_data
 from explorer.labs.text.standings import compute_standing, convert_loss, gradient_norm, training_steps
 from explorer.labs.text.state import UNITS, Along, TextLab, Unit
 from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import loss_context
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -303,10 +304,11 @@ def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
     """Return how the curves were measured."""
     many = lab.value("replicas")
     band = f"Line: mean of {count_seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
-    carried = [view.row.title for view in views.values() if getattr(view.config.task, "batches", "") == "contiguous"]
-    row = {"blocks": f"block of {lab.task.context} tokens", "sentences": "line", "prefixes": "prefix"}[lab.task.rows]
-    cold = f"Each {row} is read from a cold start"
-    cold += f"; {join_words(carried)} read on from block to block, as they were trained. " if carried else ". "
+    titles: dict[str, list[str]] = {}
+    for view in views.values():
+        titles.setdefault(loss_context(view.config), []).append(view.row.title)
+    parts = [f"{context} ({join_words(names)})" if len(titles) > 1 else context for context, names in titles.items()]
+    context = f"Context of the losses: {'; '.join(parts)}. "
     size = max(view.config.evaluation_size for view in views.values())
     part = (
         _evaluated_part(size, [found for view in views.values() if (found := view.curves or view.result)])
@@ -318,7 +320,7 @@ def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
         if lab.unit == "bits" and characters_per_token(views, lab.task) is None
         else ""
     )
-    return f"{band}{cold}{part}{instead}".strip()
+    return f"{band}{context}{part}{instead}".strip()
 
 
 def _evaluated_part(size: int, every: Sequence[Curves]) -> str:

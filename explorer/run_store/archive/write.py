@@ -28,6 +28,7 @@ from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.training.comparability import describe_tokens, loss_context, token_noun
 from explorer.training.config import RunConfig, default_config, to_json
 from explorer.visible_text import escape_invisible
 
@@ -104,6 +105,7 @@ def model_card(run: StoredRun, zipped: bool = False) -> str:
         _code_block(settings),
         "## What came out",
         _metrics_table(card),
+        *_loss_conditions(config),
         f"Each value, and those before the end, are in `{'events.parquet' if ships else 'metrics.csv'}`.",
         "## What it cannot do",
         " ".join(known_limits(config)),
@@ -216,6 +218,16 @@ def _metrics_table(card: Card) -> str:
         shown = [f"{v:.4f}" for v in (metric.mean, min(known), max(known)) if v is not None] if known else ["none"] * 3
         lines.append(f"| {name.replace('_', ' ')} | {' | '.join(shown)} |")
     return "\n".join(lines)
+
+
+def _loss_conditions(config: RunConfig) -> list[str]:
+    """Return the tokens and the context of the losses on text, without which they cannot be compared."""
+    if not isinstance(config.task, TextConfig):
+        return []
+    contexts = {name: loss_context(config, name) for name in ("val_loss", "train_loss")}
+    held_out, training = contexts.values()
+    context = held_out if held_out == training else f"{held_out}; of the training loss: {training}"
+    return [f"Losses: nats a {token_noun(config)}. Tokens: {describe_tokens(config)}. Context: {context}."]
 
 
 def _format_value(value: object) -> str:

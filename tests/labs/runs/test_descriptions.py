@@ -76,3 +76,19 @@ def test_the_facts_of_a_run_are_those_of_its_card() -> None:
     assert facts["parameters"] == f"{run.card.parameters:,}"
     assert key(config) == run.key
     assert operations.may_change(run, "", True)
+
+
+def test_a_loss_on_text_is_shown_with_its_tokens_and_its_context() -> None:
+    best = entry("text-best")
+    assert descriptions.format_result(best).endswith(" nats a character")
+    assert descriptions.describe_measurement(best) == "characters, blocks of 128"
+    assert descriptions.describe_measurement(entry("text-gru")) == "characters, reading on"
+    assert descriptions.describe_measurement(entry("text-assignment")) == "BPE tokens (500), lower case, single lines"
+    assert descriptions.describe_measurement(entry()) == ""
+
+
+def test_the_facts_of_a_run_on_text_state_the_context_of_its_loss() -> None:
+    facts = dict(run_facts(store.find("text-best")))
+    assert facts["context of the loss"] == "blocks of 128 tokens without earlier context"
+    assert facts["held-out loss"].endswith(" nats a character")
+    assert "context of the loss" not in dict(run_facts(store.find("negation-half-rnn")))

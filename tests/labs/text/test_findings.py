@@ -154,14 +154,26 @@ def test_a_model_with_nan_is_never_the_best() -> None:
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ({}, "Each block of 64 tokens is read"),
-        ({"rows": "sentences", "split": "sentences"}, "Each line is read"),
-        ({"rows": "prefixes", "split": "pairs"}, "Each prefix is read"),
+        ({}, "blocks of 64 tokens without earlier context"),
+        ({"rows": "sentences", "split": "sentences"}, "single lines from their start"),
+        ({"rows": "prefixes", "split": "pairs"}, "one prefix of a line for each token"),
     ],
 )
 def test_the_caption_describes_rows(rows: dict[str, str], expected: str) -> None:
     lab = TextLab().with_shared(**{"context": 64, **rows})
-    assert expected in training_chart.curves_caption(lab, {"gru": RunView(lab.configs["gru"], None, None)})
+    caption = training_chart.curves_caption(lab, {"feedforward": RunView(lab.configs["feedforward"], None, None)})
+    assert expected in caption
+
+
+def test_models_that_read_on_are_marked_beside_models_that_read_blocks() -> None:
+    lab = TextLab()
+    found = {name: make_standing(name, [[1.6]]) for name in ("ngram", "gru")}
+    assert findings.contexts_note(found) == ""
+    found["gru"] = replace(found["gru"], config=lab.configs["gru"])
+    assert_states(
+        findings.contexts_note(found),
+        "different contexts … blocks of 64 tokens without earlier context (n-gram) … reading on … (GRU)",
+    )
 
 
 def test_the_caption_states_how_much_held_out_text_was_evaluated() -> None:

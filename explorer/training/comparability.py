@@ -1,0 +1,166 @@
+"""Whether the losses of several runs can be compared: what a token is, how much text is read before it, which text.
+
+A loss of a language model is a mean over tokens, so it depends on the tokens, on the text before each of them and on
+the text that is held out. Losses that differ in one of these must not share an axis without a note.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from explorer.catalogue import task_row
+from explorer.models.configs import GRUTextConfig, LSTMTextConfig, RNNTextConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
+
+Reason: TypeAlias = Literal["task", "text", "token", "held out", "context", "evaluated"]
+TOKEN_NOUNS = {"char": "character", "word": "word", "bpe": "BPE token", "bytes": "byte-level token"}
+TOKENIZERS = {"char": "characters", "word": "words", "bpe": "BPE tokens", "bytes": "byte-level tokens"}
+_CORPORA = {
+    "tinyshakespeare": "Tiny Shakespeare",
+    "toy": "Toy",
+    "repeats": "Repeats",
+    "brackets": "Brackets",
+    "own": "a text of a visitor",
+}
+_TEXT_FIELDS = ("corpus", "text", "size", "corpus_seed")
+_TOKEN_FIELDS = ("tokenizer", "vocabulary", "lower", "tokenizer_from_training")
+_CONTEXT_FIELDS = ("context", "batches")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A reason why the losses of some runs cannot be compared, and a sentence that says so."""
+
+    reason: Reason
+    sentence: str
+
+
+def carries_state(config: RunConfig, measure: str = "val_loss") -> bool:
+    """Return whether a measure is taken by reading on: a recurrent network that carries its state between blocks.
+
+    The loss on training text is always measured from a zero state.
+    """
+    task = config.task
+    recurrent = isinstance(config.model, RNNTextConfig | LSTMTextConfig | GRUTextConfig)
+    return isinstance(task, TextConfig) and task.batches == "contiguous" and recurrent and measure != "train_loss"
+
+
+def loss_context(config: RunConfig, measure: str = "val_loss", *, brief: bool = False) -> str:
+    """Return how much text is read before each token that counts in a loss; empty for tasks other than text."""
+    task = config.task
+    if not isinstance(task, TextConfig):
+        return ""
+    if carries_state(config, measure):
+        return "reading on" if brief else "reading on, with the state carried from block to block"
+    if task.rows == "blocks":
+        return f"blocks of {task.context:,}" if brief else f"blocks of {task.context:,} tokens without earlier context"
+    if task.rows == "sentences":
+        return "single lines" if brief else f"single lines from their start, at most {task.context:,} tokens"
+    return "prefixes of lines" if brief else f"one prefix of a line for each token, at most {task.context:,} tokens"
+
+
+def token_noun(config: RunConfig) -> str:
+    """Return the noun for a token: “character”, “word” and so on; empty for tasks other than text."""
+    return TOKEN_NOUNS[config.task.tokenizer] if isinstance(config.task, TextConfig) else ""
+
+
+def describe_tokens(config: RunConfig) -> str:
+    """Return the tokenizer with the size of its vocabulary; empty for tasks other than text."""
+    task = config.task
+    if not isinstance(task, TextConfig):
+        return ""
+    size = "" if task.tokenizer == "char" else f" ({task.vocabulary:,})"
+    return f"{TOKENIZERS[task.tokenizer]}{size}{', lower case' if task.lower else ''}"
+
+
+def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> list[Difference]:
+    """Return the reasons why a measure of these runs cannot be compared; empty if it can.
+
+    measure: name of the metric. `val_loss_part` is measured on a part of the held-out text, whose size is a setting.
+    """
+    runs = list(configs)
+    tasks = list(dict.fromkeys(task_row(run.task).title for run in runs))
+    if len(tasks) > 1:
+        return [Difference("task", f"they are losses of different tasks ({', '.join(tasks)})")]
+    texts = [run for run in runs if isinstance(run.task, TextConfig)]
+    checks: tuple[tuple[Reason, Callable[[RunConfig], object], Callable[[RunConfig], str], str], ...] = (
+        ("text", _text, _describe_text, "the texts differ"),
+        ("token", _tokens, describe_tokens, "a token is not the same"),
+        ("held out", _held_out_part, _describe_held_out_part, "the held-out parts differ"),
+        ("context", lambda run: loss_context(run, measure), lambda run: loss_context(run, measure), "contexts differ"),
+    )
+    differences = [
+        Difference(reason, _sentence(beginning, [describe(run) for run in texts]))
+        for reason, value, describe, beginning in checks
+        if len({value(run) for run in texts}) > 1
+    ]
+    if measure == "val_loss_part" and len({run.evaluation_size for run in texts}) > 1:
+        sizes = [f"{run.evaluation_size:,} tokens" if run.evaluation_size else "all" for run in texts]
+        differences.append(
+            Difference("evaluated", _sentence("the evaluated shares of the held-out text differ", sizes))
+        )
+    return differences
+
+
+def comparability_sentence(differences: Sequence[Difference], what: str = "These losses") -> str:
+    """Return one sentence with all reasons; empty if there is none."""
+    reasons = "; ".join(each.sentence for each in differences)
+    return f"{what} cannot be compared directly: {reasons}." if reasons else ""
+
+
+def can_compare_bits(differences: Sequence[Difference]) -> bool:
+    """Return whether bits per byte remove every difference but the context: text and held-out part are the same."""
+    return not {each.reason for each in differences} & {"task", "text", "held out"}
+
+
+def _sentence(beginning: str, values: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(values))
+    return f"{beginning} ({'; '.join(distinct)})" if len(distinct) > 1 else beginning
+
+
+def _values(task: TextConfig, names: Iterable[str]) -> tuple[object, ...]:
+    return tuple(getattr(task, name) for name in names if hasattr(task, name))
+
+
+def _text(run: RunConfig) -> object:
+    task = run.task
+    assert isinstance(task, TextConfig)
+    generated = task.corpus not in ("tinyshakespeare", "own")
+    return _values(task, _TEXT_FIELDS if generated else ("corpus", "text"))
+
+
+def _describe_text(run: RunConfig) -> str:
+    task = run.task
+    assert isinstance(task, TextConfig)
+    return f"{_CORPORA[task.corpus]} {task.text[:8]}".strip()
+
+
+def _tokens(run: RunConfig) -> object:
+    task = run.task
+    assert isinstance(task, TextConfig)
+    return _values(task, (name for name in _TOKEN_FIELDS if name != "vocabulary" or task.tokenizer != "char"))
+
+
+def _held_out_part(run: RunConfig) -> object:
+    """Return all settings that are neither the text, its tokens nor the context; a seed counts for random splits."""
+    task = run.task
+    assert isinstance(task, TextConfig)
+    others = {*_TEXT_FIELDS, *_TOKEN_FIELDS, *_CONTEXT_FIELDS}
+    names = (field.name for field in dataclasses.fields(task) if field.name not in others)
+    return _values(task, (name for name in names if name != "split_seed" or task.split != "end"))
+
+
+def _describe_held_out_part(run: RunConfig) -> str:
+    task = run.task
+    assert isinstance(task, TextConfig)
+    names = {
+        "end": "the end of the text",
+        "windows": "windows at random positions",
+        "sentences": "whole lines",
+        "pairs": "single targets of lines",
+    }
+    return f"{task.held_out:.0%}, {names[task.split]}"
