@@ -505,7 +505,7 @@ TASKS = {
             "Word vectors",
             WordVectorsConfig,
             "explorer.training.objectives.word_vectors:WordVectorsObjective",
-            "compare",
+            "word-vectors",
         ),
     )
 }
@@ -515,6 +515,7 @@ PAGES = (
     PageRow("lessons.py", "lessons", "Lessons"),
     PageRow("negation.py", "negation", "Negation"),
     PageRow("tokens.py", "tokens", "Text and tokens"),
+    PageRow("word_vectors.py", "word-vectors", "Word vectors"),
     PageRow("text.py", "text", "Language models"),
     PageRow("generation.py", "studio", "Generation"),
     PageRow("attention.py", "attention", "Attention"),

@@ -9,7 +9,15 @@ import numpy as np
 from numpy import ndarray
 
 from explorer.catalogue import models_of
-from explorer.experiments import gradient_clipping, labelling, paper_experiments, recall, sequence_shapes, translation
+from explorer.experiments import (
+    gradient_clipping,
+    labelling,
+    paper_experiments,
+    recall,
+    sequence_shapes,
+    translation,
+    word_vectors,
+)
 from explorer.experiments.presets import preset
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Record, Snapshot
@@ -56,7 +64,7 @@ def shipped_configs() -> dict[str, RunConfig]:
         | gradient_clipping.shipped_configs()
         | translation.shipped_configs()
     )
-    runs |= labelling.shipped_configs() | sequence_shapes.shipped_configs()
+    runs |= labelling.shipped_configs() | sequence_shapes.shipped_configs() | word_vectors.shipped_configs()
     runs["text-best"] = preset("characters-transformer").config()
     runs["text-assignment"] = preset("assignment").config()
     runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)

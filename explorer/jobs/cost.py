@@ -145,19 +145,18 @@ def _vocabulary(task: TextConfig) -> int:
 
 
 _GRAMMAR_WORDS = 277  # of the word vectors task, with the unknown word; fewer in very short texts
-_SHAKESPEARE_WORDS = 12_000  # different words of Tiny Shakespeare, at most
+# Of Tiny Shakespeare: words that get a vector, by the smallest count (min_count) from which they do.
+_SHAKESPEARE_WORDS = {1: 12_374, 2: 6_854, 3: 4_984, 5: 3_323, 10: 1_896, 20: 1_047, 50: 503, 100: 271}
 
 
 def _count_words(task: WordVectorsConfig) -> int:
-    """Return an upper bound of the words that get a vector, without reading the text.
-
-    Of the words of a text about one in `min_count` occurs at least so often (Zipf's law); three in two are assumed.
-    """
+    """Return an upper bound of the words that get a vector, without reading the text."""
     if task.corpus == "grammar":
         return min(task.vocabulary + 1, _GRAMMAR_WORDS)
     if task.corpus == "own":
         return task.vocabulary + 1
-    return min(task.vocabulary + 1, _SHAKESPEARE_WORDS, 3 * _SHAKESPEARE_WORDS // (2 * task.min_count) + 300)
+    smaller = max(count for count in _SHAKESPEARE_WORDS if count <= task.min_count)
+    return min(task.vocabulary + 1, _SHAKESPEARE_WORDS[smaller])
 
 
 @lru_cache(maxsize=256)
@@ -217,7 +216,7 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     if name == "bag_of_words":
         return _TokenWork(8, 8, 10)
     if name in ("skip_gram", "cbow"):  # no matrix product: each word looks up its vector, and one product of vectors
-        return _TokenWork(4 * width + 10, 3 * width + 10, 60 + 25 * config.replicas, 0.0)
+        return _TokenWork(width / 2 + 2, width / 2 + 2, 60 + 25 * config.replicas, 0.0)
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
         return _TokenWork(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)

@@ -96,9 +96,11 @@ def _release_text(held: tuple[str, str]) -> None:
         del _visits[held]
         if not corpora.release_text(sha, visitor):
             return
+    from explorer.tasks import word_vectors_rows
     from explorer.tasks.text import rows
 
     rows.drop_text_data(sha)
+    word_vectors_rows.drop_word_data(sha)
     background.drop_results(sha)
     results.drop(sha)
 

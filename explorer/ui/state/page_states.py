@@ -13,6 +13,7 @@ from explorer.ui.state import url_codec
 STATES = {
     "negation": "explorer.labs.negation.state:NegationLab",
     "tokens": "explorer.labs.tokens.state:TokensState",
+    "word-vectors": "explorer.labs.word_vectors.state:WordVectorsState",
     "text": "explorer.labs.text.state:TextLab",
     "studio": "explorer.labs.generation.state:GenerationState",
     "attention": "explorer.labs.attention.state:AttentionState",

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from explorer.errors import LineageError
+from explorer.experiments import word_vectors
+from explorer.labs.word_vectors.state import WordVectorsState, clean
+from explorer.run_store import store
+from explorer.training.config import key, with_settings
+from explorer.ui.state import url_codec
+
+
+def test_the_default_settings_are_those_of_included_runs() -> None:
+    for corpus in ("grammar", "tinyshakespeare"):
+        state = WordVectorsState().with_corpus(corpus)  # type: ignore[arg-type]
+        assert store.find_by_config(state.configs["skip_gram"]) is not None
+    assert store.find_by_config(WordVectorsState(who=("cbow",)).configs["cbow"]) is not None
+
+
+def test_a_requested_run_is_shown_with_its_settings() -> None:
+    included = store.find("words-tinyshakespeare-skip_gram")
+    state, problems = WordVectorsState(run=included.key).open_run()
+    assert problems == () and state.corpus == "tinyshakespeare" and state.who == ("skip_gram",)
+    config = word_vectors.config("cbow", "grammar", replicas=2, window=2, iterations=30)
+    changed = WordVectorsState().with_settings_of(config)
+    assert (changed.seeds, changed.window, changed.steps, changed.width) == (2, 2, 30, 0)
+    assert changed.config("cbow") == config
+    other = with_settings(config, {"vocabulary": 100})  # a setting that the page does not have
+    assert key(changed.config("cbow")) != key(other)
+
+
+def test_without_a_text_of_ones_own_the_grammar_is_read() -> None:
+    state = WordVectorsState().with_corpus("own")
+    assert state.read_corpus == "grammar" and state.examples[0] == "queen"
+    own = WordVectorsState(corpus="own", text="a" * 64)
+    assert own.configs["skip_gram"].own_text == "a" * 64 and own.examples == ("", "", "", "", "")
+
+
+def test_the_url_holds_the_words() -> None:
+    state = WordVectorsState(who=("skip_gram", "cbow"), word="paris", a="", show="king queen", negatives=3)
+    params = url_codec.write(state)
+    assert url_codec.read(WordVectorsState, params, "") == (state, ())
+    assert clean("  King, QUEEN\tnun ") == "king queen nun" and state.examples[1] == ""
+
+
+def test_impossible_settings_are_refused() -> None:
+    with pytest.raises(LineageError):
+        WordVectorsState().with_field("seeds", 99)
+        WordVectorsState(corpus="own", text="x").configs  # noqa: B018
