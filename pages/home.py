@@ -31,7 +31,7 @@ def open_station() -> None:
 
 page_head("From counting words to paying attention")
 lead(
-    "Seven ideas, and a small model for each that learns while you watch. Open one, change a number, see what breaks.",
+    "Eight ideas, and a small model for each that learns while you watch. Open one, change a number, see what breaks.",
 )
 live_section(
     "timeline",

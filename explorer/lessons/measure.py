@@ -26,6 +26,7 @@ from explorer.inspection.recurrent import gates, input_gradients, per_step_gradi
 from explorer.inspection.seq2seq import decoding
 from explorer.inspection.transformer import positions, softmax_scaling
 from explorer.inspection.words.negation_sentences import sustain_probabilities
+from explorer.inspection.words.word_vectors import load_table, pair_similarity
 from explorer.lessons.measures import evaluated_lengths
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY
@@ -104,6 +105,17 @@ def solved_seeds(settings: Settings) -> list[float]:
 def seeds_above(settings: Settings) -> list[float]:
     """Return how many seeds have at least `least` of a metric at the end."""
     return [float(sum(value >= settings["least"] for value in final_metric(settings)))]
+
+
+# ---- word vectors
+
+
+@_measures("similarity")
+def cosine_of_words(settings: Settings) -> list[float]:
+    """Return the cosine of the vectors of two words."""
+    return _floats(
+        pair_similarity(load_table(store.find(settings["run"])), settings["word"], settings["other"]).cosines
+    )
 
 
 # ---- negation

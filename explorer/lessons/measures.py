@@ -142,6 +142,12 @@ def _check_words(given: Mapping[str, Any]) -> None:
     _check_choice("sees", VISIBLE, given)
 
 
+def _check_vectors(given: Mapping[str, Any]) -> None:
+    from explorer.inspection.words.word_vectors import load_table  # here: the first page needs no numpy
+
+    load_table(store.find(given["run"])).ids([given["word"], given["other"]])
+
+
 def _check_width(given: Mapping[str, Any]) -> None:
     from explorer.inspection.transformer.softmax_scaling import (
         WIDTHS,  # here: numpy is not needed on the way to the first page
@@ -317,6 +323,13 @@ MEASURES = {
             (),
             {"sentence": _TEXT, "other": _TEXT, "positions": _TEXT, "sees": _TEXT},
             check=_check_words,
+        ),
+        Measure(
+            "similarity",
+            "The cosine of the vectors of two words.",
+            ("word_vectors",),
+            {"run": _RUN, "word": _TEXT, "other": _TEXT},
+            check=_check_vectors,
         ),
         Measure(
             "habit", "What a head does with its attention over a text.", _TEXT_TASKS, _HABIT, check=_check_head_score

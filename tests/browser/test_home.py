@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 def test_navigating_from_the_home_page_to_a_lab_and_back_does_not_reload(visit: Any) -> None:
     page = visit("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("From counting words to paying attention")
-    expect(page.locator(".lineage-home-timeline li")).to_have_count(7)
-    expect(page.locator(".lineage-home-timeline li.drawn svg")).to_have_count(7)
+    expect(page.locator(".lineage-home-timeline li")).to_have_count(8)
+    expect(page.locator(".lineage-home-timeline li.drawn svg")).to_have_count(8)
     expect(page.locator(".lineage-verdicts .row")).to_have_count(4)
     page.evaluate("window.here = true")
     page.locator(".lineage-home-timeline a").first.click()

@@ -10,11 +10,20 @@ from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
 from tests.pages.screen import component_data, headings, home_page
 
 
-def test_the_home_page_has_its_title_and_seven_stations() -> None:
+def test_the_home_page_has_its_title_and_eight_stations() -> None:
     at = home_page()
     assert [title.value for title in at.title] == ["From counting words to paying attention"]
     stations = component_data(at, "home_timeline")[0]["stations"]
-    assert [station["year"] for station in stations] == ["Counts", "2003", "2010", "2013", "2014", "2015", "2017"]
+    assert [station["year"] for station in stations] == [
+        "Counts",
+        "2003",
+        "2010",
+        "2013",
+        "2013",
+        "2014",
+        "2015",
+        "2017",
+    ]
     assert all(station["question"].endswith("?") for station in stations)
 
 
@@ -26,8 +35,12 @@ def test_stations_with_a_page_are_links_and_show_results_of_runs() -> None:
         open_, drawn_ = station["href"] is not None, station["figure"] is not None
         assert open_ == drawn_ == (station["link"] is not None)
     kinds = [station["figure"]["kind"] for station in stations if station["figure"]]
-    assert kinds == ["bars", "lines", "path", "shares", "lines", "shares", "gaze"]
-    bars, neural, path, doors, gru, vectors, gaze = [station["figure"] for station in stations if station["figure"]]
+    assert kinds == ["bars", "lines", "path", "shares", "shares", "lines", "shares", "gaze"]
+    bars, neural, path, words, doors, gru, vectors, gaze = [
+        station["figure"] for station in stations if station["figure"]
+    ]
+    neighbours = [row["label"] for row in words["rows"]]
+    assert {"mother", "nun", "witch", "actress", "daughter", "waitress", "aunt"} >= set(neighbours)
     for figure, model in ((neural, "feedforward"), (gru, "gru")):
         wrote = store.find(f"text-{model}").curves.samples[-1][0]
         assert all(line in wrote for line in figure["lines"])

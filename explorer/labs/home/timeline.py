@@ -1,4 +1,4 @@
-"""The seven stations of the timeline on the home page, each with a figure from a real run."""
+"""The eight stations of the timeline on the home page, each with a figure from a real run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.errors import DamagedRun
-from explorer.experiments import recall, translation
+from explorer.experiments import recall, translation, word_vectors
 from explorer.experiments.default_runs import negation_runs, text_run
 from explorer.number_format import format_signed
 from explorer.run_store import store
@@ -42,6 +42,7 @@ def stations(figures: bool) -> list[Station]:
     negation: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
     memory: Station = {"href": "/memory", "page": "memory", "link": "Open the memory lab"}
     text: Station = {"href": "/text", "page": "text", "link": "Open the language models"}
+    words: Station = {"href": "/word-vectors", "page": "word-vectors", "link": "Open the word vectors"}
     translation_page: Station = {"href": "/translation", "page": "translation", "link": "Open the translation lab"}
 
     def station(year: str, name: str, colour: str, question: str, more: Station) -> Station:
@@ -79,6 +80,13 @@ def stations(figures: bool) -> list[Station]:
             "--m-rnn",
             "What if it reads word by word, and remembers?",
             classifier("rnn", _prediction_by_word_figure),
+        ),
+        station(
+            "2013",
+            "Word vectors",
+            "--m-skip-gram",
+            "Can a word be known by the company it keeps?",
+            {**words, "figure": _neighbours_figure() if figures else None},
         ),
         station(
             "2013",
@@ -127,6 +135,28 @@ def _word_weights_figure(run: StoredRun) -> Figure:
         "alt": f"Learned weight of each word towards sustain, mean of {len(seeds)} seeds: {weights}.",
         "caption": f"weight of each word, {len(seeds)} seeds: collapse left, sustain right",
     }
+
+
+def _neighbours_figure() -> Figure | None:
+    """Return the words whose vectors are most similar to that of “queen”, in the grammar with planted analogies."""
+    run = run_views({"": word_vectors.config("skip_gram", "grammar")}, visitor_id="")[""].stored
+    try:
+        return _nearest_words(run) if run else None
+    except DamagedRun:  # the page says so, and offers to train it again
+        return None
+
+
+@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
+def _nearest_words(run: StoredRun) -> Figure | None:
+    from explorer.inspection.words.word_vectors import load_table, neighbours
+
+    word = "queen"
+    near = neighbours(load_table(run), word, 4)
+    return _shares_figure(
+        {each.word: each.cosines for each in near},
+        f"Cosine of the vectors of these words with that of “{word}”",
+        f"nearest to “{word}”, by the cosine of the vectors",
+    )
 
 
 def _gate_bias_figure() -> Figure | None:
