@@ -38,8 +38,8 @@ def observations_section() -> None:
         "- Let padding stand on the left, as where several texts are continued at once. Now the first rows see only "
         "padding, all of it hidden: softmax of nothing is 0 / 0, and one layer later not a number is left. The same "
         "happens to a sentence without words.\n"
-        "- Models avoid it with −10⁹ in place of −∞ (such a row then looks evenly at what is hidden, and nobody reads "
-        "it), or by letting every token see itself.\n"
+        "- Two remedies are −10⁹ in place of −∞ (such a row then looks evenly at what is hidden, and nobody reads "
+        "it), or a mask that lets every token see itself.\n"
         "- Take the causal mask off, and nothing warns you: the weights of each row still sum to 1. What becomes of a "
         "model that is trained so stands below."
     )
@@ -55,10 +55,10 @@ def formulas_section() -> None:
         r"-\infty & \text{otherwise} \end{cases}"
     )
     explanation(
-        "The weight of a hidden pair is then exactly 0, and those that are left still sum to 1. Setting weights to 0 "
-        "after softmax would not do: they would sum to less. All places of a row are trained in one pass because the "
-        "mask makes each of them a prefix of its own, with its successor as the answer. Take it away and the answer "
-        "stands in what is read."
+        "The weight of a hidden pair is then exactly 0, and the others sum to 1. Setting weights to 0 after softmax "
+        "and dividing the others by their sum gives the same. All positions of a row are trained in one pass because "
+        "the mask makes each of them a prefix of its own, with its successor as the answer. Without the mask the "
+        "answer stands in what is read."
     )
 
 

@@ -100,8 +100,8 @@ def page(session: PageSession[PositionsState]) -> None:
     """Draw the whole page."""
     page_head("How does a model know where a word stands?")
     lead(
-        "Attention sums over a set, and a set has no order. So something has to say where each token stands: sines "
-        "that are added, vectors that are learned, or queries and keys that are turned."
+        "Attention sums over a set, and a set has no order. Sines that are added, vectors that are learned, or queries "
+        "and keys that are turned say where each token stands; in part, a causal mask does too."
     )
     show_problems(session.problems)
     component_section(session)

@@ -104,8 +104,7 @@ PRESETS = {
     ),
     "characters": Preset(
         "Characters of Tiny Shakespeare, the best we know",
-        "One LSTM layer of 256 cells on rows of 128 characters, which two processors read several times sooner than "
-        "any Transformer that predicts as well; the last tenth of the text is held out.",
+        "One LSTM layer of 256 cells on rows of 128 characters; the last tenth of the text is held out.",
         "text",
         "lstm",
         {

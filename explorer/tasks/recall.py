@@ -6,6 +6,7 @@ anew, so that no sequence can be memorized.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from explorer.models.settings import setting
@@ -39,6 +40,15 @@ def evaluation_lengths(length: int) -> tuple[int, ...]:
     neighbours = {each for each in range(length - 3, length + 4) if each >= 1}
     logarithmic = {round(10 ** (i / 8)) for i in range(25)}
     return tuple(sorted(neighbours | logarithmic | {length // 5 or 1, length // 2 or 1, *_multiples(length)}))
+
+
+def orderless_accuracy(length: int) -> float:
+    """Return the best accuracy of a model that knows how often each of two symbols occurs but not where: it names the
+    more frequent one, which is right with probability 1/2 + C(T - 1, (T - 1) // 2) / 2^T.
+    """
+    above, half = length - 1, (length - 1) // 2
+    logarithm = math.lgamma(above + 1) - math.lgamma(half + 1) - math.lgamma(above - half + 1) - length * math.log(2)
+    return 0.5 + math.exp(logarithm)
 
 
 def _multiples(length: int) -> set[int]:

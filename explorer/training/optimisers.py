@@ -70,9 +70,9 @@ def orthogonalize(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "m
         X <- P X  with  P = 3.4445 + A (-4.775 + 2.0315 A)  and  A = X X^T
 
     All P are polynomials of the first A, so they commute: P A P is the next A, and X is multiplied only once, at the
-    end. That halves the work if there are more columns than rows. The singular values end between about 0.7 and 1.2,
-    which is close enough to 1. In single precision: half precision is twenty times slower on processors that do not
-    support it.
+    end. That halves the work if there are more columns than rows. Singular values above 0.003 of the Frobenius
+    norm of G end between 0.68 and 1.21; smaller ones are multiplied by at most 485 and stay smaller. In single
+    precision: half precision is twenty times slower on processors that do not support it.
     """
     if g.shape[-2] > g.shape[-1]:
         return orthogonalize(g.mT).mT
@@ -90,7 +90,7 @@ def orthogonalize(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "m
 
 
 class Muon(FlatParameters):
-    """Momentum whose update of every matrix is orthogonalized, so that all its singular values are about the same."""
+    """Momentum whose update of every matrix is orthogonalized, so that its larger singular values are about 1."""
 
     def __init__(
         self,

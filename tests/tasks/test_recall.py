@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import product
 
+import pytest
 import torch
 
-from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
+from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths, orderless_accuracy
 from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequences
 
 
@@ -55,3 +57,11 @@ def test_evaluation_lengths_are_near_and_far_from_the_trained_length() -> None:
         assert list(lengths) == sorted(set(lengths)) and lengths[0] == 1 and MAX_EVALUATED_LENGTH in lengths
         assert {length, length + 1, length + 2} <= set(lengths)
         assert length == 1 or length - 1 in lengths
+
+
+def test_the_more_frequent_symbol_is_the_best_answer_without_order() -> None:
+    for length in (1, 2, 5, 8):
+        right = [max(sum(row), length - sum(row)) / length for row in product((0, 1), repeat=length)]
+        assert orderless_accuracy(length) == pytest.approx(sum(right) / 2**length)
+    assert orderless_accuracy(37) == pytest.approx(0.566, abs=5e-4)
+    assert orderless_accuracy(50) == pytest.approx(0.556, abs=5e-4)

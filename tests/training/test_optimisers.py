@@ -80,12 +80,12 @@ def test_weight_decay_equals_that_of_adamw() -> None:
     assert_close(weights(own_model), weights(reference_model), 1e-5)
 
 
-@pytest.mark.parametrize("shape", [(1, 4, 4), (3, 4, 16), (2, 16, 4)])
-def test_orthogonalize_brings_every_singular_value_near_one(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("shape", [(1, 4, 4), (3, 4, 16), (2, 16, 4), (20, 64, 64)])
+def test_orthogonalize_brings_singular_values_near_one_except_the_smallest(shape: tuple[int, ...]) -> None:
     g = torch.randn(shape, generator=Generator().manual_seed(1))
-    values = torch.linalg.svdvals(orthogonalize(g))
-    assert values.min() > 0.3
-    assert values.max() < 1.4
+    before, after = torch.linalg.svdvals(g), torch.linalg.svdvals(orthogonalize(g))
+    large = before > 0.003 * g.norm(dim=(1, 2))[:, None]
+    assert after[large].min() > 0.68 and after.max() < 1.21
     # U and V stay the same, so the product with G^T is nearly symmetric and positive.
     product = orthogonalize(g) @ g.mT
     assert ((product - product.mT).norm() / product.norm()) < 0.1

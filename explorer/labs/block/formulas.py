@@ -80,8 +80,8 @@ def norm_placement_text(norm_first: bool, normed: bool) -> str:
         return "This model has no norms: nothing holds the size of the stream."
     if norm_first:
         return (
-            "This model has its norms before each part, as models are built now: the stream itself is never divided, "
-            "only what the parts read of it, and one last norm stands before the readout."
+            "This model has its norms before each part, as in GPT-2 (Radford et al. 2019): the stream itself is "
+            "never divided, only what the parts read of it, and one last norm stands before the readout."
         )
     return (
         "This model has its norms after each sum, as in 2017: the stream is brought back to the same size at every "

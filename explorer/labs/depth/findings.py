@@ -128,8 +128,7 @@ def vanishing_gradient_text(ratios: Float[ndarray, " seeds"], layers: int) -> st
         verdict = "it gets shorter, and is far from vanishing"
     else:
         verdict = "it grows" if low > 1 else "it neither clearly grows nor fades"
-    sentence = "It is often said that with the norm after each part the gradient vanishes on its way down."
-    return f"{sentence} Here {summary}: {verdict}."
+    return f"With the norm after each part, {summary}: {verdict}."
 
 
 def norm_kinds_text(layer: Float[ndarray, " seeds"], rms: Float[ndarray, " seeds"], layers: int) -> str:
@@ -188,9 +187,7 @@ def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> st
     """Say whether post-norm keeps a deep stack from learning, at the default and at a quarter of the learning rate."""
     if after is None or gentle is None:
         return ""
-    sentence = (
-        "It is often said that a deep Transformer with the norm after each part does not learn without a warm-up."
-    )
+    sentence = "A Transformer with the norm after each part needs a warm-up, Xiong et al. (2020) find."
     learned_default, learned_low_rate = (int(np.isfinite(end.steps_to_solve).sum()) for end in (after, gentle))
     count = len(after.steps_to_solve)
     summary = (
@@ -199,7 +196,7 @@ def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> st
         "size"
     )
     if learned_default == learned_low_rate == count:
-        return f"{sentence} Here it does: {summary}."
+        return f"{sentence} Here it learns without one: {summary}."
     if learned_default < count and learned_low_rate == count:
         return f"{sentence} Here that depends on how large the steps are: {summary}."
     return f"{sentence} Here {summary}."

@@ -140,11 +140,11 @@ def _draw_numbers(layers: int, document: Document, results: Mapping[str, PackedM
         between[norm] = (float(line[0, layers]), float(line[1, layers]))
     gain = MEAN_SQUARE_GAIN[result.start]
     document.text(findings.formula_text(result.start, gain, layers, between["pre"], between["none"], middle))
-    _gradient_claims(max(2, layers), document, result.measurements)
+    _gradient_findings(max(2, layers), document, result.measurements)
 
 
-def _gradient_claims(top: int, document: Document, measured: StackMeasurements) -> None:
-    """Write what is often said about gradients in deep stacks beside what was measured in stacks of `top` blocks."""
+def _gradient_findings(top: int, document: Document, measured: StackMeasurements) -> None:
+    """Write what was measured of the gradients in stacks of `top` blocks."""
     from explorer.inspection.transformer.depth import COMBINATIONS, Combination
 
     after, before = (COMBINATIONS.index(Combination(True, norm)) for norm in ("post", "pre"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
 from explorer.number_format import format_count, format_duration, join_range
-from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
+from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths, orderless_accuracy
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
@@ -68,21 +68,26 @@ def length_chart(state: MemoryState, variants: Mapping[str, ModelVariant], resul
     panels = []
     for model, names in group_by_architecture(variants).items():
         lines = [_length_line(results[name]) for name in names if name in results]
+        lengths = evaluation_lengths(task.length)
+        limit = _orderless_line(task, [variants[name] for name in names], lengths, lengths)
         panels.append(
             Panel(
                 f"lengths-{model}",
-                accuracy_by_length(lines, task.length, max(evaluation_lengths(task.length)), 1 / task.symbols),
+                accuracy_by_length(
+                    [*lines, *limit], task.length, max(evaluation_lengths(task.length)), 1 / task.symbols
+                ),
                 alt=_alt_text(MODELS[model].title, [results[name] for name in names if name in results]),
                 title=MODELS[model].title,
                 colour=MODELS[model].colour,
-                tracks=_value_tracks([variants[name] for name in names if name in results]),
+                tracks=_value_tracks([*(variants[name] for name in names if name in results), *limit]),
                 rest=float(task.length),
             )
         )
     draw_plot_frame(panels, key="memory-lengths", height=HEIGHT, narrow_height=NARROW)
     st.caption(
         f"The share of 256 fresh sequences whose first symbol is named, by their length. {_line_caption(state)} "
-        f"Dashed line: guessing. Upright line: the trained length, {task.length:,}; nothing was trained at any other."
+        f"Dashed line: guessing.{_orderless_caption(task, variants.values())} Upright line: the trained length, "
+        f"{task.length:,}; nothing was trained at any other."
     )
 
 
@@ -97,7 +102,34 @@ def _length_line(each: RecallResult) -> Line:
     return variant_line(each.variant, np.array(each.lengths, float), *values.T)
 
 
-def _value_tracks(variants: Iterable[ModelVariant]) -> list[dict[str, object]]:
+def _orderless_line(
+    task: RecallConfig, variants: Iterable[ModelVariant], x: Sequence[float], lengths: Sequence[int]
+) -> list[Line]:
+    """Return the best accuracy without knowledge of the order where a variant has no positions, else nothing.
+
+    x: the points of the line; lengths: the length of the sequences at each point
+    """
+    if not _has_orderless_limit(task, variants):
+        return []
+    best = np.array([orderless_accuracy(length) for length in lengths])
+    return [Line("no order", "the best without order", "--soft", "2px,4px", np.array(x, float), best, best, best)]
+
+
+def _has_orderless_limit(task: RecallConfig, variants: Iterable[ModelVariant]) -> bool:
+    return task.symbols == 2 and any(each.settings.get("positions") == "none" for each in variants)
+
+
+def _orderless_caption(task: RecallConfig, variants: Iterable[ModelVariant]) -> str:
+    if not _has_orderless_limit(task, variants):
+        return ""
+    best = orderless_accuracy(task.length)
+    return (
+        f" Dotted line: naming the more frequent symbol, which needs no order and is right in {best:.3f} at length "
+        f"{task.length:,}."
+    )
+
+
+def _value_tracks(variants: Iterable[ModelVariant | Line]) -> list[dict[str, object]]:
     return value_tracks([(each.label, each.colour) for each in variants])
 
 
@@ -181,7 +213,7 @@ def learning_chart(state: MemoryState, variants: Mapping[str, ModelVariant], req
         state.configs,
         partial(_learning_panels, state, variants),
         "Accuracy on 256 fresh sequences, asked every 20 steps. Above, at its end, each is asked about 256 others. "
-        "Dashed line: guessing.",
+        f"Dashed line: guessing.{_orderless_caption(state.task, variants.values())}",
         height=HEIGHT,
         narrow_height=NARROW,
     )
@@ -192,24 +224,25 @@ def _learning_panels(
 ) -> list[Panel]:
     last = last_step(views)
     return [
-        _learning_panel(model, tuple((variants[n], views[n].curves) for n in names), last, 1 / state.symbols)
+        _learning_panel(model, tuple((variants[n], views[n].curves) for n in names), last, state.task)
         for model, names in group_by_architecture({name: variants[name] for name in views}).items()
     ]
 
 
 @lru_cache(maxsize=64)
 def _learning_panel(
-    model: str, variants: tuple[tuple[ModelVariant, Curves | None], ...], last: int, chance: float
+    model: str, variants: tuple[tuple[ModelVariant, Curves | None], ...], last: int, task: RecallConfig
 ) -> Panel:
     """Return one panel; it is cached for all visitors of the same runs."""
     row = MODELS[model]
     lines = [variant_line(variant, *metric_over_seeds(curves, "accuracy")) for variant, curves in variants]
     words = join_words([variant.words for variant, _ in variants])
+    limit = _orderless_line(task, [variant for variant, _ in variants], (0, last), (task.length,) * 2)
     return Panel(
         f"learning-{model}",
-        accuracy_by_step(lines, last, chance),
+        accuracy_by_step([*lines, *limit], last, 1 / task.symbols),
         alt=f"{row.title}: accuracy on fresh sequences by step, {words}.",
         title=row.title,
         colour=row.colour,
-        tracks=_value_tracks([variant for variant, _ in variants]),
+        tracks=_value_tracks([*(variant for variant, _ in variants), *limit]),
     )

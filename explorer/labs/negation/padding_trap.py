@@ -29,7 +29,7 @@ def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> N
     st.header("A trap worth seeing", anchor=False)
     explanation(
         "Sentences of a batch must be equally long, so short ones are filled up. Ours are filled with `<PAD>`, which "
-        "no model ever counts. Many programs fill with `<EOS>`, an ordinary word of the vocabulary. Then what a model "
+        "no model ever counts. Filled with `<EOS>`, an ordinary word of the vocabulary, what a model "
         "reads depends on its neighbours in the batch. Turn the trap on and ask the same sentence twice."
     )
     on = session.experiment.task.padding == "eos"

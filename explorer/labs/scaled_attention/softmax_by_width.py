@@ -105,7 +105,7 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
     document.caption(
         f"Bars: one draw. Curves: median of {draws} draws, band: from the 10th to the 90th percentile, dot: the chosen "
         "width. The gradient is the size of softmax’s Jacobian, the Frobenius norm of diag(α) − ααᵀ: how much all "
-        "weights move when its inputs do. Where it is nearly zero, queries and keys learn next to nothing."
+        "weights move when its inputs do. Where it is nearly zero, hardly any gradient reaches queries and keys."
     )
 
 

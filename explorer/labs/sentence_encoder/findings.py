@@ -58,10 +58,8 @@ def nearest_neighbour_finding(trained: Cosines, untrained: Cosines) -> str:
     before, after = float(untrained[:, -1].mean()), float(trained[:, -1].mean())
     if before > CHANCE + MIN_DIFFERENCE:
         return (
-            "Beware of the nearest neighbour, which is often shown as a proof. The occurrence of a word that lies "
-            f"nearest has the right sense {after:.2f} of the time; but before training it has it {before:.2f} of the "
-            "time already, because an untrained block mixes the other words in, and those with the same nouns come to "
-            "lie together."
+            f"The nearest neighbour proves nothing here: the occurrence of a word that lies nearest has the right "
+            f"sense {after:.2f} of the time, but before training {before:.2f} of the time already."
         )
     return (
         f"The occurrence of a word that lies nearest has the right sense {after:.2f} of the time, and {before:.2f} "
@@ -75,8 +73,7 @@ def word_sense_finding(
     """Say how often the sense is right, and how often with new cue words. `blind`: accuracy without attention."""
     without = "" if blind is None else f" Without attention it is {blind:.2f}, about what a coin would say."
     limit = (
-        f" Beside nouns that never stood next to a homograph in training it falls to {_range(new)}: what nobody showed "
-        "it, it cannot know."
+        f" Beside nouns that never stood next to a homograph in training it falls to {_range(new)}."
         if float(new.mean()) < float(right.mean()) - MIN_DIFFERENCE
         else f" Beside nouns that never stood next to a homograph in training it is {_range(new)}."
     )
@@ -91,11 +88,7 @@ def masked_word_finding(
 ) -> str:
     """Say how often a homograph is nearer to the right synonym, also with new cue words. `blind`: without attention."""
     without = f" Without attention {blind:.2f} do, about as many as by chance." if _near_chance(blind) else ""
-    generalization = (
-        "these it knows, because they stood beside synonyms and beside each other."
-        if float(new.mean()) > CHANCE + MIN_DIFFERENCE
-        else "these do not help."
-    )
+    generalization = "better than chance." if float(new.mean()) > CHANCE + MIN_DIFFERENCE else "about chance."
     return (
         f"Nobody told it what a homograph means; yet {_range(right)} of them lie nearer to the synonym of their sense "
         f"than to that of the other one.{without} Beside nouns that never stood next to a homograph it is "

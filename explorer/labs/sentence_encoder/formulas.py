@@ -23,7 +23,8 @@ def formulas_section(state: SentenceEncoderState) -> None:
     width, heads, hidden = (getattr(config, name) for name in ("width", "heads", "hidden"))
     explanation(
         f"Here x has {width} numbers, {heads} heads of d_k = {width // heads} each, {hidden} hidden units, and "
-        "positions are sines. The feedforward part (f) sees one word at a time; only attention (a) can bring “river” "
-        "into “bank”, and where it is taken out, nothing can. All topics share the frames of the sentences, so that "
+        "positions are sines. The feedforward part (f) sees one word at a time, so in this model only attention (a) "
+        "can bring “river” into “bank”; in other models a recurrence or a convolution can. All topics share the "
+        "frames of the sentences, so that "
         "neither the place of a word nor the small words give its sense away."
     )

@@ -47,7 +47,7 @@ _RULE_HELP = {
 
 def claims_section(session: PageSession[SequenceShapesState]) -> None:
     """Draw all three claims."""
-    st.header("Three things people say", anchor=False)
+    st.header("Three questions", anchor=False)
     _clipping_claim()
     _position_claim()
     _heads_claim(session)
@@ -63,7 +63,7 @@ def _show_missing(sentence: str, views: Mapping[str, RunView], height: int) -> N
 
 
 def _clipping_claim() -> None:
-    st.markdown("##### “Gradient clipping cures vanishing gradients.”")
+    st.markdown("##### Does gradient clipping cure vanishing gradients?")
     explanation(
         "An RNN with the usual start learns to name the first of 50 random symbols, once with gradients shortened to "
         "a length of 1, once without. Clipping multiplies a long gradient by a number below one. What has vanished it "
@@ -147,7 +147,7 @@ def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -
 
 
 def _position_claim() -> None:
-    st.markdown("##### “Weights that are shared over time cannot learn what depends on the position.”")
+    st.markdown("##### Can weights that are shared over time learn what depends on the position?")
     explanation(
         "The inputs are random digits and say nothing of where they stand. Two nets that do the same at every step "
         "learn two such rules, and beside them a Transformer with a learned vector for every place."
@@ -236,7 +236,7 @@ def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves
 
 
 def _heads_claim(session: PageSession[SequenceShapesState]) -> None:
-    st.markdown("##### “One head follows agreement, another one coreference.”")
+    st.markdown("##### Does one head follow agreement, and another one coreference?")
     explanation(
         "“The king near the queens … proud of …”: a small Transformer says “is” or “are”, and at the end “himself”, "
         "“herself” or “themselves”. It is asked where the noun before the verb would mislead it, and each of its "

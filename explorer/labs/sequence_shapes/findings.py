@@ -66,10 +66,10 @@ def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
         "gradient."
     )
     if max(ends) < _VANISHED and abs(solved[0] - solved[1]) <= 1:
-        return f"False. {summary}"
+        return f"No. {summary}"
     if ends[0] > _VANISHED > ends[1]:
-        return f"These runs speak for it. {summary}"
-    return f"Not so: it is no cure for what has vanished, though the runs differ. {summary}"
+        return f"In these runs, yes. {summary}"
+    return f"No, though the runs differ. {summary}"
 
 
 # ---- places
@@ -99,10 +99,8 @@ def position_verdict(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> s
     ]
     failures = [f"{each.words} learns {rule} with {count} of {len(each.trained)}" for rule, each, count in failed]
     if not successes:
-        return f"These runs speak for it: {join_words(failures)}."
-    return f"False. {capitalize(join_words(successes))}." + (
-        f" Not always: {join_words(failures)}." if failures else ""
-    )
+        return f"Not in these runs: {join_words(failures)}."
+    return f"Yes. {capitalize(join_words(successes))}." + (f" Not always: {join_words(failures)}." if failures else "")
 
 
 def extrapolation_finding(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
@@ -155,5 +153,5 @@ def heads_verdict(
         f"seeds; the dearest costs {accuracy_loss.max():.0%}, in the middle seed it is "
         f"{float(np.median(accuracy_loss.max(axis=1))):.0%}."
     )
-    verdict = "True here" if single == seed_count else "False here" if single <= seed_count // 2 else "Sometimes"
+    verdict = "Yes" if single == seed_count else "No" if single <= seed_count // 2 else "Sometimes"
     return f"{verdict}. {attention_text} {ablation_text}"

@@ -13,7 +13,6 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.experiments.paper_experiments import (
-    CLAIMED_WINDOW,
     UNIFORM_BITS,
     Condition,
     Experiment,
@@ -159,7 +158,7 @@ def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) 
 
 
 def window_finding(steps: Sequence[OutcomeComparison]) -> str:
-    """Return what each wider window brought, and whether the claimed one brings nothing."""
+    """Return what each wider window brought, and how often it was better."""
     parts = []
     for index, step in enumerate(steps):
         unit = (" character" if step.value == 1 else " characters") if not index else ""
@@ -175,13 +174,9 @@ def window_finding(steps: Sequence[OutcomeComparison]) -> str:
                 "unknown": f"of {pair} one seed says nothing",
             }[step.verdict]
         )
-    first = f"A window of {join_words(parts)}."
-    claimed = next((step for step in steps if step.value == CLAIMED_WINDOW), None)
-    if claimed is None or claimed.verdict == "unknown":
-        return first
-    if claimed.verdict == "lower":
-        return f"{first} So {CLAIMED_WINDOW} characters do help here."
-    return f"{first} So with {CLAIMED_WINDOW} there is no improvement here either."
+    better = sum(step.verdict == "lower" for step in steps)
+    count = number_word(better) if better else "none"
+    return f"A window of {join_words(parts)}. The wider window is better at {count} of {number_word(len(steps))} steps."
 
 
 _UNDECIDED: dict[Verdict, str] = {

@@ -30,14 +30,14 @@ def experiments_section(selected: str, select: Callable[[str], None]) -> None:
     request = TrainRequest.for_section("experiments")
     st.header("What the papers found, measured again", anchor=False)
     explanation(
-        "Sentences that one reads about these models, each asked of small models on characters of Tiny Shakespeare, "
-        "with three seeds a run. They stand here as they were measured, whether they hold or not."
+        "What four papers say, asked of small models on characters of Tiny Shakespeare, with three seeds a run. Shown "
+        "as measured, whether confirmed or not."
     )
     _experiment_picker(experiment, request, select)
     views = request.views(experiment_configs(experiment))
     outcomes = load_outcomes(experiment, views)
     st.subheader(experiment.question, anchor=False)
-    st.markdown(f"Often said: “{escape_markdown(experiment.claim)}”")
+    st.markdown(f"The paper: {escape_markdown(experiment.claim)}")
     st.subheader(escape_markdown(findings.experiment_finding(experiment, outcomes)), anchor=False)
     _controls(experiment, views, request)
     left, right = st.columns([3, 2], gap="large")

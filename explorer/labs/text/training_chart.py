@@ -80,8 +80,9 @@ def _draw_training(session: ExperimentSession[TextLab]) -> None:
     )
     live_training_section("text-each", request, partial(_draw_models, lab, find_views), 480)
     st.caption(
-        "Solid: held-out text. Thin: a part of the training text. Where the two part, the model has begun to learn its "
-        "text by heart. Below each: the best step so far, and tokens read in a second."
+        "Solid: held-out text. Thin: a part of the training text. Where the two part, the model predicts the "
+        "text that it learned from better than new text. Below each: the best step so far, and tokens read in a "
+        "second."
     )
     st.header("What they write", anchor=False)
     live_training_section("text-samples", request, partial(_draw_samples, find_views), 480)

@@ -29,7 +29,7 @@ def leakage_section(session: PageSession[TokensState], config: TextConfig) -> No
     st.header("The leak", anchor=False)
     explanation(
         "Some text must be held out, or a model that only remembers looks like one that understands. Two ways to hold "
-        "out are popular and leak. **Windows** at every place of the text overlap: drawn at random, a held-out one "
+        "out leak. **Windows** at every place of the text overlap: drawn at random, a held-out one "
         "lies almost wholly inside its trained neighbours. **Pairs** of a prefix and its next token, drawn at random, "
         "have been read as part of the same line in training. The same model, a table of counts, is asked under "
         "each split, and under the honest one."

@@ -142,11 +142,7 @@ def capacity_finding(task: TranslationConfig, one: TranslationResult | None, wid
     sentence += f" A vector of {width} numbers of 32 bits could hold them {times:.0f} times over"
     if held == task.longest:
         return f"{sentence}, and in this race it does hold all."
-    return (
-        f"{sentence}; in this race it holds {held}. What is missing is not room but a way, found by gradient descent "
-        "in this time, to lay so many digits side by side and take each out again. With attention there is nothing to "
-        "lay down: each digit stays where it was read."
-    )
+    return f"{sentence}; in these runs it holds {held}. So the room in the vector is not what these trainings lack."
 
 
 def ablation_finding(means: Mapping[str, Mapping[str, float]]) -> str:

@@ -87,6 +87,6 @@ def test_the_warmup_claim_is_judged() -> None:
     all_, some, none = loss_curves(50, 60), loss_curves(50, None), loss_curves(None, None)
     turns = findings.warmup_claim_text(none, all_)
     assert_mentions(turns, "steps … none of two seeds learn … steps, two of two seeds learn")
-    assert "Here it does: two of two" in findings.warmup_claim_text(all_, all_)
+    assert "Here it learns without one: two of two" in findings.warmup_claim_text(all_, all_)
     assert_mentions(findings.warmup_claim_text(none, some), "none of two seeds learn … steps, one of two seeds learns")
     assert findings.warmup_claim_text(None, all_) == "" == findings.warmup_claim_text(none, None)

@@ -60,8 +60,8 @@ def test_accuracy_and_its_limits_are_reported() -> None:
     )
     assert "coin" not in word_sense_finding(right, new, 0.9)
     gist = masked_word_finding(right, right * 0 + 0.9, 0.5)
-    assert "it is 0.90: these it knows" in gist and "Without attention 0.50 do" in gist
-    assert masked_word_finding(right, right * 0 + 0.5, None).endswith("it is 0.50: these do not help.")
+    assert "it is 0.90: better than chance" in gist and "Without attention 0.50 do" in gist
+    assert masked_word_finding(right, right * 0 + 0.5, None).endswith("it is 0.50: about chance.")
 
 
 def test_predictions_are_formatted_as_sense_or_synonym() -> None:

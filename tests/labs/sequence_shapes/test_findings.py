@@ -27,7 +27,7 @@ def test_clipping_does_not_restore_vanished_gradients() -> None:
     sentence = findings.clipping_verdict(
         clipping_outcome([1.0, 0.5, 0.5], 1e-9), clipping_outcome([1.0, 0.5, 0.5], 3e-9)
     )
-    assert_mentions(sentence, "False … With clipping 1 of 3 seeds … without it 1")
+    assert_mentions(sentence, "No … With clipping 1 of 3 seeds … without it 1")
     assert "10⁻⁹ and 3\u00a0×\u00a010⁻⁹" in sentence
 
 
@@ -35,9 +35,9 @@ def test_clipping_is_confirmed_if_runs_support_it() -> None:
     sentence = findings.clipping_verdict(
         clipping_outcome([1.0, 1.0, 1.0], 0.2), clipping_outcome([0.5, 0.5, 0.5], 1e-9)
     )
-    assert sentence.startswith("These runs speak for it.")
+    assert sentence.startswith("In these runs, yes.")
     assert findings.clipping_verdict(clipping_outcome([1.0] * 3, 1e-9), clipping_outcome([0.5] * 3, 1e-9)).startswith(
-        "Not so:"
+        "No, though"
     )
 
 
@@ -48,10 +48,10 @@ def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> Posi
 def test_shared_weights_learn_position_rules_if_a_network_did() -> None:
     found = {"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9), rule_accuracy("the GRU", True, 0.5, 0.4)]}
     assert_states(
-        findings.position_verdict(found), "False … RNN … one rule … all five seeds … Not … GRU … one rule … 0 of 5"
+        findings.position_verdict(found), "Yes … RNN … one rule … all five seeds … Not … GRU … one rule … 0 of 5"
     )
     unsolved = {"one rule": [rule_accuracy("the RNN", True, 0.5, 0.4)]}
-    assert_states(findings.position_verdict(unsolved), "speak for it … RNN … one rule … 0 of 5")
+    assert_states(findings.position_verdict(unsolved), "Not in these runs … RNN … one rule … 0 of 5")
 
 
 def test_extrapolation_is_reported_only_for_seeds_that_learned() -> None:
@@ -72,8 +72,8 @@ def test_a_head_is_specialized_only_if_its_ablation_alone_costs_accuracy() -> No
     ablated_accuracy = np.ones((4, 1, 3))
     ablated_accuracy[:, 0, 0] = 0.5
     sentence = findings.heads_verdict("verb", whole, attention, ablated_accuracy)
-    assert sentence.startswith("True here. In 4 of 4 seeds at least one head") and "the dearest costs 50%" in sentence
-    assert findings.heads_verdict("verb", whole, attention, np.ones((4, 1, 3))).startswith("False here.")
+    assert sentence.startswith("Yes. In 4 of 4 seeds at least one head") and "the dearest costs 50%" in sentence
+    assert findings.heads_verdict("verb", whole, attention, np.ones((4, 1, 3))).startswith("No.")
     two = ablated_accuracy.copy()
     two[:, 0, 1] = 0.5
-    assert findings.heads_verdict("verb", whole, attention, two).startswith("False here.")
+    assert findings.heads_verdict("verb", whole, attention, two).startswith("No.")

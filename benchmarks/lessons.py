@@ -1,0 +1,134 @@
+"""Whether the answers of the lessons hold with other seeds.
+
+    LINEAGE_HOME=FOLDER python -m benchmarks.lessons [NAME ...] [--seconds 20] [--json FILE]
+
+Trains every run that the lessons measure again with the seeds 100, 200 and 300 in place of 0, with as many replicas and
+steps, those with the shortest training first, and measures every step again. Trained runs are stored in LINEAGE_HOME,
+so that a second call continues; give it a folder of its own. Runs on Tiny Shakespeare need it (LINEAGE_DATA_DIR).
+A step without a run (random vectors, untrained models, a product) is measured once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from explorer.errors import InvalidSetting
+from explorer.lessons.grading import describe_measurement, grade_step
+from explorer.lessons.lesson import Step
+from explorer.lessons.parse import read_lessons
+from explorer.run_store import store
+from explorer.training.config import with_settings
+from explorer.training.recorder import record_run
+
+SEEDS = (100, 200, 300)
+RUNS = ("run", "other")  # settings of a measure that may name a run
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of one step with the included runs and with other seeds."""
+
+    lesson: str
+    step: int
+    question: str
+    expects: str
+    answers: Mapping[int, str]  # by the seed of the first replica; 0: the included runs
+    holds: Mapping[int, bool]
+
+
+def runs_of(step: Step) -> set[str]:
+    """Return the names of the included runs that a step measures."""
+    named = {str(each.settings[name]) for each in step.measurement.subjects for name in RUNS if name in each.settings}
+    return named & set(store.pretrained_folders().values())
+
+
+def with_runs(step: Step, names: Mapping[str, str]) -> Step:
+    """Return a step that measures other runs in place of those of this name."""
+
+    def renamed(settings: Mapping[str, object]) -> dict[str, object]:
+        return {name: names.get(str(value), value) if name in RUNS else value for name, value in settings.items()}
+
+    subjects = tuple(replace(each, settings=renamed(each.settings)) for each in step.measurement.subjects)
+    return replace(step, measurement=replace(step.measurement, subjects=subjects))
+
+
+def train_with_seed(name: str, seed: int) -> str:
+    """Train an included run with another first seed, unless it is stored, and return its key."""
+    config = with_settings(store.find(name).config, {"seed": seed})
+    if (stored := store.find_by_config(config)) is None:
+        stored = store.save_run(record_run(config), store.run_folder(config))
+        print(f"  trained {name} with seed {seed}: {stored.card.seconds:.0f} s", flush=True)
+    return stored.key
+
+
+def has_other_seeds(name: str) -> bool:
+    """Return whether another seed gives another run: an n-gram that is fitted by counting has no random numbers."""
+    return store.find(name).config.model_name != "ngram"
+
+
+def train_all(names: Iterable[str], seeds: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Train every run with every seed, those with the shortest training first, and return the keys by seed and name."""
+    found: dict[int, dict[str, str]] = {seed: {} for seed in seeds}
+    for name in sorted(filter(has_other_seeds, names), key=lambda name: store.find(name).card.seconds):
+        for seed in seeds:
+            found[seed][name] = train_with_seed(name, seed)
+    return found
+
+
+def grade_with_seeds(lesson: str, number: int, step: Step, keys: Mapping[int, Mapping[str, str]]) -> Result:
+    """Measure a step with the included runs (seed 0) and with the runs of each other seed."""
+    from explorer.lessons.measure import measure
+
+    seeds = keys if any(map(has_other_seeds, runs_of(step))) else {}
+    found = {seed: grade_step(with_runs(step, names), measure) for seed, names in {0: {}, **seeds}.items()}
+    expects = step.expects if isinstance(step.expects, str) else " to ".join(f"{each:g}" for each in step.expects)
+    return Result(
+        lesson,
+        number,
+        step.question.text,
+        expects,
+        {seed: describe_measurement(step, answer).removeprefix("Measured: ") for seed, answer in found.items()},
+        {seed: answer.agrees and len(answer.right) <= 1 for seed, answer in found.items()},
+    )
+
+
+def main(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of lessons. Default: all.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Skip steps with a run whose training took longer on its card.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file.")] = None,
+) -> None:
+    """Train the runs of the lessons with other seeds and grade every step. Exit with 1 if an answer does not hold."""
+    lessons = {each.name: each for each in read_lessons()}
+    if unknown := set(names or ()) - set(lessons):
+        raise InvalidSetting(f"There is no lesson {', '.join(unknown)}. There is {', '.join(lessons)}.")
+    steps = [
+        (name, number, step)
+        for name in names or lessons
+        for number, step in enumerate(lessons[name].steps, start=1)
+        if seconds is None or all(store.find(run).card.seconds < seconds for run in runs_of(step))
+    ]
+    keys = train_all(set().union(*(runs_of(step) for _, _, step in steps)), SEEDS)
+    results = [grade_with_seeds(name, number, step, keys) for name, number, step in steps]
+    for result in results:
+        print(f"{result.lesson} {result.step}: {result.question} Expected: {result.expects}.")
+        for seed, answer in result.answers.items():
+            print(f"  seed {seed:3}  {'holds' if result.holds[seed] else 'FAILS'}  {answer}")
+    failed = [f"{each.lesson} {each.step}" for each in results if not all(each.holds.values())]
+    left_out = sum(len(lessons[name].steps) for name in names or lessons) - len(results)
+    print(f"{len(results) - len(failed)} of {len(results)} answers hold with every seed; {left_out} left out. {failed}")
+    if json_file:
+        json_file.write_text(json.dumps([asdict(each) for each in results], indent=2, ensure_ascii=False) + "\n")
+    if failed:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
