@@ -45,7 +45,7 @@ def test_the_controls_finding_names_what_separates_senses() -> None:
 
 def test_the_nearest_neighbour_proves_nothing_if_it_was_right_before_training() -> None:
     assert nearest_neighbour_finding(FLAT, FLAT - 0.1).startswith(
-        "Beware"
+        "The nearest neighbour proves nothing"
     ) and "0.80 of the time already" in nearest_neighbour_finding(FLAT, FLAT - 0.1)
     assert_states(nearest_neighbour_finding(FLAT, FLAT * 0 + 0.5), "nearest … right sense 0.90 … 0.50 before training")
 
