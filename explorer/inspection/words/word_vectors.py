@@ -94,6 +94,7 @@ def neighbours(table: WordTable, word: str, count: int = 6) -> list[Candidate]:
     """Return the words with the highest mean cosine to a word. Raises InvalidSetting for an unknown word."""
     (id,) = table.ids([word])
     cosines = np.einsum("rd,rwd->rw", table.unit[:, id], table.unit)
+    count = min(count, len(table.words) - 2)  # without the word itself and the row of no word
     order = nearest(cosines.mean(axis=0)[None], count, np.array([[id]]))[0]
     return [Candidate(table.words[i], cosines[:, i]) for i in order]
 
@@ -111,6 +112,7 @@ def analogy(table: WordTable, a: str, b: str, c: str, count: int = 6) -> Analogy
     """Return the answers to "a is to b as c is to ?". Raises InvalidSetting for an unknown word."""
     question = np.array([table.ids([a, b, c])])
     cosines = np.stack([analogy_similarity(unit, question)[0] for unit in table.unit])
+    count = min(count, len(table.words) - 1)
     order = nearest(cosines.mean(axis=0)[None], count, np.zeros((1, 1), int))[0]
     candidates = [Candidate(table.words[i], cosines[:, i], i in question) for i in order]
     best = nearest(cosines, 1, np.repeat(question, len(cosines), axis=0))[:, 0]
@@ -181,7 +183,7 @@ def frequency_effects(table: WordTable) -> FrequencyEffects:
     used = [g for g in range(len(_COUNT_EDGES)) if (group == g).sum() >= _MIN_GROUP]
     pairs = [(i, i + 1) for i in range(len(table.unit) - 1)]
     agreement = None
-    if pairs:
+    if pairs and len(table.words) > 2 * AGREEMENT_NEIGHBOURS:  # of fewer words, most are neighbours
         near = [_neighbour_sets(unit) for unit in table.unit]
         shares = np.stack([(near[i][1:, :, None] == near[j][1:, None, :]).any(axis=2).mean(axis=1) for i, j in pairs])
         agreement = np.stack([shares[:, group == g].mean(axis=1) for g in used], axis=1)

@@ -67,6 +67,8 @@ def _percent(values: Float[ndarray, " replicas"]) -> str:
 def frequency_finding(effects: FrequencyEffects) -> str:
     """Say whether the neighbours of rare words are less reliable than those of frequent words."""
     if effects.agreement is None:
+        if len(effects.lengths) > 1:
+            return "This text has so few words that most are neighbours, so it cannot be told what frequency changes."
         return "With one seed it cannot be told which neighbours are reliable: train at least two."
     if len(effects.groups) < 2:
         return "Nearly all words of this text are about equally frequent, so it cannot be told what frequency changes."

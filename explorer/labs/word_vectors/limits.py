@@ -88,7 +88,7 @@ def _draw_frequency(title: str, colour: str, document: Document, results: Mappin
         "words; whiskers: lowest and highest pair of neighbouring seeds. Right: the length of the vector of each word, "
         f"mean of {count_seeds(len(effects.lengths))}. The text is the same for all seeds."
         if effects.agreement is not None
-        else f"{title}: the length of the vector of each word, in one seed."
+        else f"{title}: the length of the vector of each word, mean of {count_seeds(len(effects.lengths))}."
     )
 
 

@@ -48,6 +48,12 @@ def test_answers_do_not_depend_on_the_axes_of_a_seed() -> None:
     assert accuracy is not None and accuracy.questions == 4 and (accuracy.excluded == 1).all()
 
 
+def test_a_text_of_few_words_has_few_neighbours() -> None:
+    near = [each.word for each in neighbours(small_table(), "king", 20)]
+    assert sorted(near) == sorted({*WORDS} - {"<unk>", "king"})
+    assert "<unk>" not in [each.word for each in analogy(small_table(), "king", "queen", "father", 20).candidates]
+
+
 def test_an_unknown_word_is_refused_with_the_nearest_known_ones() -> None:
     with pytest.raises(InvalidSetting, match=r"“kin” has no vector.*Nearest in spelling: king"):
         neighbours(small_table(), "kin")
