@@ -21,7 +21,7 @@ from explorer.labs.compare.comparison import (
     load_runs,
     with_available_measure,
 )
-from explorer.labs.compare.results import add_results_table, target_finding
+from explorer.labs.compare.results import add_results_table, comparability_note, target_finding
 from explorer.labs.compare.state import AXES, MEASURES, UNITS, Comparison
 from explorer.training.record import Axis
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, pop_target, value_tracks
@@ -83,6 +83,8 @@ def _draw_comparison(state: Comparison, visitor_id: str, document: Document) -> 
         state = with_available_measure(state, runs)
         target = default_target(state, runs) if state.target is None else state.target
         document.finding(target_finding(state, runs, target))
+        if note := comparability_note(state, runs):
+            document.text(note)
         panel = _panel(state, runs, target)
         add_plot_frame(document, [panel], key=_KEY, height=420, narrow_height=320, columns=1)
         add_results_table(document, state, runs, target)

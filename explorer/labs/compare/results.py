@@ -25,6 +25,7 @@ from explorer.labs.compare.comparison import ComparedRun, differing_settings, di
 from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
+from explorer.training.comparability import comparability, comparability_sentence
 from explorer.training.record import Axis
 from explorer.ui.components.table import add_table, draw_table
 from explorer.ui.document import Document
@@ -105,6 +106,14 @@ def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float
         )
     parts = [f"{first.run.name} {AXES[axis]} ({format_amount(first.at, axis)})" for axis, first in firsts.items()]
     return f"{beginning}First at {format_value(target, state.rising)}: {join_words(parts)}."
+
+
+def comparability_note(state: Comparison, runs: Sequence[ComparedRun]) -> str:
+    """Return why the displayed losses of these runs cannot be compared; empty if they can, and for accuracies."""
+    if state.rising or state.y in ("sense", "synonym"):
+        return ""
+    measured = [run.config for run in runs if run.last(state.y) is not None]
+    return comparability_sentence(comparability(measured, state.y))
 
 
 def format_amount(value: float | None, axis: Axis) -> str:

@@ -17,6 +17,7 @@ from explorer.labs.compare.comparison import (
 )
 from explorer.labs.compare.results import (
     add_results_table,
+    comparability_note,
     compare_final_values,
     describe_difference,
     find_target_reached,
@@ -252,3 +253,23 @@ def test_every_measure_of_shipped_runs_has_a_curve_on_every_axis(measure: str) -
     for axis in AXES:
         for found in displayed_curves(Comparison(y=measure, smooth=0.5), runs, axis):
             assert found is not None and len(found.x) > 10 and np.isfinite(found.values).all()
+
+
+def test_losses_that_cannot_be_compared_are_marked_and_the_others_are_not() -> None:
+    state = Comparison(y="val_loss_part")
+    note = comparability_note(state, load_named("text-gru", "text-transformer"))
+    assert note.startswith("These losses cannot be compared directly: contexts differ (reading on")
+    assert comparability_note(state, load_named("text-ngram", "text-transformer")) == ""
+    note = comparability_note(state, load_named("text-assignment", "text-transformer"))
+    assert "a token is not the same (BPE tokens (500), lower case; characters)" in note
+    assert (
+        comparability_note(Comparison(y="test_accuracy"), load_named("negation-half-rnn", "negation-half-lstm")) == ""
+    )
+
+
+def test_the_note_stands_above_the_chart() -> None:
+    document = Document()
+    runs = tuple(run.key for run in load_named("text-gru", "text-transformer"))
+    chart._draw_comparison(Comparison(runs=runs, y="val_loss_part"), "", document)
+    kinds = [block["kind"] for block in document.blocks]
+    assert kinds.index("text") < kinds.index("component")
