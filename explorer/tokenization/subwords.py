@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import tokenizers
+from jaxtyping import Int
+from numpy import ndarray
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from explorer.tokenization.characters import count_characters
@@ -117,6 +120,11 @@ class ByteLevelBPE(Subwords):
             raise ValueError("it does not have all bytes")
         if not _BYTE_OF.keys() >= set().union(*ids):
             raise ValueError("it has tokens that are no bytes")
+
+    @property
+    def byte_lengths(self) -> Int[ndarray, " vocabulary"]:
+        """The number of bytes of each token."""
+        return np.array([len(token) for token in sorted(self._ids, key=self._ids.__getitem__)])
 
     @staticmethod
     def _readable_token(token: str) -> str:

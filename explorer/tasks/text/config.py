@@ -30,6 +30,14 @@ class TextConfig:
 
     Held out: "end" is the last part of the text. "windows" are blocks at random positions, which overlap with training
     blocks (leakage). "sentences" are whole lines. "pairs" are single targets, whose neighbours are trained (leakage).
+
+    Training never reads the held-out part. With `test`, a share of it (the end of "end", otherwise drawn at random)
+    is a test split: no evaluation during training reads that, so that no choice depends on it. The rest is the
+    validation split. The training part does not depend on `test`.
+
+    The tokenizer learns from the training part of blocks, but from all lines, and characters are always those of the
+    whole text. With `tokenizer_from_training`, the tokenizer of whole lines held out learns from training lines only.
+    With "pairs" that is impossible: which targets are held out is known only after the lines are tokenized.
     """
 
     corpus: Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"] = setting(
@@ -52,6 +60,15 @@ class TextConfig:
     )
     held_out: float = setting(0.1, "Share that training never sees.", 0.01, 0.5)
     split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1)
+    test: float = setting(
+        0.0,
+        "Share of the held-out part that is kept as a test split, which no evaluation during training reads.",
+        0,
+        0.9,
+    )
+    tokenizer_from_training: bool = setting(
+        False, "Whether the tokenizer of lines learns from training lines only; needs split = sentences."
+    )
     batches: Literal["random", "contiguous"] = setting(
         "random",
         "Whether a batch goes on where the last one ended, so that a recurrent net may carry its state: truncated "

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from explorer.tasks.text import corpora, token_arrays
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.token_arrays import Once, Tokens
 
+Part: TypeAlias = Literal["validation", "test"]  # of what is held out
 _MAX_ORDER_BYTES = 2**27  # bytes of cached permutations of rows
 _MAX_FULL_BATCH_IDS = 30_000_000  # ids in a batch of all training targets
 
@@ -44,6 +45,8 @@ class TextData(ABC):
 
     The `training_rows` rows of training contain each of its `training_targets` once (a random batch of blocks may start
     between them); the same holds for the held-out part.
+
+    Here the held-out part is either the validation or the test split; the training part is the same for both.
     """
 
     training_rows: int
@@ -53,13 +56,15 @@ class TextData(ABC):
     characters_per_token: float  # of held-out targets; bits per character = nats per token / this / ln 2
     unknown_rate: float  # share of held-out targets that are the unknown token
 
-    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
-        self.config = config
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
+        self.config, self.part = config, part
         self.tokenizer = tokens.tokenizer
         self.vocabulary = len(tokens.tokenizer.tokens)
         self.padding = tokens.tokenizer.padding or 0  # any token is fine where the loss is masked
         self.characters = len(text)
-        self.tokens = sum(len(array) for name, array in tokens.arrays.items() if name in ("training", "held_out"))
+        self.tokens = sum(
+            len(array) for name, array in tokens.arrays.items() if name in ("training", "held_out", "test")
+        )
 
     @abstractmethod
     def steps_per_pass(self, batch_size: int) -> int:
@@ -145,24 +150,28 @@ class TokenStream:
 class Blocks(TextData):
     """Blocks of the stream; the end of the stream is held out."""
 
-    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
-        super().__init__(config, text, tokens)
-        self.tokens -= 1  # the held-out part repeats the last training token
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
+        super().__init__(config, text, tokens, part)
+        self.tokens -= len(tokens.arrays) - 1  # each held-out part repeats the last token before it
         self._training_stream = TokenStream(tokens.arrays["training"], self.padding)
-        self._held_out_stream = TokenStream(tokens.arrays["held_out"], self.padding)
+        held_out = tokens.arrays.get("held_out" if part == "validation" else "test", np.zeros(0, np.uint8))
+        self._held_out_stream = TokenStream(held_out, self.padding)
         context = config.context
         self.training_targets, self.held_out_targets = self._training_stream.targets, self._held_out_stream.targets
         _check_context(context, self.training_targets)
         if not self.held_out_targets:
             raise TextError(
-                f"The last {config.held_out:.0%} of this text hold no token to evaluate.",
+                f"The {part} split at the end of this text holds no token to evaluate."
+                if config.test or part == "test"
+                else f"The last {config.held_out:.0%} of this text hold no token to evaluate.",
                 "Give more text, hold out more of it, or choose smaller tokens.",
             )
         self.training_rows = math.ceil(self.training_targets / context)
         self.held_out_rows = math.ceil(self.held_out_targets / context)
         encoded_text = text.lower() if config.lower else text
+        parts = token_arrays.split_stream(encoded_text, config.held_out, config.test)
         self.characters_per_token = (
-            len(token_arrays.split_text(encoded_text, config.held_out)[1]) / self.held_out_targets
+            len(parts.validation if part == "validation" else parts.test) / self.held_out_targets
         )
         self.unknown_rate = self._unknown_share(self._held_out_stream.ids[1:])
 
@@ -230,18 +239,21 @@ class Windows(TextData):
     This split leaks: held-out windows are never drawn in training, but windows that start a token earlier or later are.
     """
 
-    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
-        super().__init__(config, text, tokens)
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
+        super().__init__(config, text, tokens, part)
         context = config.context
         self._stream = TokenStream(tokens.arrays["training"], self.padding)
         _check_context(context + 1, self._stream.targets)  # one window for training, one for evaluation
         windows = self._stream.targets - context + 1
-        self.held_out_rows = min(max(1, round(config.held_out * self._stream.targets / context)), windows - 1)
-        self.training_rows = windows - self.held_out_rows
-        shuffled = torch.randperm(windows, generator=Generator().manual_seed(config.split_seed))
-        self._held_out_starts = np.sort(shuffled[: self.held_out_rows].numpy())
+        held_out = min(max(1, round(config.held_out * self._stream.targets / context)), windows - 1)
+        self.training_rows = windows - held_out
+        shuffled = torch.randperm(windows, generator=Generator().manual_seed(config.split_seed))[:held_out].numpy()
         # The number of training windows that start before each held-out window.
-        self._free_before = self._held_out_starts - np.arange(self.held_out_rows)
+        self._free_before = np.sort(shuffled) - np.arange(held_out)
+        validation = max(1, int((1 - config.test) * held_out))
+        self._held_out_starts = np.sort(shuffled[:validation] if part == "validation" else shuffled[validation:])
+        self.held_out_rows = len(self._held_out_starts)
+        _check_part(part, self.held_out_rows)
         self.held_out_targets = self.held_out_rows * context
         self.training_targets = self.training_rows * context
         self.characters_per_token = len(text.lower() if config.lower else text) / self.tokens
@@ -271,9 +283,10 @@ class Sentences(TextData):
     A pair (line, position) stands for a target. Pairs are numbered line by line: first all targets of the first line.
     """
 
-    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
-        super().__init__(config, text, tokens)
-        self._ids, lengths = tokens.arrays["training"], tokens.arrays["lengths"].astype(np.int64)
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
+        super().__init__(config, text, tokens, part)
+        # The tokens of all lines, and the number of tokens of each line.
+        self.ids, lengths = tokens.arrays["training"], tokens.arrays["lengths"].astype(np.int64)
         firsts = np.cumsum(lengths) - lengths
         has_target = lengths >= 2
         # Of each line: the position of its first token, its number of tokens, its number of targets.
@@ -286,32 +299,42 @@ class Sentences(TextData):
         self._targets = np.minimum(self._lengths, config.context + 1) - 1
         self._first_pairs = np.cumsum(self._targets) - self._targets
         self._line_of_pair = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._targets)
-        # Of each pair: whether it is a training target, whether it is held out.
-        self._training_pairs = self._split()
-        self._held_out_pairs = ~self._training_pairs
+        # Of each pair: whether it is a training target, whether it is one of the held-out part.
+        part_of_pair = self._split(has_target)
+        self._training_pairs = part_of_pair == token_arrays.TRAINING
+        self._held_out_pairs = part_of_pair == (token_arrays.VALIDATION if part == "validation" else token_arrays.TEST)
         self._training_rows, self._held_out_rows = (
             self._rows_of(self._training_pairs),
             self._rows_of(self._held_out_pairs),
         )
         self.training_rows, self.held_out_rows = len(self._training_rows), len(self._held_out_rows)
         self.training_targets = int(self._training_pairs.sum())
-        self.held_out_targets = len(self._training_pairs) - self.training_targets
+        self.held_out_targets = int(self._held_out_pairs.sum())
+        _check_part(part, self.held_out_targets)
         cached_orders = max(2, min(64, _MAX_ORDER_BYTES // (4 * self.training_rows)))
         self._order_of_pass = lru_cache(cached_orders)(partial(_shuffle_rows, self.training_rows))
-        held_out_targets = self._last_context_positions(np.flatnonzero(self._held_out_pairs)) + 1
+        # The positions of the held-out targets among the tokens of all lines.
+        self.held_out_positions = self._last_context_positions(np.flatnonzero(self._held_out_pairs)) + 1
         self.characters_per_token = (
-            int(tokens.arrays["characters"][held_out_targets].sum(dtype=np.int64)) / self.held_out_targets
+            int(tokens.arrays["characters"][self.held_out_positions].sum(dtype=np.int64)) / self.held_out_targets
         )
-        self.unknown_rate = self._unknown_share(self._ids[held_out_targets])
+        self.unknown_rate = self._unknown_share(self.ids[self.held_out_positions])
 
-    def _split(self) -> Bool[ndarray, " pairs"]:
-        """Return the training pairs: the first ones after shuffling with `split_seed`, as in the assignment."""
-        whole_lines = self.config.split == "sentences"
-        count = len(self._targets) if whole_lines else len(self._line_of_pair)
-        shuffled = torch.randperm(count, generator=Generator().manual_seed(self.config.split_seed)).numpy()
-        training = np.zeros(count, dtype=bool)
-        training[shuffled[: min(max(1, int((1 - self.config.held_out) * count)), count - 1)]] = True
-        return training[self._line_of_pair] if whole_lines else training
+    def _split(self, has_target: Bool[ndarray, " lines"]) -> Int[ndarray, " pairs"]:
+        """Return the part of each pair. `has_target`: which of the lines of the text have any pair."""
+        config = self.config
+        if config.split == "pairs":
+            count = len(self._line_of_pair)
+            return token_arrays.split_at_random(count, config.held_out, config.test, config.split_seed)
+        # A tokenizer that learns from training lines is trained before it is known which lines have a pair.
+        count = len(has_target) if config.tokenizer_from_training else len(self._targets)
+        part_of_line = token_arrays.split_at_random(count, config.held_out, config.test, config.split_seed)
+        return (part_of_line[has_target] if config.tokenizer_from_training else part_of_line)[self._line_of_pair]
+
+    @property
+    def training_positions(self) -> Int[ndarray, " targets"]:
+        """The positions of the training targets among the tokens of all lines."""
+        return self._last_context_positions(np.flatnonzero(self._training_pairs)) + 1
 
     def _lines_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " lines"]:
         return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs)).astype(np.int32)
@@ -357,7 +380,7 @@ class Sentences(TextData):
         offsets = np.arange(width + 1)
         inside = offsets < self._lengths[lines][:, None]
         positions = np.where(inside, self._firsts[lines][:, None] + offsets, 0)
-        ids = np.where(inside, self._ids[positions].astype(np.int64), self.padding)
+        ids = np.where(inside, self.ids[positions].astype(np.int64), self.padding)
         has_target = inside[:, 1:]
         pairs = np.where(has_target, self._first_pairs[lines][:, None] + offsets[:-1], 0)
         return _to_batch(ids[:, :-1], ids[:, 1:], has_target & pair_mask[pairs])
@@ -381,22 +404,25 @@ class Prefixes(Sentences):
     def _read_pairs(self, pairs: Int[ndarray, " rows"]) -> Batch:
         firsts, lasts = self._firsts[self._line_of_pair[pairs]][:, None], self._last_context_positions(pairs)[:, None]
         positions = firsts + np.arange(self.config.context)
-        ids = np.where(positions <= lasts, self._ids[np.minimum(positions, lasts)].astype(np.int64), self.padding)
+        ids = np.where(positions <= lasts, self.ids[np.minimum(positions, lasts)].astype(np.int64), self.padding)
         targets = np.full(ids.shape, self.padding)
-        targets[:, -1] = self._ids[lasts[:, 0] + 1]
+        targets[:, -1] = self.ids[lasts[:, 0] + 1]
         mask = np.zeros(ids.shape, dtype=bool)
         mask[:, -1] = True
         return _to_batch(ids, targets, mask)
 
 
-_data: Once[TextConfig, TextData] = Once(8)
+_data: Once[tuple[TextConfig, Part], TextData] = Once(8)
 
 
-def text_data(config: TextConfig) -> TextData:
-    """Return the rows of a configuration, computed once. Raises TextError, NeedsText or CorpusMissing."""
+def text_data(config: TextConfig, part: Part = "validation") -> TextData:
+    """Return the rows of a configuration, computed once; its held-out part is the validation or the test split.
+
+    Raises TextError, NeedsText or CorpusMissing.
+    """
     if config.corpus == "own":
         corpora.load_text(config)  # the rows are shared by all visitors; only who may read the text gets them
-    return _data.get(config, lambda: _build_text_data(config))
+    return _data.get((config, part), lambda: _build_text_data(config, part))
 
 
 def reset() -> None:
@@ -408,15 +434,15 @@ def drop_text_data(sha: str) -> None:
     """Drop the text of a visitor whose session ended, its tokens and its rows."""
     corpora.drop_text(sha)
     token_arrays.drop_tokens(sha)
-    _data.drop_where(lambda config: config.text == sha)
+    _data.drop_where(lambda key: key[0].text == sha)
 
 
-def _build_text_data(config: TextConfig) -> TextData:
+def _build_text_data(config: TextConfig, part: Part) -> TextData:
     text = corpora.load_text(config)
     tokens = token_arrays.load_tokens(config, text)
     if config.rows == "blocks":
-        return (Blocks if config.split == "end" else Windows)(config, text, tokens)
-    return (Sentences if config.rows == "sentences" else Prefixes)(config, text, tokens)
+        return (Blocks if config.split == "end" else Windows)(config, text, tokens, part)
+    return (Sentences if config.rows == "sentences" else Prefixes)(config, text, tokens, part)
 
 
 def _to_batch(
@@ -437,6 +463,11 @@ def _check_context(context: int, targets: int) -> None:
             f"This text has {targets + 1:,} training tokens; rows with this context need at least {context + 1:,}.",
             "Give a shorter context, or more text.",
         )
+
+
+def _check_part(part: Part, targets: int) -> None:
+    if not targets:
+        raise TextError(f"The {part} split of this text is empty.", "Give more text, or hold out more of it.")
 
 
 def _evenly_spaced_rows(

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -42,6 +42,9 @@ _V = TypeVar("_V")
 TOKENIZERS = version("tokenizers")  # read once: concurrent calls from two threads can fail
 _MAX_FOLDERS = 64  # in the cache; the least recently used ones are deleted
 _MAX_IN_MEMORY = 16
+TRAINING = 0  # the parts of a split at random
+VALIDATION = 1
+TEST = 2
 _CHARACTERS_AT_ONCE = 500_000  # of lines that are encoded in one call
 
 
@@ -86,14 +89,17 @@ class Recipe:
     lower: bool
     lines: bool  # whether the tokens are separate lines (rows = sentences or prefixes)
     held_out: float  # share of the stream at its end; 0 for other splits
+    test: float = 0.0  # share of that end which is the test split
+    training_lines: tuple[float, int] | None = None  # `held_out` and `split_seed`, if only training lines are learned
 
 
 @dataclass(frozen=True)
 class Tokens:
     """A tokenized text. The arrays are shared: never modify one.
 
-    A stream with a held-out end has the arrays `training` and `held_out`; the latter starts with the last token of
-    `training`, so that all its own tokens are targets. Any other stream has only `training`. For lines, `training` has
+    A stream with a held-out end has the arrays `training`, `held_out` (the validation split) and, if there is a test
+    split, `test`. The second and third start with the last token of the array before, so that all their own tokens are
+    targets. Any other stream has only `training`. For lines, `training` has
     the tokens of all lines in order, `lengths` the number of tokens of each line, and `characters` the number of
     characters of each token.
     """
@@ -111,6 +117,10 @@ def recipe_of(config: TextConfig, text: str) -> Recipe:
         lower=config.lower,
         lines=config.rows != "blocks",
         held_out=config.held_out if config.split == "end" else 0.0,
+        test=config.test if config.split == "end" else 0.0,
+        training_lines=(config.held_out, config.split_seed)
+        if config.tokenizer_from_training and config.tokenizer != "char" and config.split == "sentences"
+        else None,
     )
 
 
@@ -144,6 +154,37 @@ def split_text(text: str, held_out: float) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
+class StreamParts(NamedTuple):
+    """The parts of a stream with a held-out end, in order."""
+
+    training: str
+    validation: str
+    test: str  # empty if there is no test split
+
+
+def split_stream(text: str, held_out: float, test: float) -> StreamParts:
+    """Return the parts of a stream: the last `held_out` of it is held out, and the last `test` of that is for tests."""
+    training, end = split_text(text, held_out)
+    return StreamParts(training, *split_text(end, test))
+
+
+def split_at_random(count: int, held_out: float, test: float, split_seed: int) -> Int[ndarray, " count"]:
+    """Return TRAINING, VALIDATION or TEST for each of `count` lines (or targets).
+
+    They are shuffled with `split_seed`, as in the assignment; the first are for training, the last for tests. At least
+    one is for training and one for validation, so that a test split of few lines may be empty.
+    """
+    from torch import Generator, randperm  # here, because most tokens need no torch
+
+    shuffled = randperm(count, generator=Generator().manual_seed(split_seed)).numpy()
+    training = min(max(1, int((1 - held_out) * count)), count - 1)
+    validation = max(1, int((1 - test) * (count - training)))
+    parts = np.full(count, TEST)
+    parts[shuffled[: training + validation]] = VALIDATION
+    parts[shuffled[:training]] = TRAINING
+    return parts
+
+
 def sentence_lines(text: str) -> list[str]:
     """Return the lines of 5 to 30 words and more than 20 characters. Raises TextError if there are fewer than two."""
     stripped = (line.strip() for line in text.split("\n"))
@@ -164,12 +205,14 @@ def tokenize(recipe: Recipe, text: str) -> Tokens:
 
 def _tokenize_stream(recipe: Recipe, text: str) -> Tokens:
     text = text.lower() if recipe.lower else text
-    training, held_out = split_text(text, recipe.held_out)
+    parts = split_stream(text, recipe.held_out, recipe.test)
     # Published character-level recipes use all characters; other tokenizers are trained on the training part alone.
-    tokenizer = train(recipe.tokenizer, text if recipe.tokenizer == "char" else training, recipe.vocabulary)
-    ids = {"training": tokenizer.encode(training)}
-    if held_out:
-        ids["held_out"] = np.concatenate([ids["training"][-1:], tokenizer.encode(held_out)])
+    tokenizer = train(recipe.tokenizer, text if recipe.tokenizer == "char" else parts.training, recipe.vocabulary)
+    ids = {"training": tokenizer.encode(parts.training)}
+    if parts.validation:
+        ids["held_out"] = np.concatenate([ids["training"][-1:], tokenizer.encode(parts.validation)])
+    if parts.test:
+        ids["test"] = np.concatenate([ids["held_out"][-1:], tokenizer.encode(parts.test)])
     return Tokens(tokenizer, {name: _with_smallest_dtype(array) for name, array in ids.items()})
 
 
@@ -178,8 +221,12 @@ def _tokenize_lines(recipe: Recipe, text: str) -> Tokens:
     lines = [line.lower() for line in original] if recipe.lower else original
     # As in the assignment, BPE is trained on the original lines and applied to the lower-cased ones. Words and
     # characters are taken from the lower-cased lines, which do not contain capitals.
-    training_lines = original if recipe.tokenizer in ("bpe", "bytes") else lines
-    tokenizer = train(recipe.tokenizer, training_lines, recipe.vocabulary)
+    learned_lines = original if recipe.tokenizer in ("bpe", "bytes") else lines
+    if recipe.training_lines:
+        held_out, split_seed = recipe.training_lines
+        parts = split_at_random(len(lines), held_out, 0.0, split_seed)
+        learned_lines = list(itertools.compress(learned_lines, parts == TRAINING))
+    tokenizer = train(recipe.tokenizer, learned_lines, recipe.vocabulary)
     groups = [_encode_lines(tokenizer, together) for together in _group_lines(lines)]
     return Tokens(
         tokenizer,

@@ -24,7 +24,7 @@ from explorer.models.language import State
 from explorer.models.layers import learning, replica
 from explorer.seeds import generator
 from explorer.tasks.text.config import TextConfig
-from explorer.tasks.text.rows import Batch, text_data
+from explorer.tasks.text.rows import Batch, TextData, text_data
 from explorer.training.config import RunConfig
 from explorer.training.events import EvaluationPart
 from explorer.training.objective import Measurements, Objective, Parts, RecordLayout, complete
@@ -81,11 +81,12 @@ class TextObjective(Objective):
         return complete(self.evaluate_in_parts(step, full))
 
     def evaluate_in_parts(self, step: int, full: bool) -> Parts[Mapping[str, Float[Tensor, "replicas ..."]]]:
-        size, carries = self.config.evaluation_size, self.config.task_as(TextConfig).batches == "contiguous"
-        part = yield from self._loss_in_parts(self._held_out(size or None), carries)
+        task, size = self.config.task_as(TextConfig), self.config.evaluation_size
+        carries = task.batches == "contiguous"
+        part = yield from self._loss_in_parts(held_out_batches(task, self.data, size or None), carries)
         val = part
         if size:
-            everything = self._held_out(None)
+            everything = held_out_batches(task, self.data)
             val = (yield from self._loss_in_parts(everything, carries)) if full else torch.full_like(part, math.nan)
         # rows from all over the text, each with a new state
         train = yield from self._loss_in_parts(self.data.training_sample(size or 65_536))
@@ -143,18 +144,19 @@ class TextObjective(Objective):
         trained = not isinstance(config.model, NgramTextConfig)
         return RecordLayout(METRICS, signals=("gradient_norm",) if trained else (), samples=config.sample > 0)
 
-    def _held_out(self, targets: int | None) -> Iterator[Batch]:
-        """Return held-out rows in the order in which the model reads them."""
-        if self.config.task_as(TextConfig).batches == "contiguous":
-            return self.data.held_out_contiguous(CONTIGUOUS_ROWS, self.config.task_as(TextConfig).context, targets)
-        return self.data.held_out_batches(targets)
-
     def _loss_in_parts(self, batches: Iterable[Batch], carries: bool = False) -> Parts[Float[Tensor, " replicas"]]:
         loss = MeanLoss(self.model, self.config.replicas, carries)
         for batch in batches:
             loss.add(batch)
             yield EvaluationPart()
         return loss.value
+
+
+def held_out_batches(task: TextConfig, data: TextData, targets: int | None = None) -> Iterator[Batch]:
+    """Return the held-out rows of a task in the order in which a model reads them; `targets`: about so many of them."""
+    if task.batches == "contiguous":
+        return data.held_out_contiguous(CONTIGUOUS_ROWS, task.context, targets)
+    return data.held_out_batches(targets)
 
 
 def _state_tensors(state: State, replicas: int) -> dict[str, Tensor]:

@@ -28,6 +28,8 @@ def test_released_defaults_do_not_change() -> None:
         "split": "end",
         "held_out": 0.1,
         "split_seed": 0,
+        "test": 0.0,
+        "tokenizer_from_training": False,
         "batches": "random",
     }
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -504,6 +505,99 @@ def test_unknown_rate_is_that_of_held_out_targets() -> None:
     end = data.tokenizer.encode(text[int(0.8 * len(text)) :])
     assert data.unknown_rate == pytest.approx((end == data.tokenizer.unknown).mean())
     assert 0.25 < data.unknown_rate < 0.4
+
+
+# The test split
+
+
+@every_kind
+def test_a_test_split_changes_neither_training_nor_tokens(kind: dict[str, Any]) -> None:
+    without, data = repeats(**kind), repeats(**kind, test=0.5)
+    assert data.tokenizer.tokens == without.tokenizer.tokens
+    assert equal_batches(data.full_training_batch(), without.full_training_batch())
+    for step in range(3):
+        assert equal_batches(data.batch(1, 0, step, 5), without.batch(1, 0, step, 5))
+
+
+def text_data_parts(**settings: Any) -> tuple[TextData, TextData]:
+    """Return the same rows with their validation and with their test split."""
+    data = repeats(**settings)
+    return data, text_data(data.config, "test")
+
+
+@every_kind
+def test_validation_and_test_split_are_together_what_is_held_out(kind: dict[str, Any]) -> None:
+    everything = repeats(**kind)
+    validation, test = text_data_parts(**kind, test=0.4)
+    targets = [unmasked_targets(data, data.held_out_batches()) for data in (validation, test)]
+    assert Counter("".join(itertools.chain(*targets))) == Counter(
+        "".join(unmasked_targets(everything, everything.held_out_batches()))
+    )
+    assert validation.held_out_targets + test.held_out_targets == everything.held_out_targets
+    assert test.held_out_targets / everything.held_out_targets == pytest.approx(0.4, abs=0.1)
+
+
+def test_no_target_is_in_two_parts_of_a_stream() -> None:
+    text = ALPHABET * 2
+    settings: dict[str, Any] = {"held_out": 0.5, "test": 0.5, "context": 4}
+    data = own(text, **settings)
+    parts = [data, text_data(data.config, "test")]
+    read_in = ["".join(unmasked_targets(each, each.held_out_batches())) for each in parts]
+    assert "".join(read_in) == text[62:]
+    assert len(read_in[0]) == 31
+    assert read(data, data.full_training_batch().targets[0]) == text[1:62]
+
+
+@pytest.mark.parametrize("split", ["sentences", "pairs"])
+@pytest.mark.parametrize("rows", ["sentences", "prefixes"])
+def test_no_target_is_in_two_parts_of_lines(rows: str, split: str) -> None:
+    validation, test = text_data_parts(rows=rows, split=split, test=0.5)
+    assert isinstance(validation, text_rows.Sentences) and isinstance(test, text_rows.Sentences)
+    groups = [
+        validation.training_positions.tolist(),
+        validation.held_out_positions.tolist(),
+        test.held_out_positions.tolist(),
+    ]
+    together = [position for group in groups for position in group]
+    assert len(together) == len(set(together))
+    assert test.training_positions.tolist() == groups[0]
+    assert sorted(together) == sorted(
+        np.concatenate(
+            [repeats(rows=rows, split=split).training_positions, repeats(rows=rows, split=split).held_out_positions]
+        ).tolist()  # type: ignore[attr-defined]
+    )
+
+
+def test_a_text_without_a_test_split_raises_one_sentence() -> None:
+    for kind in KINDS:
+        with pytest.raises(TextError, match=r"The test split (of|at the end of) this text"):
+            text_data(repeats(**kind).config, "test")
+
+
+# A tokenizer of training lines only
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe", "bytes"])
+def test_the_tokenizer_of_training_lines_has_not_seen_the_held_out_ones(kind: str) -> None:
+    words = [f"word{letter}{other}" for letter in string.ascii_lowercase for other in string.ascii_lowercase]
+    lines = [" ".join([word] * 6) for word in words[:40]]  # all words of a line occur in no other line
+    settings: Any = {"rows": "sentences", "split": "sentences", "tokenizer": kind, "vocabulary": 900}
+    seen, unseen = (own("\n".join(lines), **settings, tokenizer_from_training=each) for each in (False, True))
+    assert isinstance(unseen, text_rows.Sentences)
+    if kind == "word":
+        assert (seen.unknown_rate, unseen.unknown_rate) == (0.0, 1.0)
+    else:
+        assert len(unseen.tokenizer.tokens) < len(seen.tokenizer.tokens)
+
+
+def test_the_same_lines_are_held_out_from_both_tokenizers() -> None:
+    seen, unseen = (
+        repeats(rows="sentences", split="sentences", tokenizer="word", tokenizer_from_training=each)
+        for each in (False, True)
+    )
+    assert seen.held_out_rows == unseen.held_out_rows
+    assert [len(rows.ids) for rows in seen.held_out_batches()] == [len(rows.ids) for rows in unseen.held_out_batches()]
+    assert seen._held_out_rows.tolist() == unseen._held_out_rows.tolist()  # type: ignore[attr-defined]
 
 
 # The assignment

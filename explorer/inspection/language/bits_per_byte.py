@@ -1,0 +1,212 @@
+"""Bits per byte of the held-out text as it is: a loss that can be compared between all tokenizers.
+
+    (nats of all held-out targets + nats of what their tokens leave out) / UTF-8 bytes of the held-out text / ln 2
+
+A code must let a reader restore the text. The tokens of characters and of bytes do. Words do not spell an unknown word,
+and words and BPE drop spaces (BPE also line ends), so what they leave out is encoded in addition:
+
+- The spelling of each unknown word (or, with BPE, character), by a trigram model of its characters.
+- The space before each token (often none), given the characters on both sides of it.
+
+Both are Witten-Bell models (Witten and Bell 1991, method C, interpolated) that are learned from the training part only.
+A character that this part does not contain costs one of all code points. The language model itself is not asked for
+what is left out, so the sum is an upper bound for a model that would predict it as well.
+
+A loss that was measured on lower-cased text is that of the lower-cased text, whose bytes are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import Part, Sentences, text_data
+from explorer.tasks.text.token_arrays import sentence_lines, split_stream
+from explorer.tokenization.subwords import ByteLevelBPE
+from explorer.tokenization.text import Tokenizer
+
+LOSSLESS = ("char", "bytes")  # tokenizers whose tokens restore the text
+_CODE_POINTS = 0x110000
+_START = "\0"  # precedes the first character of a word
+_END = ""  # follows the last one
+
+Contexts = tuple[Hashable, ...]  # of one symbol, from the longest to the shortest
+
+
+@dataclass(frozen=True)
+class HeldOutText:
+    """What the held-out targets of a task stand for."""
+
+    targets: int
+    bytes: int  # of the text in UTF-8
+    unknown: int  # targets that are the unknown token
+    spelling: float  # nats of the unknown words (or characters)
+    spacing: float  # nats of the spaces and line ends that no token represents
+
+    @property
+    def omitted_bits(self) -> float:
+        """Bits per byte of what the tokens leave out; 0 for characters and bytes."""
+        return (self.spelling + self.spacing) / self.bytes / math.log(2)
+
+    def bits_per_byte(self, loss: Float[ndarray, "*shape"]) -> Float[ndarray, "*shape"]:
+        """Convert a mean loss over all held-out targets, in nats per token."""
+        return np.asarray(np.asarray(loss) * self.targets / self.bytes / math.log(2) + self.omitted_bits)
+
+
+def held_out_text(config: TextConfig, part: Part = "validation") -> HeldOutText:
+    """Count what the held-out targets of a task stand for. No model is needed.
+
+    With split = windows, whose windows overlap and whose training part is nearly everything, the whole text is counted.
+    Raises TextError, NeedsText or CorpusMissing.
+    """
+    data = text_data(config, part)
+    text = corpora.load_text(config)
+    if isinstance(data, Sentences):
+        lines = sentence_lines(text)
+        return _count_lines(data, [line.lower() for line in lines] if config.lower else lines)
+    text = text.lower() if config.lower else text
+    parts = split_stream(text, config.held_out, config.test)
+    learned, coded = (
+        (text, text)
+        if config.split == "windows"
+        else (parts.training, parts.validation if part == "validation" else parts.test)
+    )
+    tokenizer = data.tokenizer
+    size = len(coded.encode())
+    if tokenizer.kind in LOSSLESS:
+        return HeldOutText(len(tokenizer.encode(coded)), size, 0, 0.0, 0.0)
+    omitted = OmittedText()
+    omitted.fit(tokens_in_text(tokenizer, learned))
+    tokens = list(tokens_in_text(tokenizer, coded))
+    targets = sum(not token.is_end for token in tokens)
+    return HeldOutText(targets, size, sum(token.unknown for token in tokens), *omitted.nats(tokens))
+
+
+def _count_lines(data: Sentences, lines: Sequence[str]) -> HeldOutText:
+    """Count held-out targets of lines; the first token of a line is given and not a target."""
+    tokenizer, ids = data.tokenizer, data.ids[data.held_out_positions]
+    if tokenizer.kind in LOSSLESS:
+        return HeldOutText(len(ids), int(_token_bytes(tokenizer)[ids].sum()), 0, 0.0, 0.0)
+    tokens = [token for line in lines for token in tokens_in_text(tokenizer, line) if not token.is_end]
+    omitted = OmittedText()
+    omitted.fit(tokens[position] for position in data.training_positions.tolist())
+    coded = [tokens[position] for position in data.held_out_positions.tolist()]
+    size = sum(len(token.space.encode()) + len(token.text.encode()) for token in coded)
+    return HeldOutText(len(coded), size, sum(token.unknown for token in coded), *omitted.nats(coded))
+
+
+def _token_bytes(tokenizer: Tokenizer) -> Int[ndarray, " vocabulary"]:
+    """Return the number of bytes of each token."""
+    if isinstance(tokenizer, ByteLevelBPE):
+        return tokenizer.byte_lengths
+    return np.array([len(token.encode()) for token in tokenizer.tokens])
+
+
+# What the tokens leave out
+
+
+@dataclass(frozen=True, slots=True)
+class TokenInText:
+    """A token and the characters around it."""
+
+    text: str  # that it stands for
+    space: str  # before it, which no token represents
+    previous: str  # the character before that; empty at the start of the text
+    unknown: bool
+    is_end: bool = False  # the end of the text, which follows the last space
+
+
+def tokens_in_text(tokenizer: Tokenizer, text: str) -> Iterator[TokenInText]:
+    """Yield the tokens of a text, and its end."""
+    last = 0
+    for id, start, end in tokenizer.spans(text):
+        yield TokenInText(text[start:end], text[last:start], text[last - 1 : last], id == tokenizer.unknown)
+        last = end
+    yield TokenInText("", text[last:], text[last - 1 : last] if last else "", False, is_end=True)
+
+
+class OmittedText:
+    """A code for what the tokens of a lossy tokenizer leave out; learned from the tokens of the training part."""
+
+    def __init__(self) -> None:
+        self._spelling, self._spacing = WittenBell(), WittenBell()
+
+    def fit(self, tokens: Iterable[TokenInText]) -> None:
+        """Learn spaces from all tokens, and spelling from the distinct unknown ones (or from all if there are none)."""
+        spaces: Counter[tuple[Contexts, str]] = Counter()
+        unknown: dict[str, None] = {}
+        known: dict[str, None] = {}
+        for token in tokens:
+            spaces[_space_event(token)] += 1
+            (unknown if token.unknown else known)[token.text] = None
+        for (contexts, space), count in spaces.items():
+            self._spacing.add(contexts, space, count)
+        for word in unknown or known:
+            for contexts, character in _spelling_events(word):
+                self._spelling.add(contexts, character)
+
+    def nats(self, tokens: Sequence[TokenInText]) -> tuple[float, float]:
+        """Return the nats of the spelling of unknown tokens, and those of all spaces."""
+        spaces = Counter(map(_space_event, tokens))
+        words = Counter(token.text for token in tokens if token.unknown)
+        spelling = math.fsum(
+            count * self._spelling.nats(contexts, character, -math.log(_CODE_POINTS + 1))
+            for word, count in words.items()
+            for contexts, character in _spelling_events(word)
+        )
+        spacing = math.fsum(
+            count * self._spacing.nats(contexts, space, -(len(space) + 1) * math.log(_CODE_POINTS + 1))
+            for (contexts, space), count in spaces.items()
+        )
+        return spelling, spacing
+
+
+def _space_event(token: TokenInText) -> tuple[Contexts, str]:
+    """Return the space before a token and its contexts: the characters on both sides."""
+    following = token.text[:1]
+    return ((token.previous, following), following, None), token.space
+
+
+def _spelling_events(word: str) -> Iterator[tuple[Contexts, str]]:
+    """Yield each character of a word, and its end, with the characters before it."""
+    start = 2 * _START
+    for position, character in enumerate([*word, _END]):
+        before = (start + word)[position : position + 2]
+        yield (before, before[1:], None), character
+
+
+class WittenBell:
+    """A distribution of a symbol by its contexts, interpolated from the longest to the shortest.
+
+    P(s | c) = (n(c, s) + T(c) P(s | shorter c)) / (n(c) + T(c)), with T(c) the number of distinct symbols after c.
+    """
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)
+        self._totals: Counter[Hashable] = Counter()
+
+    def add(self, contexts: Contexts, symbol: str, count: int = 1) -> None:
+        """Count a symbol after each of its contexts."""
+        for context in contexts:
+            self._counts[context][symbol] += count
+            self._totals[context] += count
+
+    def nats(self, contexts: Contexts, symbol: str, log_base: float) -> float:
+        """Return -log P(symbol). `log_base`: the log-probability of the symbol where nothing has been counted."""
+        log_probability = log_base  # a long run of spaces has a probability that is no float
+        for context in reversed(contexts):
+            if counts := self._counts.get(context):
+                distinct, total = len(counts), self._totals[context]
+                log_probability += math.log(distinct)
+                if seen := counts[symbol]:
+                    log_probability = float(np.logaddexp(math.log(seen), log_probability))
+                log_probability -= math.log(total + distinct)
+        return -log_probability
