@@ -1,6 +1,4 @@
-"""Comparison of runs: curves on a common axis, when each reaches a target, and differences with confidence
-intervals.
-"""
+"""Comparison of runs: curves on a common axis, when each reaches a target, and whether they are paired."""
 
 from __future__ import annotations
 
@@ -98,52 +96,6 @@ def _interpolate_crossing(x: Float[ndarray, " n"], values: Float[ndarray, " n"],
         return float(x[i])
     share = (target - values[i - 1]) / (values[i] - values[i - 1])
     return float(x[i - 1] + share * (x[i] - x[i - 1]))
-
-
-@dataclass(frozen=True)
-class MeanDifference:
-    """The mean of the second of two runs minus that of the first, with its 95 % confidence interval over seeds."""
-
-    mean: float
-    low: float
-    high: float
-    seeds: int  # in the smaller of the two runs
-    paired: bool  # whether the runs share seeds and data, so that each seed is compared with itself
-
-    @property
-    def within_noise(self) -> bool:
-        """Whether the interval contains 0, so that the difference may be seed noise."""
-        return self.low <= 0 <= self.high
-
-
-def mean_difference(
-    first: Float[ndarray, " first"], second: Float[ndarray, " second"], paired: bool
-) -> MeanDifference | None:
-    """Return the difference of two means with Student's t interval; None with fewer than two seeds.
-
-    The t interval is that of the pairs where `paired`, otherwise that of Welch (1947). Seeds with NaN are left out.
-    """
-    from scipy.special import stdtrit  # takes 0.4 s to import: the first page must not wait for it
-
-    if paired:
-        shared = ~np.isnan(first) & ~np.isnan(second)
-        differences = second[shared] - first[shared]
-        if len(differences) < 2:
-            return None
-        mean, variance, degrees = differences.mean(), differences.var(ddof=1) / len(differences), len(differences) - 1.0
-        seeds = len(differences)
-    else:
-        first, second = first[~np.isnan(first)], second[~np.isnan(second)]
-        seeds = min(len(first), len(second))
-        if seeds < 2:
-            return None
-        mean = second.mean() - first.mean()
-        variances = [values.var(ddof=1) / len(values) for values in (first, second)]
-        variance = sum(variances)
-        weights = sum(p**2 / (len(values) - 1) for p, values in zip(variances, (first, second), strict=True))
-        degrees = variance**2 / weights if weights > 0 else seeds - 1.0
-    margin = float(stdtrit(degrees, 0.975) * np.sqrt(variance))
-    return MeanDifference(float(mean), float(mean) - margin, float(mean) + margin, seeds, paired)
 
 
 def is_paired(first: RunConfig, second: RunConfig) -> bool:

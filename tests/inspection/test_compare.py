@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy import ndarray
-from scipy import stats
 
 from explorer.inspection.compare import (
     BATCH_LOSS,
@@ -14,7 +13,6 @@ from explorer.inspection.compare import (
     downsample,
     first_crossing,
     is_paired,
-    mean_difference,
     metric_curve,
     shared_initial_weights,
     smooth,
@@ -129,63 +127,6 @@ X = np.array([0.0, 10, 20, 40])
 def test_crossings_are_interpolated_linearly(values: list[float], target: float, rising: bool, position: float) -> None:
     crossings = first_crossing(MetricCurve(X, np.array([values, values]).T), target, rising)
     assert crossings == pytest.approx([position, position], nan_ok=True)
-
-
-ENDS = st.lists(st.floats(0, 1).map(lambda v: round(v, 3)), min_size=2, max_size=8)
-
-
-@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # scipy's, where seeds are nearly alike
-@settings(deadline=None)
-@given(ENDS, ENDS)
-def test_the_interval_of_runs_with_different_seeds_is_that_of_scipys_welch_test(a: list[float], b: list[float]) -> None:
-    first, second = np.array(a), np.array(b)
-    assume(np.ptp(first) + np.ptp(second) > 0)
-    difference = mean_difference(first, second, paired=False)
-    assert difference is not None
-    interval = stats.ttest_ind(second, first, equal_var=False).confidence_interval(0.95)
-    assert (difference.low, difference.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
-    assert difference.mean == pytest.approx(second.mean() - first.mean())
-    assert (difference.seeds, difference.paired) == (min(len(a), len(b)), False)
-
-
-@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=2, max_size=8))
-def test_the_interval_of_runs_with_the_same_seeds_is_that_of_scipys_paired_test(pairs: list[tuple[int, int]]) -> None:
-    first, second = np.array(pairs).T / 1000
-    assume(np.ptp(np.round(second - first, 6)) > 0)
-    difference = mean_difference(first, second, paired=True)
-    assert difference is not None
-    interval = stats.ttest_rel(second, first).confidence_interval(0.95)
-    assert (difference.low, difference.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
-
-
-@pytest.mark.parametrize("same_seeds", [True, False])
-def test_one_seed_gives_no_difference_and_nan_seeds_are_left_out(same_seeds: bool) -> None:
-    nan = np.nan
-    assert mean_difference(np.array([0.9]), np.array([0.8]), same_seeds) is None
-    assert mean_difference(np.array([0.9, nan]), np.array([nan, 0.8]), same_seeds) is None
-    assert mean_difference(np.array([nan, nan]), np.array([0.8, 0.9]), same_seeds) is None
-    difference = mean_difference(np.array([0.9, 0.8, 0.7]), np.array([0.8, 0.9, 0.9]), same_seeds)
-    holed = mean_difference(np.array([0.9, 0.8, 0.7, nan]), np.array([0.8, 0.9, 0.9, nan]), same_seeds)
-    assert difference == holed
-
-
-@pytest.mark.parametrize("same_seeds", [True, False])
-def test_equal_seeds_have_an_interval_of_zero_width(same_seeds: bool) -> None:
-    difference = mean_difference(np.full(3, 0.75), np.full(3, 1.0), same_seeds)
-    assert difference is not None
-    assert (difference.mean, difference.low, difference.high, difference.within_noise) == (0.25, 0.25, 0.25, False)
-    equal = mean_difference(np.full(3, 0.75), np.full(3, 0.75), same_seeds)
-    assert equal is not None and equal.within_noise
-
-
-def test_a_difference_is_within_noise_if_its_interval_contains_zero() -> None:
-    ones = np.array([0.90, 0.80, 0.95, 0.85])
-    luck = mean_difference(ones, ones[::-1] + 0.01, paired=False)
-    real = mean_difference(ones, ones + np.array([0.04, 0.05, 0.05, 0.04]), paired=True)
-    assert luck is not None and luck.within_noise
-    assert real is not None and not real.within_noise
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.inspection.compare import mean_difference
+from explorer.inspection.verdicts import mean_difference
 from explorer.jobs.scheduler import service
 from explorer.labs.compare.results import describe_difference
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, default_runs

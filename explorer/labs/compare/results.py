@@ -13,14 +13,13 @@ from numpy import ndarray
 
 from explorer.errors import LineageError
 from explorer.inspection.compare import (
-    MeanDifference,
     MetricCurve,
     first_crossing,
     is_paired,
     mean_and_range,
-    mean_difference,
     shared_initial_weights,
 )
+from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.labs.compare.comparison import ComparedRun, differing_settings, displayed_curves
 from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration

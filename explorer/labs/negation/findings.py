@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.inspection.compare import mean_difference
+from explorer.inspection.verdicts import mean_difference
 from explorer.number_format import format_interval, format_range, format_signed
 from explorer.tasks.negation import CLASSES
 from explorer.ui.wording import both_or_all, join_words, number_word

@@ -19,7 +19,8 @@ from explorer.experiments.paper_experiments import (
     ExperimentPanel,
     Trial,
 )
-from explorer.inspection.compare import MeanDifference, is_paired, mean_difference
+from explorer.inspection.compare import is_paired
+from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.number_format import format_count, format_interval, format_scientific, format_signed
 from explorer.training.record import Curves
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from explorer.inspection.compare import mean_difference
+from explorer.inspection.verdicts import mean_difference
 from explorer.labs.text.standings import Standing
 from explorer.number_format import format_duration
 from explorer.training.comparability import loss_context

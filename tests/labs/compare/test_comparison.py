@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.inspection.compare import MeanDifference
+from explorer.inspection.verdicts import MeanDifference
 from explorer.labs.compare import chart, comparison
 from explorer.labs.compare.comparison import (
     ComparedRun,
@@ -160,12 +160,15 @@ def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() 
 
 
 def test_a_difference_is_described_with_its_interval_and_whether_it_is_noise() -> None:
-    assert describe_difference(MeanDifference(-0.1, -0.15, -0.05, 8, True), True) == "−0.100 (−0.150 to −0.050)"
+    assert (
+        describe_difference(MeanDifference(-0.1, -0.15, -0.05, 8, True, 0.001, 0.06), True)
+        == "−0.100 (−0.150 to −0.050)"
+    )
     assert_states(
-        describe_difference(MeanDifference(0.01, -0.02, 0.04, 8, True), True),
+        describe_difference(MeanDifference(0.01, -0.02, 0.04, 8, True, 0.4, 0.04), True),
         "+0.010 (−0.020 to +0.040) … within … noise",
     )
-    assert describe_difference(MeanDifference(0.0, 0.0, 0.0, 8, True), True).startswith(
+    assert describe_difference(MeanDifference(0.0, 0.0, 0.0, 8, True, 1.0, 0.0), True).startswith(
         "0.000 (0.000 to 0.000), within"
     )
     assert describe_difference(None, True) == "one seed tells nothing of luck"

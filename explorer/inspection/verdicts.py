@@ -1,0 +1,344 @@
+"""Whether models differ: exact tests, t tests, a correction for many comparisons, and a verdict that may be
+"cannot tell".
+
+A model that was trained with several seeds has one value for each of them. Two models are compared by
+`mean_difference` (values that vary continuously: Student's t test of pairs, or Welch's) or by `solved_difference`
+(seeds that solve the task or do not: McNemar's exact test of pairs, or Fisher's). `compare_with_best` compares several
+models with the best of them. Because the values decide which model is the best, all pairs of models count as
+comparisons: with equal models, at least one is called worse in at most 5 % of cases (`python -m benchmarks.verdicts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+LEVEL = 0.05  # of all tests together
+POWER = 0.8  # with which the seeds that `seeds_needed` returns would find a difference
+MINIMUM_SEEDS = 8  # with fewer, differences are shown without a verdict
+MAXIMUM_SEEDS = 200  # `seeds_needed` searches no further
+
+# "different"; "equal": practically, the interval lies within a margin; "undecided": one cannot tell; "identical": the
+# same value in every seed; "few seeds": fewer than MINIMUM_SEEDS
+Verdict = Literal["different", "equal", "undecided", "identical", "few seeds"]
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """The mean of the second of two models minus that of the first, with its 95 % confidence interval over seeds."""
+
+    mean: float
+    low: float
+    high: float
+    seeds: int  # in the smaller of the two models
+    paired: bool  # whether the models share seeds and data, so that each seed is compared with itself
+    p: float  # of the test that the means are equal
+    spread: float  # standard deviation of the difference between one seed of each
+    identical: bool = False  # whether both have the same value in every seed
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the interval contains 0, so that the difference may be seed noise."""
+        return self.low <= 0 <= self.high
+
+    def lies_within(self, margin: float) -> bool:
+        """Return whether the whole interval lies within the margin."""
+        return max(abs(self.low), abs(self.high)) <= margin
+
+    def attainable_p(self, p: float) -> float:
+        """Return the probability that the test of two equal models gives a p value of at most `p`."""
+        return p
+
+    def seeds_needed(self, level: float) -> int | None:
+        """Return how many seeds would find a difference of this size with a probability of 80 %.
+
+        None if `MAXIMUM_SEEDS` would not.
+        """
+        from scipy.special import nctdtr, stdtrit
+
+        if not self.mean or not self.spread:
+            return None
+
+        def power(seeds: int) -> float:
+            degrees = float(seeds - 1 if self.paired else 2 * seeds - 2)
+            effect = abs(self.mean) / self.spread * np.sqrt(seeds)
+            return float(1 - nctdtr(degrees, effect, stdtrit(degrees, 1 - level / 2)))
+
+        return _first_number_with_power(power, self.seeds)
+
+
+def mean_difference(
+    first: Float[ndarray, " first"], second: Float[ndarray, " second"], paired: bool
+) -> MeanDifference | None:
+    """Return the difference of two means with Student's t test; None with fewer than two seeds.
+
+    The test is that of the pairs where `paired`, otherwise that of Welch (1947). Seeds with NaN are left out.
+    """
+    from scipy.special import stdtr, stdtrit  # takes 0.4 s to import: the first page must not wait for it
+
+    if paired:
+        shared = ~np.isnan(first) & ~np.isnan(second)
+        first, second = first[shared], second[shared]
+        differences = second - first
+        if len(differences) < 2:
+            return None
+        mean, variance, degrees = differences.mean(), differences.var(ddof=1) / len(differences), len(differences) - 1.0
+        seeds, spread = len(differences), differences.std(ddof=1)
+        identical = not differences.any()
+    else:
+        first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+        seeds = min(len(first), len(second))
+        if seeds < 2:
+            return None
+        mean = second.mean() - first.mean()
+        variances = [values.var(ddof=1) / len(values) for values in (first, second)]
+        variance = sum(variances)
+        weights = sum(p**2 / (len(values) - 1) for p, values in zip(variances, (first, second), strict=True))
+        degrees = variance**2 / weights if weights > 0 else seeds - 1.0
+        spread = np.sqrt(first.var(ddof=1) + second.var(ddof=1))
+        identical = not np.ptp(np.concatenate([first, second]))
+    error = float(np.sqrt(variance))
+    margin = float(stdtrit(degrees, 0.975)) * error
+    p = float(2 * stdtr(degrees, -abs(mean) / error)) if error else float(mean == 0)
+    return MeanDifference(
+        float(mean), float(mean) - margin, float(mean) + margin, seeds, paired, p, float(spread), identical
+    )
+
+
+@dataclass(frozen=True)
+class SolvedDifference:
+    """How many seeds of two models solve a task."""
+
+    first: int
+    second: int
+    totals: tuple[int, int]
+    only_first: int  # of pairs: seeds with which only the first model solves it
+    only_second: int
+    paired: bool
+
+    @property
+    def mean(self) -> float:
+        """The share of the second minus that of the first."""
+        return self.second / self.totals[1] - self.first / self.totals[0]
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds of the smaller of the two models."""
+        return min(self.totals)
+
+    @property
+    def identical(self) -> bool:
+        """Whether both have the same outcome in every seed."""
+        if self.paired:
+            return not self.only_first + self.only_second
+        return self.first + self.second in (0, sum(self.totals))
+
+    @property
+    def p(self) -> float:
+        """The two-sided p value of McNemar's exact test of pairs, or Fisher's."""
+        values = self._attainable
+        return values[self.only_first] if self.paired else values[self.first]
+
+    @property
+    def _attainable(self) -> Mapping[int, float]:
+        if self.paired:
+            return _mcnemar(self.only_first + self.only_second)
+        return _fisher(*self.totals, self.first + self.second)
+
+    def lies_within(self, margin: float) -> bool:
+        """Return False: so few seeds never show that two shares are practically equal."""
+        return False
+
+    def attainable_p(self, p: float) -> float:
+        """Return the largest p value of at most `p` that the test can give with these seeds; 0 if there is none.
+
+        It is the probability that the test of two equal models gives a p value of at most `p`.
+        """
+        return max((value for value in self._attainable.values() if value <= p * (1 + 1e-9)), default=0.0)
+
+    def seeds_needed(self, level: float) -> int | None:
+        """Return how many seeds would find a difference of these shares with a probability of 80 %.
+
+        None if `MAXIMUM_SEEDS` would not.
+        """
+        if not self.mean:
+            return None
+        power = self._power_of_pairs if self.paired else self._power_of_groups
+        return _first_number_with_power(lambda seeds: power(seeds, level), self.seeds)
+
+    def _power_of_pairs(self, seeds: int, level: float) -> float:
+        """Return the power of McNemar's test, exactly."""
+        from scipy.special import bdtr
+
+        discordant = self.only_first + self.only_second
+        majority = max(self.only_first, self.only_second) / discordant
+        share = discordant / self.totals[0]
+        counts, minority = np.arange(1.0, seeds + 1), np.arange(seeds + 1.0)[:, None]
+        rejected = ((minority <= counts) & (bdtr(np.minimum(minority, counts), counts, 0.5) <= level / 2)).sum(axis=0)
+        chance = np.array([comb(seeds, i) * share**i * (1 - share) ** (seeds - i) for i in range(1, seeds + 1)])
+        power = np.where(rejected > 0, bdtr(np.maximum(rejected - 1.0, 0.0), counts, 1 - majority), 0.0)
+        return float(chance @ power)
+
+    def _power_of_groups(self, seeds: int, level: float) -> float:
+        """Return the power of Fisher's test, approximately (Casagrande, Pike and Smith 1978)."""
+        from scipy.special import ndtr, ndtri
+
+        shares = self.first / self.totals[0], self.second / self.totals[1]
+        mean, gap = sum(shares) / 2, abs(self.mean)
+        effective = max(seeds - 1 / gap, 0.0) ** 2 / seeds  # after the correction for continuity
+        error = np.sqrt(sum(share * (1 - share) for share in shares))
+        above = gap * np.sqrt(effective) - ndtri(1 - level / 2) * np.sqrt(2 * mean * (1 - mean))
+        return float(ndtr(above / error)) if error else float(above > 0)
+
+
+def solved_difference(
+    first: Bool[ndarray, " first"], second: Bool[ndarray, " second"], paired: bool
+) -> SolvedDifference:
+    """Return the comparison of two models whose seeds solve a task or do not."""
+    both = (first, second) if paired else (np.zeros(0, bool),) * 2
+    return SolvedDifference(
+        int(first.sum()),
+        int(second.sum()),
+        (len(first), len(second)),
+        int((both[0] & ~both[1]).sum()),
+        int((~both[0] & both[1]).sum()),
+        paired,
+    )
+
+
+@lru_cache(maxsize=256)
+def _mcnemar(discordant: int) -> Mapping[int, float]:
+    """Return the two-sided p value for every number of the discordant pairs that the first model solves."""
+    below = [sum(comb(discordant, j) for j in range(i + 1)) / 2**discordant for i in range(discordant + 1)]
+    return {i: min(1.0, 2 * below[min(i, discordant - i)]) for i in range(discordant + 1)}
+
+
+@lru_cache(maxsize=256)
+def _fisher(first: int, second: int, solved: int) -> Mapping[int, float]:
+    """Return the two-sided p value for every number of seeds of the first model that may be among the solved."""
+    table = {
+        i: comb(first, i) * comb(second, solved - i) / comb(first + second, solved)
+        for i in range(max(0, solved - second), min(first, solved) + 1)
+    }
+    return {i: min(1.0, sum(p for p in table.values() if p <= here * (1 + 1e-7))) for i, here in table.items()}
+
+
+def proportion_interval(solved: int, seeds: int) -> tuple[float, float]:
+    """Return the exact 95 % interval of a share (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(solved, seeds - solved + 1, 0.025)) if solved else 0.0
+    high = float(betaincinv(solved + 1, seeds - solved, 0.975)) if solved < seeds else 1.0
+    return low, high
+
+
+def _first_number_with_power(power: Callable[[int], float], seeds: int) -> int | None:
+    """Return the smallest number of seeds above `seeds` with a power of 80 %; None if there is none."""
+    low, high = seeds, MAXIMUM_SEEDS
+    if power(high) < POWER:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return high
+
+
+Difference = MeanDifference | SolvedDifference
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A difference, its p value corrected for all comparisons, and the verdict."""
+
+    difference: Difference
+    p: float
+    verdict: Verdict
+    margin: float = 0.0
+    comparisons: int = 1
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """How many seeds would find this difference with a probability of 80 %; None if more than MAXIMUM_SEEDS."""
+        return _seeds_needed(self.difference, LEVEL / self.comparisons)
+
+
+@lru_cache(maxsize=256)
+def _seeds_needed(difference: Difference, level: float) -> int | None:
+    return difference.seeds_needed(level)
+
+
+def corrected_p(differences: Sequence[Difference]) -> list[float]:
+    """Return the p values corrected for the number of comparisons (Holm 1979).
+
+    The probability of any p value below 0.05 among comparisons of equal models is then at most 0.05. An exact test
+    counts only with the p values that it can give (Westfall and Wolfinger 1997), so that comparisons that cannot be
+    decided by any outcome cost nothing.
+    """
+    order = sorted(range(len(differences)), key=lambda i: differences[i].p)
+    corrected, largest = [1.0] * len(differences), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, sum(differences[j].attainable_p(differences[i].p) for j in order[rank:]))
+        corrected[i] = min(1.0, largest)
+    return corrected
+
+
+def judge(differences: Sequence[Difference], margin: float = 0.0) -> list[Judgement]:
+    """Return the verdicts of comparisons that are shown together; their p values are corrected for their number."""
+    judgements = []
+    for difference, p in zip(differences, corrected_p(differences), strict=True):
+        verdict: Verdict = "undecided"
+        if difference.identical:
+            verdict = "identical"
+        elif difference.seeds < MINIMUM_SEEDS:
+            verdict = "few seeds"
+        elif difference.lies_within(margin):
+            verdict = "equal"
+        elif p <= LEVEL:
+            verdict = "different"
+        judgements.append(Judgement(difference, p, verdict, margin, len(differences)))
+    return judgements
+
+
+@dataclass(frozen=True)
+class BestComparison:
+    """The best of several models, and the others compared with it: each difference is the best minus the other."""
+
+    best: str
+    others: Mapping[str, Judgement]
+
+    def with_verdict(self, *verdicts: Verdict) -> list[str]:
+        """Return the models whose comparison with the best has one of these verdicts."""
+        return [name for name, judgement in self.others.items() if judgement.verdict in verdicts]
+
+
+def compare_with_best(
+    values: Mapping[str, ndarray], paired: bool, higher: bool = True, margin: float = 0.0
+) -> BestComparison | None:
+    """Return the best model and the verdict of its comparison with every other one.
+
+    values: one array of seeds for each model. Arrays of booleans say which seeds solve the task.
+    paired: whether the models share seeds and data.
+    higher: whether the best is the one with the highest mean, or with the lowest.
+    margin: differences up to this size are practically equal.
+    Models with fewer than two finite seeds are left out. None with fewer than two models.
+    """
+    finite = {name: array for name, array in values.items() if (~np.isnan(array.astype(float))).sum() >= 2}
+    if len(finite) < 2:
+        return None
+    best = (max if higher else min)(finite, key=lambda name: float(np.nanmean(finite[name])))
+    pairs, differences = [], []
+    for other, second in combinations([name for name in finite if name != best] + [best], 2):  # so the best is second
+        compare = solved_difference if finite[other].dtype == bool else mean_difference
+        if difference := compare(finite[other], finite[second], paired):
+            pairs.append((other, second))
+            differences.append(difference)
+    judged = zip(pairs, judge(differences, margin), strict=True)
+    return BestComparison(best, {other: judgement for (other, second), judgement in judged if second == best})

@@ -1,0 +1,153 @@
+"""Sentences about comparisons of models, in the same words on every page. All functions are pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from explorer.inspection.verdicts import (
+    MAXIMUM_SEEDS,
+    MINIMUM_SEEDS,
+    BestComparison,
+    Difference,
+    Judgement,
+    SolvedDifference,
+)
+from explorer.number_format import format_interval, format_number, format_signed
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+
+SHARED_TEST_SET = (
+    "All seeds are evaluated on the same test set. The interval over seeds does not contain its sampling error."
+)
+
+
+def verdict_words(judgement: Judgement, digits: int = 3) -> str:
+    """Return the verdict in a few words, for a table or brackets."""
+    match judgement.verdict:
+        case "different":
+            return "different"
+        case "equal":
+            return f"practically equal (within ±{format_number(judgement.margin, digits)})"
+        case "identical":
+            return "the same value in every seed"
+        case "few seeds":
+            return f"no verdict with fewer than {number_word(MINIMUM_SEEDS)} seeds"
+    return f"cannot tell ({seeds_needed_words(judgement)})"
+
+
+def seeds_needed_words(judgement: Judgement) -> str:
+    """Return how many seeds would probably decide between two models."""
+    if not judgement.difference.mean:
+        return "the means are equal"
+    needed = judgement.seeds_needed
+    if needed is None:
+        return f"more than {MAXIMUM_SEEDS} seeds would be needed"
+    step = 1 if needed < 20 else 5 if needed < 100 else 10
+    return f"about {-(-needed // step) * step} seeds would probably decide"
+
+
+def describe_judgement(judgement: Judgement, write: Callable[[float], str] = format_signed) -> str:
+    """Return a difference with its interval and its verdict, for a table. `write` formats a signed number."""
+    difference = judgement.difference
+    if isinstance(difference, SolvedDifference):
+        return f"{_solved_words(difference)}: {verdict_words(judgement)}"
+    if judgement.verdict == "identical":
+        return verdict_words(judgement)
+    mean, low, high = (write(value) for value in (difference.mean, difference.low, difference.high))
+    return f"{mean} ({low} to {high}): {verdict_words(judgement)}"
+
+
+def comparison_finding(found: BestComparison | None, digits: int = 3, unit: str = "") -> str:
+    """Return sentences that compare every model with the best one; "" without a comparison."""
+    if found is None:
+        return ""
+    sentences = [sentence(found, digits, unit) for sentence in (_worse, _equal, _identical, _undecided, _too_few)]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def comparison_note(found: BestComparison | None) -> str:
+    """Return how the comparisons of `comparison_finding` were tested; "" without a test."""
+    tested = [] if found is None else [each for each in found.others.values() if each.verdict != "identical"]
+    if not any(each.verdict != "few seeds" for each in tested):
+        return ""
+    count = tested[0].comparisons
+    names = {_test_name(each.difference) for each in tested}
+    correction = f", corrected for {number_word(count)} comparisons (Holm)" if count > 1 else ""
+    solved = all(isinstance(each.difference, SolvedDifference) for each in tested)
+    brackets = "" if solved else "In brackets: 95 % confidence intervals over seeds. "
+    return f"{brackets}Tests: {join_words(sorted(names))}{correction}."
+
+
+def _test_name(difference: Difference) -> str:
+    if isinstance(difference, SolvedDifference):
+        return "McNemar’s exact test of pairs of seeds" if difference.paired else "Fisher’s exact test"
+    return "Student’s t test of pairs of seeds" if difference.paired else "Welch’s t test"
+
+
+def _worse(found: BestComparison, digits: int, unit: str) -> str:
+    names = found.with_verdict("different")
+    return f"Worse than {found.best}: {_sizes(found, names, digits, unit)}." if names else ""
+
+
+def _equal(found: BestComparison, digits: int, unit: str) -> str:
+    names = found.with_verdict("equal")
+    if not names:
+        return ""
+    margin = _with_unit(format_number(found.others[names[0]].margin, digits), unit)
+    return f"Practically equal to {found.best} (the whole interval lies within ±{margin}): {join_words(names)}."
+
+
+def _identical(found: BestComparison, digits: int, unit: str) -> str:
+    names = found.with_verdict("identical")
+    if not names:
+        return ""
+    if isinstance(found.others[names[0]].difference, SolvedDifference):
+        return f"{join_words([found.best, *names])} have the same result in every seed."
+    return f"{join_words([found.best, *names])} have the same value in every seed."
+
+
+def _undecided(found: BestComparison, digits: int, unit: str) -> str:
+    names = found.with_verdict("undecided")
+    if not names:
+        return ""
+    sizes = join_words(
+        [
+            f"{name} ({_size(found.others[name], digits, unit)}; {seeds_needed_words(found.others[name])})"
+            for name in names
+        ]
+    )
+    return f"Cannot tell whether {found.best} is better than {sizes}."
+
+
+def _too_few(found: BestComparison, digits: int, unit: str) -> str:
+    names = found.with_verdict("few seeds")
+    if not names:
+        return ""
+    count = count_seeds(min(found.others[name].difference.seeds for name in names))
+    sizes = _sizes(found, names, digits, unit)
+    return f"{found.best} is best on average, ahead of {sizes}. {capitalize(count)} are too few for a verdict."
+
+
+def _sizes(found: BestComparison, names: Sequence[str], digits: int, unit: str) -> str:
+    return join_words([f"{name} by {_size(found.others[name], digits, unit)}" for name in names])
+
+
+def _size(judgement: Judgement, digits: int, unit: str) -> str:
+    """Return how far the best is ahead, with the interval."""
+    difference = judgement.difference
+    if isinstance(difference, SolvedDifference):
+        return _solved_words(difference)
+    low, high = sorted([difference.low, difference.high], key=lambda end: end if difference.mean > 0 else -end)
+    sign = 1 if difference.mean > 0 else -1
+    return _with_unit(format_interval(abs(difference.mean), sign * low, sign * high, digits), unit)
+
+
+def _solved_words(difference: SolvedDifference) -> str:
+    """Return with how many seeds each of two models solves the task."""
+    first, second = difference.totals
+    if first == second:
+        return f"{difference.first} against {difference.second} of {first} seeds"
+    return f"{difference.first} of {first} against {difference.second} of {second} seeds"
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text} {unit}" if unit else text
