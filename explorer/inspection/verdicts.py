@@ -181,7 +181,7 @@ class SolvedDifference:
         discordant = self.only_first + self.only_second
         majority = max(self.only_first, self.only_second) / discordant
         share = discordant / self.totals[0]
-        counts, minority = np.arange(1.0, seeds + 1), np.arange(seeds + 1.0)[:, None]
+        counts, minority = np.arange(1, seeds + 1), np.arange(seeds + 1.0)[:, None]  # scipy warns of counts as floats
         rejected = ((minority <= counts) & (bdtr(np.minimum(minority, counts), counts, 0.5) <= level / 2)).sum(axis=0)
         chance = np.array([comb(seeds, i) * share**i * (1 - share) ** (seeds - i) for i in range(1, seeds + 1)])
         power = np.where(rejected > 0, bdtr(np.maximum(rejected - 1.0, 0.0), counts, 1 - majority), 0.0)

@@ -169,7 +169,7 @@ def test_fewer_than_eight_seeds_give_no_verdict() -> None:
 @pytest.mark.parametrize("paired", [True, False])
 def test_the_seeds_that_would_decide_find_the_difference_in_four_of_five_cases(paired: bool) -> None:
     rng = np.random.default_rng(1)
-    spread = 1 if paired else np.sqrt(2)
+    spread = 1.0 if paired else 2**0.5
     difference = MeanDifference(0.5, -0.3, 1.3, 8, paired, 0.2, spread)
     needed = judge([difference])[0].seeds_needed
     assert needed is not None and needed == pytest.approx(34 if paired else 64, abs=1)  # the tables of Cohen (1988)
