@@ -31,6 +31,8 @@ _RECALL = {"iterations": 20, "evaluate_every": 10, "snapshots": 3}
 _ROWS = {"iterations": 20, "evaluate_every": 10, "snapshots": 3}
 CASES: dict[tuple[str, str], list[dict[str, object]]] = {
     ("negation", "bag_of_words"): [{}, {"replicas": 32}],
+    ("negation", "bag_of_words_hidden"): [{}, {"replicas": 8}, {"hidden": 512, "replicas": 32}],
+    ("negation", "bag_of_bigrams"): [{}, {"replicas": 8}, {"replicas": 32}],
     ("negation", "feedforward"): [{}, {"replicas": 8}, {"width": 128, "hidden": 512, "window": 64, "replicas": 8}],
     ("negation", "rnn"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 32}],
     ("negation", "lstm"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16}],

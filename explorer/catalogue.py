@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from explorer.models.configs import (
+    BagOfBigramsConfig,
     BagOfWordsConfig,
+    BagOfWordsHiddenConfig,
     CbowConfig,
     EncoderDecoderConfig,
     FeedforwardConfig,
@@ -54,6 +56,8 @@ from explorer.tasks.word_vectors import WordVectorsConfig
 
 ModelConfig: TypeAlias = (
     BagOfWordsConfig
+    | BagOfWordsHiddenConfig
+    | BagOfBigramsConfig
     | FeedforwardConfig
     | RNNConfig
     | LSTMConfig
@@ -263,6 +267,37 @@ MODELS = {
                     "explorer.models.bag_of_words:BagOfWords",
                     {"epochs": 20, "learning_rate": 1e-2},
                     version=2,
+                ),
+            },
+        ),
+        ModelRow(
+            "bag_of_words_hidden",
+            "Bag of words + hidden layer",
+            "--m-counts-hidden",
+            "5px,3px",
+            "Minsky and Papert 1969, Perceptrons; Rumelhart, Hinton and Williams 1986, Learning representations by "
+            "back-propagating errors",
+            "https://doi.org/10.1038/323533a0",
+            {
+                "negation": ModelForTask(
+                    BagOfWordsHiddenConfig,
+                    "explorer.models.bag_of_words:BagOfWordsHidden",
+                    {"epochs": 40, "learning_rate": 3e-2},
+                ),
+            },
+        ),
+        ModelRow(
+            "bag_of_bigrams",
+            "Bag of bigrams",
+            "--m-bigrams",
+            "8px,3px,3px,3px",
+            "Wang and Manning 2012, Baselines and bigrams: simple, good sentiment and topic classification",
+            "https://aclanthology.org/P12-2018/",
+            {
+                "negation": ModelForTask(
+                    BagOfBigramsConfig,
+                    "explorer.models.bag_of_bigrams:BagOfBigrams",
+                    {"epochs": 40, "learning_rate": 3e-2},
                 ),
             },
         ),

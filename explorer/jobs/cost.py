@@ -217,6 +217,10 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
         return _TokenWork(8, 8, 10)
     if name in ("skip_gram", "cbow"):  # no matrix product: each word looks up its vector, and one product of vectors
         return _TokenWork(width / 2 + 2, width / 2 + 2, 60 + 25 * config.replicas, 0.0)
+    if name == "bag_of_words_hidden":  # the counts of a row, and the tanh layer over them
+        return _TokenWork(8 + 3 * hidden / time, 8 + 3 * hidden / time, 20, 1 / time)
+    if name == "bag_of_bigrams":  # a row has one count for each pair of its 11 tokens
+        return _TokenWork(25, 25, 20, 1 / time)
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
         return _TokenWork(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)

@@ -35,6 +35,18 @@ class BagOfWordsConfig:
 
 
 @dataclass(frozen=True)
+class BagOfWordsHiddenConfig:
+    """The size of the hidden layer over the word counts."""
+
+    hidden: int = setting(8, "Units in the tanh layer.", 1, 512)
+
+
+@dataclass(frozen=True)
+class BagOfBigramsConfig:
+    """The configuration of softmax regression on bigram counts. It has no settings, as a bag of words has none."""
+
+
+@dataclass(frozen=True)
 class FeedforwardConfig:
     """Sizes of the embedding + feedforward network."""
 

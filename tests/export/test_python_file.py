@@ -18,6 +18,8 @@ from explorer.training.train import train
 SHORT: dict[str, object] = {"epochs": 2, "train_size": 211}
 RUNS = {
     "bag_of_words": {"replicas": 2},
+    "bag_of_words_hidden": {"replicas": 2, "hidden": 3},
+    "bag_of_bigrams": {"padding": "eos", "max_nots": 2},
     "rnn": {"replicas": 2, "padding": "eos"},
     "lstm": {"seed": 5},
     "transformer": {"replicas": 2, "layers": 2, "heads": 2, "max_nots": 2},

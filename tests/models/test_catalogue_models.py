@@ -17,6 +17,8 @@ MODELS = models_of("negation")
 VOCABULARY, CLASSES, PADDING, REPLICAS, BATCH, TIME = 11, 2, 10, 3, 5, 7
 SMALL: dict[str, dict[str, object]] = {
     "bag_of_words": {},
+    "bag_of_words_hidden": {"hidden": 13},
+    "bag_of_bigrams": {},
     "feedforward": {"width": 3, "hidden": 13, "window": 11},
     "rnn": {"width": 3, "hidden": 13},
     "lstm": {"width": 3, "hidden": 13},
@@ -75,8 +77,8 @@ def test_padding_does_not_change_the_logits(name: str) -> None:
         torch.testing.assert_close(model(padded), model(short), atol=1e-6, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "bag_of_words"])
-def test_word_order_matters_to_all_models_but_bag_of_words(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("bag_of_words")])
+def test_word_order_matters_to_all_models_but_bags_of_words(name: str) -> None:
     model = build_single(name)
     assert not torch.allclose(model(torch.tensor([[0, 2, 5, 3, 1]])), model(torch.tensor([[0, 5, 2, 3, 1]])), atol=1e-4)
 
@@ -91,6 +93,8 @@ def test_sentences_of_a_batch_are_independent(name: str) -> None:
 ATTENTION = ["keys", "mixed", "queries", "scores", "values", "weights"]
 TAPS = {
     "bag_of_words": ["counts"],
+    "bag_of_words_hidden": ["counts", "hidden"],
+    "bag_of_bigrams": ["counts"],
     "feedforward": ["embedded", "hidden"],
     "rnn": ["cell.state", "embedded"],
     "lstm": [
@@ -137,7 +141,7 @@ def equal_parameters(one: dict[str, Tensor], other: dict[str, Tensor]) -> set[st
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "bag_of_words"])
+@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("bag_of")])
 def test_layers_of_equal_shape_are_initialized_equally_when_another_width_changes(name: str, replicas: int) -> None:
     one, other = initial_weights(name, replicas=replicas), initial_weights(name, replicas=replicas, hidden=7)
     same_shape = {parameter for parameter in one if one[parameter].shape == other[parameter].shape}

@@ -35,7 +35,7 @@ def representatives() -> dict[tuple[str, str], Path]:
 
 
 def test_all_shipped_runs_load_with_the_key_of_their_configuration() -> None:
-    assert len(FOLDERS) == 237
+    assert len(FOLDERS) == 247
     for folder in FOLDERS:
         stored = read_json(folder, "config.json")
         config = parse_config(stored)
@@ -47,7 +47,7 @@ def test_all_shipped_runs_load_with_the_key_of_their_configuration() -> None:
 
 
 def test_there_is_a_representative_of_every_kind_of_short_run() -> None:
-    assert len(representatives()) == 22
+    assert len(representatives()) == 24
 
 
 def retrain(folder: Path, *options: str) -> dict[str, Any]:

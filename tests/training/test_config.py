@@ -31,6 +31,8 @@ MODELS = models_of("negation")
 
 KEYS = {
     "bag_of_words": "eccas73xnenq",
+    "bag_of_words_hidden": "flrvsglc3pcp",
+    "bag_of_bigrams": "v4zz7hswhkzk",
     "feedforward": "hvri2g663mss",
     "rnn": "lxcurxkm6ubn",
     "lstm": "4hdkd6twvvgn",

@@ -6,6 +6,7 @@ sentence is its logit of "sustain" minus that of "collapse".
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -17,12 +18,13 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.inspection.load_model import LoadedModel, to_array
-from explorer.models.bag_of_words import BagOfWords
-from explorer.models.layers import Embedding
+from explorer.models.bag_of_bigrams import BagOfBigrams
+from explorer.models.bag_of_words import BagOfWords, BagOfWordsHidden
+from explorer.models.layers import Embedding, Linear
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
 from explorer.models.transformer_encoder import TransformerEncoder
-from explorer.tasks.negation import CLASSES, VOCABULARY, pad
+from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig, pad
 
 SUSTAIN, COLLAPSE = CLASSES.index("sustain"), CLASSES.index("collapse")
 
@@ -47,11 +49,11 @@ def sustain_probabilities(loaded: LoadedModel, words: Sequence[str], length: int
 
 
 @dataclass(frozen=True)
-class TokenContributions:
-    """The terms of the score of a bag of words: the bias and one weight per token."""
+class Contributions:
+    """The terms of the score of a linear readout: the bias, and what each part of its input adds."""
 
-    tokens: tuple[str, ...]
-    values: Float[ndarray, " tokens"]
+    parts: tuple[str, ...]  # tokens, pairs of tokens, or hidden units
+    values: Float[ndarray, " parts"]
     bias: float
 
     @property
@@ -60,19 +62,43 @@ class TokenContributions:
 
 
 @torch.inference_mode()
-def token_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> TokenContributions:
+def token_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
     """Return what each token adds to the score of a bag of words."""
     model = cast(BagOfWords, loaded.single_replica(replica))
-    difference = model.readout.weight[SUSTAIN] - model.readout.weight[COLLAPSE]
-    bias = cast(Tensor, model.readout.bias)
-    return TokenContributions(
-        sentence_tokens(words), to_array(difference[_ids(words)[0]]), float(bias[SUSTAIN] - bias[COLLAPSE])
-    )
+    weights, bias = _score_weights(model.readout)
+    return Contributions(sentence_tokens(words), to_array(weights[_ids(words)[0]]), bias)
+
+
+@torch.inference_mode()
+def pair_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
+    """Return what each pair of neighbouring tokens adds to the score of a bag of bigrams."""
+    model = cast(BagOfBigrams, loaded.single_replica(replica))
+    weights, bias = _score_weights(model.readout)
+    tokens, ids = sentence_tokens(words), _ids(words)[0]
+    pairs = tuple(f"{first} {second}" for first, second in itertools.pairwise(tokens))
+    return Contributions(pairs, to_array(weights.view(model.vocabulary, -1)[ids[:-1], ids[1:]]), bias)
+
+
+@torch.inference_mode()
+def unit_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
+    """Return what each hidden unit adds to the score of a bag of words with a hidden layer."""
+    model = cast(BagOfWordsHidden, loaded.single_replica(replica))
+    weights, bias = _score_weights(model.readout)
+    with record(model) as trace:
+        model(_ids(words))
+    names = tuple(f"unit {i + 1}" for i in range(len(weights)))
+    return Contributions(names, to_array(weights * trace["hidden"][0]), bias)
+
+
+def _score_weights(readout: Linear) -> tuple[Tensor, float]:
+    """Return the weights and the bias of the score: those of "sustain" minus those of "collapse"."""
+    bias = cast(Tensor, readout.bias)
+    return readout.weight[SUSTAIN] - readout.weight[COLLAPSE], float(bias[SUSTAIN] - bias[COLLAPSE])
 
 
 @dataclass(frozen=True)
 class WordWeights:
-    """The weight of each token for each class."""
+    """The weight of each token, or of each pair of tokens, for each class."""
 
     tokens: tuple[str, ...]
     weights: Float[ndarray, "classes tokens"]
@@ -84,6 +110,17 @@ def word_weights(loaded: LoadedModel, replica: int) -> WordWeights:
     model = cast(BagOfWords, loaded.single_replica(replica))
     tokens = tuple(token for token in VOCABULARY.tokens if token != VOCABULARY.padding)
     return WordWeights(tokens, to_array(model.readout.weight[:, [VOCABULARY.id(t) for t in tokens]]))
+
+
+@torch.inference_mode()
+def pair_weights(loaded: LoadedModel, replica: int) -> WordWeights:
+    """Return the weights of a bag of bigrams for the pairs with "not" or a verb as their second token."""
+    model = cast(BagOfBigrams, loaded.single_replica(replica))
+    task = Negation(loaded.config.task_as(NegationConfig))
+    neighbours = (pair for s in task.sentences for pair in zip(s.words[:-2], s.words[1:-1], strict=True))
+    pairs = tuple(dict.fromkeys(neighbours))  # each once, in the order of the sentences
+    columns = [VOCABULARY.id(first) * model.vocabulary + VOCABULARY.id(second) for first, second in pairs]
+    return WordWeights(tuple(" ".join(pair) for pair in pairs), to_array(model.readout.weight[:, columns]))
 
 
 @dataclass(frozen=True)
@@ -137,9 +174,12 @@ class EmbeddingMap:
 
 @torch.inference_mode()
 def embedding_map(loaded: LoadedModel, replica: int) -> EmbeddingMap:
-    """Return the embeddings of the words of the grammar in two dimensions."""
+    """Return the embeddings of the words of the grammar in two dimensions.
+
+    Where a hidden layer reads word counts, the embedding of a word is its weight to each hidden unit.
+    """
     model: nn.Module = loaded.single_replica(replica)
-    table = cast(Embedding, model.embedding).weight
+    table = model.inner.weight.mT if isinstance(model, BagOfWordsHidden) else cast(Embedding, model.embedding).weight
     tokens = tuple(token for token in VOCABULARY.words if token not in CLASSES)
     points = table[[VOCABULARY.id(token) for token in tokens]].numpy()
     points = points - points.mean(axis=0)

@@ -99,6 +99,25 @@ def contributions_finding(tokens: Sequence[str], values: Float[ndarray, " tokens
     return f"“{tokens[strongest]}” adds most: {format_signed(float(values[strongest]))}."
 
 
+def pairs_finding(pairs: Sequence[str], values: Float[ndarray, " pairs"]) -> str:
+    """What a sum of pairs of neighbouring tokens is about: a pair with "not" has a weight of its own."""
+    with_not = [i for i, pair in enumerate(pairs) if pair.startswith("not ")]
+    if with_not:
+        at = with_not[-1]
+        return f"“{pairs[at]}” has a weight of its own: {format_signed(float(values[at]))}."
+    strongest = int(np.abs(values).argmax())
+    return f"“{pairs[strongest]}” adds most: {format_signed(float(values[strongest]))}."
+
+
+def units_finding(units: Sequence[str], values: Float[ndarray, " units"]) -> str:
+    """What a hidden layer over word counts is about: every unit reads all counts together."""
+    strongest = int(np.abs(values).argmax())
+    return (
+        f"Each hidden unit reads the counts of all words together. {units[strongest].capitalize()} adds most: "
+        f"{format_signed(float(values[strongest]))}."
+    )
+
+
 def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"]) -> str:
     """Where a reader changed its mind most."""
     turns = np.abs(np.diff(sustain))

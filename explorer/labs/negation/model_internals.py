@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.figures import model_internals
@@ -98,17 +100,43 @@ def _sentence_panels(
     row = MODELS[model]
     if model == "bag_of_words":
         view = predictions.contributions(run, words, look)
-        finding, total = findings.contributions_finding(view.tokens, view.values), format_signed(view.total)
+        finding, total = findings.contributions_finding(view.parts, view.values), format_signed(view.total)
         return [
             Panel(
                 "sum-of-words",
-                model_internals.word_contributions(view.tokens, view.values, view.bias),
+                model_internals.word_contributions(view.parts, view.values, view.bias),
                 alt=f"Bag of words: every token's contribution to sustain, together {total}. {finding}",
                 title="Bag of words adds up its words",
                 caption=f"{finding} Right is sustain, left is collapse.",
                 token_axis="y",
                 token_offset=1,
-                token_count=len(view.tokens),
+                token_count=len(view.parts),
+            )
+        ]
+    if model == "bag_of_bigrams":
+        view = predictions.contributions(run, words, look)
+        finding, total = findings.pairs_finding(view.parts, view.values), format_signed(view.total)
+        return [
+            Panel(
+                "sum-of-pairs",
+                model_internals.word_contributions(view.parts, view.values, view.bias),
+                alt=f"Bag of bigrams: every pair's contribution to sustain, together {total}. {finding}",
+                title="Bag of bigrams adds up its pairs",
+                caption=f"{finding} Right is sustain, left is collapse.",
+            )
+        ]
+    if model == "bag_of_words_hidden":
+        view = predictions.contributions(run, words, look)
+        parts, values = _strongest(view.parts, view.values)
+        finding, total = findings.units_finding(view.parts, view.values), format_signed(view.total)
+        return [
+            Panel(
+                "sum-of-units",
+                model_internals.word_contributions(parts, values, view.bias),
+                alt=f"Bag of words with a hidden layer: every hidden unit's contribution to sustain, together {total}. "
+                f"{finding}",
+                title="The hidden layer adds up its units",
+                caption=f"{finding} Right is sustain, left is collapse.",
             )
         ]
     if model in ("rnn", "lstm", "gru"):
@@ -146,18 +174,34 @@ def _sentence_panels(
     return []
 
 
+def _strongest(
+    parts: Sequence[str], values: Float[ndarray, " parts"], most: int = 8
+) -> tuple[Sequence[str], Float[ndarray, " _"]]:
+    """Return at most so many parts, those that add most, and the sum of all others as one more part."""
+    if len(parts) <= most:
+        return parts, values
+    order = np.argsort(-np.abs(values), kind="stable")
+    kept, others = np.sort(order[:most]), order[most:]
+    return (*(parts[i] for i in kept), f"{len(others)} others"), np.append(values[kept], values[others].sum())
+
+
 def _weights_panel(model: str, look: int, run: StoredRun) -> Panel:
-    """Return the word weights of a bag of words, or the embeddings of another model, for one seed."""
-    if model == "bag_of_words":
-        view = predictions.word_weights(run, look)
+    """Return the weights of a bag of words or bigrams, or the embeddings of another model, for one seed."""
+    if model in ("bag_of_words", "bag_of_bigrams"):
+        view, title = predictions.word_weights(run, look), MODELS[model].title
         gaps = zip(view.tokens, view.weights[1] - view.weights[0], strict=True)
         numbers = ", ".join(f"{token} {format_signed(float(gap))}" for token, gap in gaps)
         return Panel(
-            "word-weights",
+            "word-weights" if model == "bag_of_words" else "pair-weights",
             model_internals.word_weights(view.tokens, view.weights, CLASSES),
-            alt=f"Bag of words: by how much each token’s weight for sustain is above that for collapse: {numbers}.",
-            title="Bag of words: weights",
-            caption="Brown is collapse, teal is sustain. Words that stand in every sentence act as a bias.",
+            alt=f"{title}: by how much each weight for sustain is above that for collapse: {numbers}.",
+            title=f"{title}: weights",
+            caption="Brown is collapse, teal is sustain. "
+            + (
+                "Words that stand in every sentence act as a bias."
+                if model == "bag_of_words"
+                else "Of the pairs of the grammar, those that differ between its sentences."
+            ),
         )
     plane, row = predictions.embedding_map(run, look), MODELS[model]
     return Panel(
@@ -170,7 +214,7 @@ def _weights_panel(model: str, look: int, run: StoredRun) -> Panel:
 
 
 def learned_weights_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
-    """Draw the weights of the bag of words and the embeddings of the other models."""
+    """Draw the weights of the linear readouts and the embeddings of the other models."""
     st.header("Look inside", anchor=False)
     look = session.experiment.look
     requests = {

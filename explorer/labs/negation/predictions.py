@@ -40,11 +40,16 @@ def sustain_probabilities(
     return negation_sentences.sustain_probabilities(load_run_model(run), words, length)
 
 
-def contributions(run: StoredRun, words: tuple[str, ...], replica: int) -> negation_sentences.TokenContributions:
-    """Return what each token adds to the logit of a bag of words; see `inspection.words.negation_sentences`."""
+def contributions(run: StoredRun, words: tuple[str, ...], replica: int) -> negation_sentences.Contributions:
+    """Return what each token, pair of tokens or hidden unit adds to the score; see `negation_sentences`."""
     from explorer.inspection.words import negation_sentences
 
-    return negation_sentences.token_contributions(load_run_model(run), words, replica)
+    contributions_of = {
+        "bag_of_words": negation_sentences.token_contributions,
+        "bag_of_words_hidden": negation_sentences.unit_contributions,
+        "bag_of_bigrams": negation_sentences.pair_contributions,
+    }
+    return contributions_of[run.config.model_name](load_run_model(run), words, replica)
 
 
 def reading(run: StoredRun, words: tuple[str, ...], replica: int) -> negation_sentences.SustainByToken:
@@ -64,10 +69,12 @@ def attention(
 
 
 def word_weights(run: StoredRun, replica: int) -> negation_sentences.WordWeights:
-    """Return the word weights of a bag of words; see `inspection.words.negation_sentences`."""
+    """Return the weights of a bag of words, or of a bag of bigrams; see `inspection.words.negation_sentences`."""
     from explorer.inspection.words import negation_sentences
 
-    return negation_sentences.word_weights(load_run_model(run), replica)
+    pairs = run.config.model_name == "bag_of_bigrams"
+    weights_of = negation_sentences.pair_weights if pairs else negation_sentences.word_weights
+    return weights_of(load_run_model(run), replica)
 
 
 def embedding_map(run: StoredRun, replica: int) -> negation_sentences.EmbeddingMap:

@@ -11,11 +11,14 @@ from explorer.environment import environment
 from explorer.inspection.load_model import LoadedModel, load_model
 from explorer.inspection.words.negation_sentences import (
     embedding_map,
+    pair_contributions,
+    pair_weights,
     sentence_attention,
     sentence_tokens,
     sustain_by_token,
     sustain_probabilities,
     token_contributions,
+    unit_contributions,
     word_weights,
 )
 from explorer.models.taps import record
@@ -65,7 +68,7 @@ def test_probabilities_of_a_run_with_one_replica(model: str) -> None:
     )
 
 
-@pytest.mark.parametrize("model", ["feedforward", "rnn", "lstm", "gru", "transformer"])
+@pytest.mark.parametrize("model", [name for name in MODELS if name != "bag_of_words"])
 def test_pretrained_networks_understand_negation(model: str) -> None:
     loaded = load_pretrained(f"single-{model}")
     assert (sustain_probabilities(loaded, ("human", "preserve", "nature")) > 0.5).all()
@@ -77,9 +80,42 @@ def test_contributions_add_up_to_the_difference_of_the_logits() -> None:
     for replica in range(8):
         contributions = token_contributions(loaded, WORDS, replica)
         collapse, sustain = logits(loaded, sentence_tokens(WORDS), replica).tolist()
-        assert contributions.tokens == sentence_tokens(WORDS)
+        assert contributions.parts == sentence_tokens(WORDS)
         assert contributions.values.shape == (6,)
         assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
+
+
+def test_pairs_add_up_to_the_difference_of_the_logits() -> None:
+    loaded = load_pretrained("double-bag_of_bigrams")
+    for replica in range(8):
+        contributions = pair_contributions(loaded, WORDS, replica)
+        collapse, sustain = logits(loaded, sentence_tokens(WORDS), replica).tolist()
+        assert contributions.parts == ("<BOS> human", "human not", "not preserve", "preserve nature", "nature <EOS>")
+        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
+    weights = loaded.single_replica(7).get_parameter("readout.weight").view(2, 11, 11)
+    pair = VOCABULARY.id("not"), VOCABULARY.id("preserve")
+    assert contributions.values[2] == pytest.approx(float(weights[1][pair] - weights[0][pair]))
+
+
+def test_hidden_units_add_up_to_the_difference_of_the_logits() -> None:
+    loaded = load_pretrained("single-bag_of_words_hidden")
+    for replica in range(8):
+        contributions = unit_contributions(loaded, WORDS, replica)
+        collapse, sustain = logits(loaded, sentence_tokens(WORDS), replica).tolist()
+        assert contributions.parts == tuple(f"unit {i}" for i in range(1, 9))
+        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
+
+
+def test_pair_weights_are_those_of_the_pairs_that_differ_between_sentences() -> None:
+    loaded = load_pretrained("double-bag_of_bigrams")
+    weights = pair_weights(loaded, 5)
+    assert set(weights.tokens) == {"human not", "not not"} | {
+        f"{first} {verb}" for first in ("human", "not") for verb in ("consume", "preserve", "destroy")
+    }
+    table = loaded.single_replica(5).get_parameter("readout.weight").view(2, 11, 11)
+    at = weights.tokens.index("not destroy")
+    expected = table[:, VOCABULARY.id("not"), VOCABULARY.id("destroy")]
+    np.testing.assert_array_equal(weights.weights[:, at], expected.numpy())
 
 
 def test_a_repeated_word_contributes_twice() -> None:
@@ -145,7 +181,7 @@ def test_unmasked_eos_padding_changes_the_prediction() -> None:
     np.testing.assert_allclose(masked_with_padding, sustain_probabilities(masked, words), atol=1e-6)
 
 
-@pytest.mark.parametrize("model", [name for name in MODELS if name != "bag_of_words"])
+@pytest.mark.parametrize("model", [name for name in MODELS if name not in ("bag_of_words", "bag_of_bigrams")])
 def test_the_explained_variance_is_at_most_one(model: str) -> None:
     embedded = embedding_map(load_pretrained(f"single-{model}"), 1)
     assert embedded.tokens == ("human", "nature", "consume", "preserve", "destroy", "not")

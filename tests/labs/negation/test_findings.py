@@ -16,7 +16,9 @@ from explorer.labs.negation.findings import (
     final_accuracy_finding,
     held_out_finding,
     padding_finding,
+    pairs_finding,
     reading_finding,
+    units_finding,
     verdict_finding,
 )
 from explorer.tasks.negation import CLASSES
@@ -93,6 +95,20 @@ def test_the_contributions_finding_is_about_not_or_else_the_strongest_word() -> 
         "“not” always adds −0.10, each time,"
     )
     assert contributions_finding(("human", "destroy", "nature"), -values) == "“destroy” adds most: −1.25."
+
+
+def test_the_pairs_finding_is_about_the_last_pair_with_not_or_else_the_strongest() -> None:
+    values = np.array([0.25, -5.0, -4.0])
+    assert pairs_finding(("human not", "not not", "not preserve"), values) == (
+        "“not preserve” has a weight of its own: −4.00."
+    )
+    assert pairs_finding(("<BOS> human", "human preserve", "preserve nature"), values) == (
+        "“human preserve” adds most: −5.00."
+    )
+
+
+def test_the_units_finding_names_the_strongest_unit() -> None:
+    assert_states(units_finding(("unit 1", "unit 2"), np.array([0.5, -0.75])), "all words … Unit 2 adds most: −0.75.")
 
 
 def test_the_reading_finding_names_the_largest_change() -> None:
