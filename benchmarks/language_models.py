@@ -1,6 +1,8 @@
 """How soon ours learns text, and how well; every ratio is taken in one run on the same threads.
 
-    python -m benchmarks.language_models assignment | characters | counts | generation | fused | race  [--json FILE]
+    python -m benchmarks.language_models COMMAND  [--json FILE]
+
+COMMAND: assignment, characters, contexts, counts, generation, fused or race.
 
 Needs Tiny Shakespeare (LINEAGE_DATA_DIR). Baselines are `plain_text.py`: they are timed before and after ours, at
 least 300 steps each time, and the median counts. Ours is a command of its own, timed from its start to its end.
@@ -19,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 import typer
@@ -29,12 +31,15 @@ from benchmarks.baselines import plain_text
 from explorer.experiments.presets import preset
 from explorer.generation.generate import TextGenerator, generate_ids
 from explorer.generation.sampling import Sampling
+from explorer.inspection.load_model import load_model
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
+from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import default_config, with_settings
 from explorer.training.model_factory import build_model
+from explorer.training.objectives.text import CONTIGUOUS_ROWS
 from explorer.training.scoring import mean_loss
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -42,6 +47,16 @@ Json = Annotated[Path | None, typer.Option("--json", help="Where to write the fi
 Threads = Annotated[int, typer.Option(help="Threads of torch, for both sides.")]
 STEPS_AN_EPOCH, BEST_EPOCH, BEST_LOSS = 3_933, 19, 3.9084  # of the assignment's own loop, as it reports them
 RECIPE_STEPS = 2_000
+SMOOTHINGS: tuple[Literal["kneser_ney", "modified_kneser_ney", "stupid_backoff"], ...] = (
+    "kneser_ney",
+    "modified_kneser_ney",
+    "stupid_backoff",
+)
+SAME_CONTEXT = {  # included networks, and the contexts under which they are compared with n-grams
+    "text-best-seeds": ("16", "32", "64", "128", "reading on"),
+    "text-transformer": ("16", "32", "64"),
+    "text-gru": ("16", "32", "64", "128", "reading on"),
+}
 
 
 def run_command(*words: str) -> tuple[float, list[dict[str, Any]], list[float]]:
@@ -162,17 +177,74 @@ def counts(json_file: Json = None) -> None:
     everything = data.full_training_batch()
     stream = [(b.ids, b.targets) for b in data.held_out_contiguous(1, data.held_out_targets)]
     figures: dict[str, Any] = {}
-    for n in range(1, 7):
-        model = Ngram(NgramTextConfig(n), data.vocabulary, 64, Generator())
+    for smoothing, n in ((smoothing, n) for smoothing in SMOOTHINGS for n in range(1, 9)):
+        model = Ngram(NgramTextConfig(n, smoothing), data.vocabulary, 64, Generator())
         start = time.perf_counter()
         model.fit(*everything)
         counted = time.perf_counter()
         read_on = sum(float(model.surprisal(x, y).double().sum()) for x, y in stream) / data.held_out_targets
         scored = time.perf_counter()
         cold = float(mean_loss(model, data.held_out_batches()))
-        figures[f"order {n}: seconds to count, to score"] = f"{counted - start:.3f}, {scored - counted:.3f}"
-        figures[f"order {n}: nats, read on / in cold blocks of 64"] = f"{read_on:.4f} / {cold:.4f}"
+        name = f"{smoothing} {n}"
+        figures[f"{name}: seconds to count, to score"] = f"{counted - start:.3f}, {scored - counted:.3f}"
+        figures[f"{name}: nats, read on / in cold blocks of 64"] = f"{read_on:.4f} / {cold:.4f}"
     report(figures, json_file)
+
+
+@app.command()
+def contexts(json_file: Json = None) -> None:
+    """Included networks and the best n-gram under the same context; the text page shows these figures."""
+    torch.set_num_threads(1)
+    at = {context: text_data(TextConfig(context=context)) for context in (16, 32, 64, 128)}
+    data = at[64]
+    ngrams = {
+        (smoothing, n): Ngram(NgramTextConfig(n, smoothing), data.vocabulary, 64, Generator())
+        for smoothing in SMOOTHINGS
+        for n in range(1, 9)
+    }
+    for ngram in ngrams.values():
+        ngram.fit(*data.full_training_batch())
+    (ids, targets), *_ = ((b.ids, b.targets) for b in data.held_out_contiguous(1, data.held_out_targets))
+    figures: dict[str, Any] = {"ngram": {}, "networks": {name: {} for name in SAME_CONTEXT}}
+
+    def add(label: str, ngram_loss: Callable[[Ngram], float]) -> None:
+        losses = {each: ngram_loss(ngram) for each, ngram in ngrams.items()}
+        (smoothing, n), loss = min(losses.items(), key=lambda each: each[1])
+        figures["ngram"][label] = {"smoothing": smoothing, "n": n, "loss": round(loss, 5)}
+
+    for context, blocks in at.items():
+        add(str(context), lambda ngram, blocks=blocks: float(mean_loss(ngram, blocks.held_out_batches())))  # type: ignore[misc]
+    # The first 64 targets are left out, so that a Transformer of 128 has 64 to 128 tokens of context for each target.
+    add("reading on", lambda ngram: float(ngram.surprisal(ids, targets)[0, 64:].double().mean()))
+    for name, labels in SAME_CONTEXT.items():
+        model = load_model(store.find(name))
+        replicas = model.config.replicas
+        for label in labels:
+            if label != "reading on":
+                losses = mean_loss(model.stack, at[int(label)].held_out_batches(), replicas)
+            elif model.config.model_name == "transformer":
+                losses = overlapping_loss(model.stack, ids[0], targets[0], replicas)
+            else:
+                rows = data.held_out_contiguous(CONTIGUOUS_ROWS, data.config.context)
+                losses = mean_loss(model.stack, rows, replicas, carries=True)
+            figures["networks"][name][label] = [round(loss, 5) for loss in losses.tolist()]
+            print(name, label, figures["networks"][name][label], flush=True)
+    print(json.dumps(figures))
+    if json_file:
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+@torch.inference_mode()
+def overlapping_loss(model: nn.Module, ids: Tensor, targets: Tensor, replicas: int, half: int = 64) -> Tensor:
+    """Return the loss of the targets from `half` on, read in windows of twice `half`, so each sees `half` or more."""
+    total = torch.zeros(replicas, dtype=torch.float64)
+    for start in range(0, len(ids) - half, half):
+        window, wanted = ids[start : start + 2 * half], targets[start + half : start + 2 * half]
+        features, _ = model.features(window.expand(replicas, 1, -1).squeeze(0))  # type: ignore[operator]
+        logits = model.readout(features[..., half:, :]).flatten(0, -2)  # type: ignore[operator]
+        losses = nn.functional.cross_entropy(logits, wanted.repeat(replicas), reduction="none")
+        total += losses.double().view(replicas, -1).sum(-1)
+    return total / (len(ids) - half)
 
 
 def median(action: Callable[[], object], rounds: int) -> float:

@@ -34,7 +34,7 @@ NEGATION_VERSIONS: dict[str, dict[str, object]] = {
 # helps them. All generate a few lines of text at each evaluation.
 _THREE_SEEDS: dict[str, object] = {"replicas": 3, "sample": 200}
 TEXT_SETTINGS: dict[str, dict[str, object]] = {
-    "ngram": {"sample": 200},
+    "ngram": {"n": 7, "smoothing": "modified_kneser_ney", "sample": 200},
     "feedforward": _THREE_SEEDS,
     "rnn": _THREE_SEEDS | {"batches": "contiguous"},
     "lstm": _THREE_SEEDS | {"batches": "contiguous"},
@@ -58,6 +58,8 @@ def shipped_configs() -> dict[str, RunConfig]:
                 runs[f"negation-{version}-{model}-usual-start"] = with_settings(run, {"start": 1.0})
     for model in models_of("text"):
         runs[f"text-{model}"] = with_settings(default_config("text", model), TEXT_SETTINGS[model])
+    runs["text-ngram-modified"] = runs["text-ngram"]  # the n-gram of the pages
+    runs["text-ngram"] = with_settings(default_config("text", "ngram"), {"sample": 200})
     runs |= (
         paper_experiments.shipped_configs()
         | recall.shipped_configs()
@@ -66,6 +68,7 @@ def shipped_configs() -> dict[str, RunConfig]:
     )
     runs |= labelling.shipped_configs() | sequence_shapes.shipped_configs() | word_vectors.shipped_configs()
     runs["text-best"] = preset("characters-transformer").config()
+    runs["text-best-seeds"] = with_settings(runs["text-best"], {"replicas": 3})
     runs["text-assignment"] = preset("assignment").config()
     runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)
     return runs

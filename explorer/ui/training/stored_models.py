@@ -36,7 +36,16 @@ TITLES = {  # of included runs that share their architecture with others
     "negation-single-transformer-usual-start": "Transformer on negation, usual start",
 }
 UNITS = {"char": "letter", "word": "word"}  # by tokenizer
-_FIRST = ("text-ngram", "text-feedforward", "text-rnn", "text-lstm", "text-gru", "text-transformer", *TITLES)
+_FIRST = (
+    "text-ngram",
+    "text-ngram-modified",
+    "text-feedforward",
+    "text-rnn",
+    "text-lstm",
+    "text-gru",
+    "text-transformer",
+    *TITLES,
+)
 
 
 @dataclass(frozen=True)
