@@ -46,6 +46,7 @@ from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
+from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
@@ -100,6 +101,7 @@ TaskConfig: TypeAlias = (
     | PositionRuleConfig
     | AgreementConfig
     | WordVectorsConfig
+    | InductionConfig
 )
 
 
@@ -233,6 +235,7 @@ _LABELLING_RECIPES: dict[str, dict[str, object]] = {
     "gist": {**_LABELLING, "iterations": 400, "evaluate_every": 40},
     "place": {**_LABELLING, "iterations": 500, "evaluate_every": 50},
     "agreement": {**_LABELLING, "iterations": 250, "evaluate_every": 50},
+    "induction": {**_LABELLING, "iterations": 800, "learning_rate": 1e-2, "snapshots": 30},
 }
 
 # Word vectors. A row of a batch reads few words, so batches are large.
@@ -541,6 +544,13 @@ TASKS = {
             WordVectorsConfig,
             "explorer.training.objectives.word_vectors:WordVectorsObjective",
             "word-vectors",
+        ),
+        TaskRow(
+            "induction",
+            "Induction",
+            InductionConfig,
+            "explorer.training.objectives.labelling:LabellingObjective",
+            "depth",
         ),
     )
 }

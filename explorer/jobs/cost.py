@@ -198,7 +198,8 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
     if name == "dates":
         return _Work(rows, 42, 425 * 36, 17 * 8 * 42, 40, 36)
     most = getattr(task, "max_length", 12)
-    time = {"echo": 2 * longest, "gloss": 12, "gist": 12}.get(name, getattr(task, "length", 0) or most)
+    times = {"echo": 2 * longest, "induction": 2 * longest, "gloss": 12, "gist": 12}
+    time = times.get(name, getattr(task, "length", 0) or most)
     largest = {"echo": 2_000 * most, "gloss": 512 * 12, "gist": 512 * 12, "tale": 48 * most, "place": 256 * most}
     evaluated = largest.get(name, 512 * most)
     return _Work(rows, min(time, most), evaluated, evaluated // 4, 32, most)

@@ -310,6 +310,7 @@ class TransformerTaggerConfig(AttentionConfig):
     )
     causal: bool = setting(False, "Whether a token sees only itself and those before it.")
     attention: bool = setting(True, "Whether tokens see each other at all.")
+    feedforward: bool = setting(True, "Whether each block has a feedforward layer after its attention.")
     scaled: bool = setting(True, "Whether scores are divided by the root of a head's width.")
     spread: float = setting(
         1.0, "How large queries and keys start, as a multiple of PyTorch's usual start.", 0.001, 100.0

@@ -6,10 +6,10 @@
     x <- x + Attention(Norm(x)),   x <- x + FFN(Norm(x))                (Xiong et al. 2020, norm before: "pre")
 
 With `causal` this is the paper's decoder without cross-attention, otherwise its encoder. Without `attention` tokens do
-not exchange information; without `scaled` the scores are not divided by sqrt(d_k); without `residual` there are no
-residual connections; without positions only the causal mask gives information about order. Differences from the paper:
-embeddings are initialized from N(0, 1) and not multiplied by sqrt(width), the projections have no biases, and there is
-no dropout.
+not exchange information; without `feedforward` a block is attention alone; without `scaled` the scores are not divided
+by sqrt(d_k); without `residual` there are no residual connections; without positions only the causal mask gives
+information about order. Differences from the paper: embeddings are initialized from N(0, 1) and not multiplied by
+sqrt(width), the projections have no biases, and there is no dropout.
 """
 
 from __future__ import annotations
@@ -75,9 +75,13 @@ class Block(nn.Module):
         self.norm_first, self.residual = config.norm_place == "pre", config.residual
         attention = Attention(config, generator)  # always drawn, so that other initial weights do not change
         self.attention = attention if config.attention else None
-        self.expand = Linear(config.width, config.hidden, generator)
-        self.contract = Linear(config.hidden, config.width, generator)
-        self.attention_norm, self.feedforward_norm = build_tagger_norm(config), build_tagger_norm(config)
+        expand = Linear(config.width, config.hidden, generator)  # always drawn, too
+        contract = Linear(config.hidden, config.width, generator)
+        self.attention_norm = build_tagger_norm(config)
+        self.has_feedforward = config.feedforward
+        if config.feedforward:
+            self.expand, self.contract = expand, contract
+            self.feedforward_norm = build_tagger_norm(config)
         self.output = Tap()
 
     def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
@@ -98,10 +102,12 @@ class Block(nn.Module):
         attend = self.attention or (lambda x, mask, rotation: torch.zeros_like(x))
         if self.norm_first:
             x = self.add_residual(x, attend(self.attention_norm(x), mask, rotation))
-            x = self.add_residual(x, self.feedforward(self.feedforward_norm(x)))
+            if self.has_feedforward:
+                x = self.add_residual(x, self.feedforward(self.feedforward_norm(x)))
         else:
             x = self.attention_norm(self.add_residual(x, attend(x, mask, rotation)))
-            x = self.feedforward_norm(self.add_residual(x, self.feedforward(x)))
+            if self.has_feedforward:
+                x = self.feedforward_norm(self.add_residual(x, self.feedforward(x)))
         return self.output(x)
 
 

@@ -132,6 +132,18 @@ def test_without_residual_connections_a_block_returns_only_its_own_output() -> N
         )
 
 
+@pytest.mark.parametrize("norm_place", ["post", "pre"])
+def test_without_feedforward_layers_a_block_is_attention_with_its_residual_connection(norm_place: str) -> None:
+    block = transformer(feedforward=False, norm_place=norm_place).blocks[0]
+    x = torch.randn(2, TIME, 12, generator=Generator().manual_seed(3))
+    mask = torch.ones(2, 1, TIME, TIME, dtype=torch.bool)
+    norm = block.attention_norm
+    expected = x + block.attention(norm(x), mask, None)
+    if norm_place == "post":
+        expected = norm(x + block.attention(x, mask, None))
+    torch.testing.assert_close(block(x, mask, None), expected)
+
+
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_later_tokens_are_visible_only_without_the_causal_mask(positions: str) -> None:
     inputs = random_ids(1)
@@ -173,12 +185,14 @@ def test_scores_are_scaled_by_the_root_of_the_head_width_and_the_query_initializ
     torch.testing.assert_close(scores_by_name["wide"], scores_by_name["usual"] * 9)
 
 
-@pytest.mark.parametrize("change", [{"positions": "learned"}, {"attention": False}, {"layers": 1}, {"causal": True}])
+@pytest.mark.parametrize(
+    "change", [{"positions": "learned"}, {"attention": False}, {"layers": 1}, {"causal": True}, {"feedforward": False}]
+)
 def test_removing_a_component_does_not_change_the_initialization_of_the_others(change: dict[str, Any]) -> None:
     default, other = transformer().state_dict(), transformer(**change).state_dict()
     for name in default.keys() & other.keys():
         assert torch.equal(default[name], other[name]), name
-    assert "blocks.0.expand.weight" in other and "readout.weight" in other
+    assert ("blocks.0.expand.weight" in other) == change.get("feedforward", True) and "readout.weight" in other
 
 
 def test_more_tokens_than_learned_positions_raise_value_error() -> None:

@@ -31,6 +31,7 @@ from explorer.tasks.sequence_labelling.config import PAD, LabellingConfig
 from explorer.tasks.sequence_labelling.delayed_copy import SEPARATOR, DelayedCopyConfig
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
 from explorer.tasks.sequence_labelling.homographs import NOUNS, SENSES, VOCABULARY
+from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
@@ -170,6 +171,16 @@ def _parse_agreement(task: LabellingConfig, text: str) -> TypedRow:
     )
 
 
+def _parse_induction(task: LabellingConfig, text: str) -> TypedRow:
+    """Parse a row of symbols. A symbol that occurred before has the target that followed it there."""
+    ids = _sign_ids(task, _remove_spaces(text))
+    targets: list[int | None] = []
+    for position, id in enumerate(ids):
+        earlier = [ids[before + 1] for before in range(position) if ids[before] == id]
+        targets.append(earlier[-1] if earlier else None)
+    return TypedRow(ids, tuple(target is not None for target in targets), tuple(targets))
+
+
 _PARSERS: dict[type[LabellingConfig], Callable[[LabellingConfig, str], TypedRow]] = {
     RandomSymbolsConfig: _parse_next_signs,
     GrammarTextConfig: _parse_next_signs,
@@ -178,6 +189,7 @@ _PARSERS: dict[type[LabellingConfig], Callable[[LabellingConfig, str], TypedRow]
     WordSenseConfig: _parse_word_sense,
     MaskedWordConfig: _parse_masked_word,
     AgreementConfig: _parse_agreement,
+    InductionConfig: _parse_induction,
 }
 
 

@@ -23,6 +23,7 @@ MEASURES = {
     "sense": "senses told apart on fresh sentences",
     "synonym": "homographs nearer to the right synonym",
     "loss": "loss on fresh sequences, in nats",
+    "second_copy_loss": "loss on the second copy, in nats",
     "val_loss_part": "loss on held-out text, in nats a token",
     "train_loss": "loss on the training sentences, in nats",
     BATCH_LOSS: "loss of every batch, in nats",
@@ -38,6 +39,7 @@ TASK_MEASURES = {
     "gist": ("synonym", "loss", BATCH_LOSS),
     "place": ("accuracy", "loss", BATCH_LOSS),
     "agreement": ("verb", "pronoun", "loss", BATCH_LOSS),
+    "induction": ("accuracy", "second_copy_loss", BATCH_LOSS),
 }
 AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds": "by seconds"}
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
@@ -62,6 +64,7 @@ class Comparison(PageState):
         "loss",
         "train_loss",
         "val_loss_part",
+        "second_copy_loss",
         "batch_loss",
     ] = setting("test_accuracy", "What", options=MEASURES)
     smooth: float = setting(

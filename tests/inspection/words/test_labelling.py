@@ -16,6 +16,7 @@ from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.tasks.sequence_labelling.delayed_copy_rows import evaluation_rows as fresh_echo
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
 from explorer.tasks.sequence_labelling.homographs_rows import evaluation_sentences
+from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.tasks.sequence_labelling.position_rule_rows import evaluation_rows as fresh_places
@@ -67,6 +68,7 @@ def test_undetermined_targets_are_none() -> None:
     assert label(task, parse_row(task, "by the water a bank").targets[4]) == "bank (river)"
     assert set(parse_row(MaskedWordConfig(), "the ___ is near the loan").targets) == {None}
     assert parse_row(MaskedWordConfig(), "the _").ids[1] == len(MaskedWordConfig().vocabulary) - 2
+    assert parse_row(InductionConfig(), "ab Cab").targets == (None, None, None, 1, 2)
     row = parse_row(GrammarTextConfig(), "The owl")
     assert row.targets == (*row.ids[1:], None) and all(row.loss_mask)
     assert label(AgreementConfig(), parse_row(AgreementConfig(), "the queens near the king").targets[-1]) == "are"
