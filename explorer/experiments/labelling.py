@@ -1,4 +1,4 @@
-"""The model variants on noise, tale, echo, gloss and gist, each pair or group for one question. Needs no torch."""
+"""The model variants on noise, tale, echo, gloss, gist and induction, each pair or group for one question. Needs no torch."""
 
 from __future__ import annotations
 
@@ -45,6 +45,16 @@ _DEEP: dict[str, object] = {
 }
 _AFTER: dict[str, object] = {**_DEEP, "norm_place": "post"}
 _BEFORE: dict[str, object] = {**_DEEP, "norm_place": "pre"}
+# Attention alone, with two heads in each layer.
+_INDUCTION: dict[str, object] = {
+    "model.width": 32,
+    "model.heads": 2,
+    "model.hidden": 64,
+    "causal": True,
+    "positions": "rotary",
+    "norm_place": "pre",
+    "feedforward": False,
+}
 VARIANTS = {
     f"{each.task}-{each.name}": each
     for each in (
@@ -161,8 +171,17 @@ VARIANTS = {
                 ),
             )
         ),
+        # How does a Transformer continue a sequence that it has seen once?
+        *(
+            _variant(name, title, words, label, dash, {**_INDUCTION, "layers": layers}, task="induction", seeds=8)
+            for name, title, words, label, dash, layers in (
+                ("two", "Two layers", "the model with two layers", "two layers", "solid", 2),
+                ("one", "One layer", "the model with one layer", "one layer", "12px,3px", 1),
+            )
+        ),
     )
 }
+INDUCTION_VARIANTS = ("induction-two", "induction-one")
 MASK_VARIANTS = ("noise-causal", "noise-open", "tale-causal", "tale-open")
 POSITION_VARIANTS = ("echo-learned", "echo-sinusoidal", "echo-rotary", "echo-none")
 SCALING_VARIANTS = ("echo-scaled", "echo-raw")

@@ -43,6 +43,8 @@ TEXT_SETTINGS: dict[str, dict[str, object]] = {
 }
 # Runs whose weights the memory page shows at every snapshot.
 WITH_ALL_SNAPSHOTS = tuple(f"recall-50-{name}" for name in recall.DEFAULT_VARIANTS)
+# Runs whose heads the induction page shows during training: the steps from which snapshots are kept, and each how many.
+INDUCTION_SNAPSHOTS = {"induction-two": (40, 1), "induction-one": (40, 3)}
 # Twenty snapshots of one training, for the pages that show the weights during training.
 MANY_SNAPSHOTS: dict[str, object] = {"iterations": 1_000, "snapshots": 22, "sample": 200}
 
@@ -86,13 +88,17 @@ def tags_of(name: str) -> tuple[str, ...]:
 def trim_for_release(name: str, record: Record) -> Record:
     """Return a run as it ships, without optimiser states and with snapshots only where a page shows them.
 
-    These are the runs of the first version of negation, one language model, and the default variants on recall; the
-    last two in half precision except at the end. To resume or branch from a step of a shipped run, train it again: it
+    These are the runs of the first version of negation, one language model, the default variants on recall, and some
+    steps of the induction runs; all but the first in half precision except at the end. To resume or branch from a step of a shipped run, train it again: it
     takes seconds and gives the same curve.
     """
     last = record.curves.step
-    halve = name == "text-through-training" or name in WITH_ALL_SNAPSHOTS
-    steps = record.snapshots if halve or name.startswith("negation-single-") else [last]
+    halve = name == "text-through-training" or name in WITH_ALL_SNAPSHOTS or name in INDUCTION_SNAPSHOTS
+    steps = list(record.snapshots) if halve or name.startswith("negation-single-") else [last]
+    if name in INDUCTION_SNAPSHOTS:
+        first, every = INDUCTION_SNAPSHOTS[name]
+        later = [step for step in steps if step >= first]
+        steps = [0, *later[(len(later) - 1) % every :: every]]
     snapshots = {step: replace(record.snapshots[step], optimiser=None) for step in steps}
     if halve:
         snapshots |= {
