@@ -1,4 +1,7 @@
-"""The model variants on noise, tale, echo, gloss, gist and induction, each pair or group for one question. Needs no torch."""
+"""The model variants on noise, tale, echo, gloss, gist and induction, each pair or group for one question.
+
+Needs no torch.
+"""
 
 from __future__ import annotations
 

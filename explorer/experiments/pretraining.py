@@ -89,8 +89,8 @@ def trim_for_release(name: str, record: Record) -> Record:
     """Return a run as it ships, without optimiser states and with snapshots only where a page shows them.
 
     These are the runs of the first version of negation, one language model, the default variants on recall, and some
-    steps of the induction runs; all but the first in half precision except at the end. To resume or branch from a step of a shipped run, train it again: it
-    takes seconds and gives the same curve.
+    steps of the induction runs; all but the first in half precision except at the end. To resume or branch from a step
+    of a shipped run, train it again: it takes seconds and gives the same curve.
     """
     last = record.curves.step
     halve = name == "text-through-training" or name in WITH_ALL_SNAPSHOTS or name in INDUCTION_SNAPSHOTS
