@@ -1,4 +1,4 @@
-"""Language models: can a network predict a text better than a table of counts?"""
+"""Language models: can a network predict a text better than an n-gram?"""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ from explorer.ui.training.train_controls import TrainRequest
 def page(session: ExperimentSession[TextLab]) -> None:
     """Draw the whole page, from the question to the papers."""
     lab = session.experiment
-    page_head("Can a network predict a text better than a table of counts?")
+    page_head("Can a network predict a text better than an n-gram?")
     lead(
-        "Six models, from counting to the Transformer, read the same text and guess what comes next. The dashed "
-        "line is counting; "
-        "below it a network knows something that counts do not."
+        "Six models, from the n-gram to the Transformer, read the same text and predict what comes next. The dashed "
+        "line is the n-gram with modified Kneser–Ney smoothing; below it a network predicts better."
     )
     text_section(session)
     request = TrainRequest.for_section(lab.TASK)

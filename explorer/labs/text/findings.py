@@ -24,11 +24,11 @@ def best_model_finding(standings: Mapping[str, Standing], live: bool, token: str
             return (
                 "No model has been evaluated yet." if live else "No model has been trained to the end on this text yet."
             )
-        return f"Counting alone comes to {_mean(ngram):.3f} nats a {token}."
+        return f"The n-gram alone has {_mean(ngram):.3f} nats a {token}."
     finite = {model: each for model, each in trained.items() if np.isfinite(_mean(each))}
     if not finite:
         ends = "The losses of the networks are no numbers any more"
-        return f"{ends}; counting has {_mean(ngram):.3f} nats a {token}." if ngram else f"{ends}."
+        return f"{ends}; the n-gram has {_mean(ngram):.3f} nats a {token}." if ngram else f"{ends}."
     best = min(finite.values(), key=_mean)
     so_far = "So far the" if live else "The"
     sentence = f"{so_far} {best.row.title} predicts best of the networks, with {_mean(best):.3f} nats a {token}"
@@ -42,15 +42,15 @@ def best_model_finding(standings: Mapping[str, Standing], live: bool, token: str
         return f"{sentence}."
     margin = _mean(ngram) - _mean(best)
     if abs(margin) < _NEGLIGIBLE:
-        return f"{sentence}: as good as counting."
+        return f"{sentence}: as good as the n-gram."
     if margin < 0:
-        return f"{sentence}. A table of counts has {_mean(ngram):.3f}, and no network here beats it{' yet' * live}."
+        return f"{sentence}. The n-gram has {_mean(ngram):.3f}, and no network here beats it{' yet' * live}."
     when = (
-        f" It passed the counts at step {best.ngram_passed[0]:,}, after {format_duration(best.ngram_passed[1])}."
+        f" It passed the n-gram at step {best.ngram_passed[0]:,}, after {format_duration(best.ngram_passed[1])}."
         if best.ngram_passed
         else ""
     )
-    return f"{sentence}; counting has {_mean(ngram):.3f}.{when}"
+    return f"{sentence}; the n-gram has {_mean(ngram):.3f}.{when}"
 
 
 def ngram_passed_finding(standings: Mapping[str, Standing], live: bool = False) -> str:
@@ -64,10 +64,10 @@ def ngram_passed_finding(standings: Mapping[str, Standing], live: bool = False) 
         if e.ngram_passed
     ]
     never = [e.row.title for e in trained if not e.ngram_passed]
-    parts = [f"Below the counts: {join_words(passed)}."] if passed else []
+    parts = [f"Below the n-gram: {join_words(passed)}."] if passed else []
     if never:
         never_yet = "Not yet" if live else "Never"
-        parts.append(f"{never_yet} below {'them' if passed else 'the counts'}: {join_words(never)}.")
+        parts.append(f"{never_yet} below {'it' if passed else 'the n-gram'}: {join_words(never)}.")
     return " ".join(parts)
 
 

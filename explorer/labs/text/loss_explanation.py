@@ -39,13 +39,11 @@ def loss_section(lab: TextLab, views: Mapping[str, RunView], standings: Mapping[
         )
     ngram_is_best = trained and "ngram" in losses and losses["ngram"] <= min(losses[model] for model in trained)
     explanation(
-        (
-            "Why counting is so strong: a text this short holds few surprises that the tokens just before do not "
-            "foretell, and Kneser–Ney smoothing"
-            if ngram_is_best
-            else "What the counts do: Kneser–Ney smoothing"
-        )
-        + " is never certain of what was seen once. It asks in how many different places a token stood, not how often:"
+        ("The n-gram predicts best here. " if ngram_is_best else "")
+        + "Kneser–Ney smoothing takes a discount D from each count and gives that mass to the shorter context, which "
+        "counts after how many different tokens a token occurs, not how often. Plain Kneser–Ney has one D for each "
+        "order; modified Kneser–Ney (Chen and Goodman 1998), the default of this page, has three, for counts of 1, of "
+        "2, and of 3 or more. Here is the formula with one D:"
     )
     st.latex(
         r"p(w \mid h) = \frac{\max(c(hw) - D, 0)}{c(h)} + \frac{D \cdot N_{1+}(h\,\cdot)}{c(h)} \, p(w \mid h'), "

@@ -36,8 +36,8 @@ def results_section(
     live = any(view.live for view in views.values())
     passing = findings.ngram_passed_finding(standings, live)
     if "ngram" not in standings:
-        passing = "No counts to compare with: add the n-gram."
-    alone = f"The counts stand alone: no network has been {'evaluated' if live else 'trained'} yet."
+        passing = "No n-gram to compare with: add it to the models."
+    alone = f"Only the n-gram has a result: no network has been {'evaluated' if live else 'trained'} yet."
     st.subheader(escape_markdown(passing or alone), anchor=False)
     results_table(session.experiment, views, standings)
     _unknown_tokens_note(session.experiment)

@@ -34,7 +34,7 @@ class Standing:
     )
     ngram_passed: (
         tuple[int, float] | None
-    )  # the step at which it was first below the counts, and seconds; None: never yet
+    )  # the step at which it was first below the n-gram, and seconds; None: never yet
     tokens_per_second: float  # tokens a second, all seeds together
 
     @property

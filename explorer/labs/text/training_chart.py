@@ -191,7 +191,7 @@ def ngram_reference(
         return None
     value = float(convert_loss(view.curves.last("val_loss_part"), unit, characters)[0])
     order = getattr(view.config.model, "n", 0)
-    return value, f"{order}-gram counts {value:.3f}", view.row.colour
+    return value, f"{order}-gram {value:.3f}", view.row.colour
 
 
 def _axis_range(lines: Sequence[ndarray], mark: float | None, unit: Unit) -> tuple[float, float]:

@@ -108,8 +108,8 @@ def test_models_that_pass_the_ngram_are_named_and_those_that_do_not() -> None:
     while_it_trains = findings.ngram_passed_finding(found, live=True)
     assert_states(while_it_trains, "Below … GRU … step 10 (10 s) … Not yet below … RNN")
     del found["gru"]
-    assert findings.ngram_passed_finding(found, live=True) == "Not yet below the counts: RNN."
-    assert findings.ngram_passed_finding(found) == "Never below the counts: RNN."
+    assert findings.ngram_passed_finding(found, live=True) == "Not yet below the n-gram: RNN."
+    assert findings.ngram_passed_finding(found) == "Never below the n-gram: RNN."
     del found["ngram"]
     assert findings.ngram_passed_finding(found) == ""
 
