@@ -455,12 +455,12 @@ def test_another_seed_trains_the_next_seeds() -> None:
     assert warnings_of(at) == []
 
 
-def test_the_seed_noise_finding_is_that_of_the_runs() -> None:
+def test_the_comparison_with_the_best_is_that_of_the_runs() -> None:
     runs = included_runs("default")
     ends = [(run.config.title, run.curves.last("exact_accuracy")) for run in runs.values()]
-    sentence = findings.seed_noise_finding(ends)
+    sentence = findings.comparison_with_best(ends)
     assert sentence and sentence in page_text(negation_page())
-    assert "Bag of words by 0.117" in sentence
+    assert "Bag of words by 0 against 8 of 8 seeds" in sentence
 
 
 def test_more_steps_than_the_server_allows_are_rejected_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

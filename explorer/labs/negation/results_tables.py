@@ -36,8 +36,8 @@ def results_section(session: NegationSession, views: Mapping[str, RunView]) -> N
         st.subheader(findings.held_out_finding(session.experiment.task.held_out, pair), anchor=False)
     else:
         st.subheader(findings.final_accuracy_finding(ends, best), anchor=False)
-    if verdict := findings.seed_noise_finding(ends):
-        st.markdown(f"{verdict} In brackets: the interval that 19 of 20 draws of seeds hold.")
+    if comparison := findings.comparison_with_best(ends):
+        st.markdown(comparison)
     results_table(views, best)
 
 

@@ -12,6 +12,7 @@ from explorer.labs.negation.findings import (
     Verdict,
     attention_finding,
     ceiling_finding,
+    comparison_with_best,
     contributions_finding,
     final_accuracy_finding,
     held_out_finding,
@@ -22,7 +23,7 @@ from explorer.labs.negation.findings import (
     verdict_finding,
 )
 from explorer.tasks.negation import CLASSES
-from tests.words import assert_states
+from tests.words import assert_mentions, assert_states
 
 SUSTAIN, COLLAPSE = CLASSES.index("sustain"), CLASSES.index("collapse")
 
@@ -215,3 +216,23 @@ def test_padding_that_only_changes_a_probability_is_not_called_two_answers() -> 
     sentence = padding_finding([make_verdict("A", 0.9)], [make_verdict("A", 0.8)], SUSTAIN)
     assert "A is 0.90 sure alone, 0.80 in company." in sentence
     assert "two answers" not in sentence
+
+
+def test_seeds_that_are_right_everywhere_are_compared_by_an_exact_test() -> None:
+    right, never, some = [1.0] * 8, [0.883] * 8, [1.0] * 5 + [0.9] * 3
+    found = comparison_with_best(ends(GRU=right, RNN=right, Transformer=some, bag=never, n4=[0.9] * 8, n5=never))
+    assert_mentions(found, "seeds … every sentence correctly … Worse than GRU: bag by 0 against 8 of 8 seeds")
+    assert_mentions(found, "GRU and RNN … same … Cannot tell … Transformer (5 against 8 of 8 seeds; about 35 seeds")
+    assert_mentions(found, "Fisher … 15 comparisons")
+    assert "noise" not in found
+    assert_mentions(comparison_with_best(ends(GRU=[1.0] * 3, bag=[0.9] * 3)), "Three seeds … too few")
+    assert comparison_with_best(ends(GRU=[1.0], bag=[0.9])) == comparison_with_best(ends(GRU=right)) == ""
+
+
+def test_means_are_compared_where_no_seed_is_right_everywhere() -> None:
+    low = np.linspace(0.7, 0.71, 8)
+    found = comparison_with_best([("GRU", low + 0.1), ("RNN", low - np.tile([0, 0.002], 4)), ("LSTM", low[::-1] + 0.1)])
+    assert_mentions(found, "Worse than GRU: RNN by 0.101 (0.100 to 0.102)")
+    assert_mentions(found, "Cannot tell … LSTM")
+    assert_mentions(found, "Student … three comparisons")
+    assert "every sentence" not in found
