@@ -65,16 +65,16 @@ def comparison_finding(found: BestComparison | None, digits: int = 3, unit: str 
 
 
 def comparison_note(found: BestComparison | None) -> str:
-    """Return how the comparisons of `comparison_finding` were tested; "" without a test."""
-    tested = [] if found is None else [each for each in found.others.values() if each.verdict != "identical"]
-    if not any(each.verdict != "few seeds" for each in tested):
-        return ""
-    count = tested[0].comparisons
-    names = {_test_name(each.difference) for each in tested}
+    """Return how the comparisons of `comparison_finding` were tested, and what stands in brackets."""
+    shown = [] if found is None else [each for each in found.others.values() if each.verdict != "identical"]
+    intervals = any(not isinstance(each.difference, SolvedDifference) for each in shown)
+    brackets = "In brackets: 95 % confidence intervals over seeds." if intervals else ""
+    if all(each.verdict == "few seeds" for each in shown):
+        return brackets
+    count = shown[0].comparisons
+    names = {_test_name(each.difference) for each in shown}
     correction = f", corrected for {number_word(count)} comparisons (Holm)" if count > 1 else ""
-    solved = all(isinstance(each.difference, SolvedDifference) for each in tested)
-    brackets = "" if solved else "In brackets: 95 % confidence intervals over seeds. "
-    return f"{brackets}Tests: {join_words(sorted(names))}{correction}."
+    return f"{brackets} Tests: {join_words(sorted(names))}{correction}.".strip()
 
 
 def _test_name(difference: Difference) -> str:

@@ -93,7 +93,7 @@ def test_the_page_shows_the_included_runs() -> None:
     ngram_loss = losses.pop("ngram")
     best = min(losses, key=losses.__getitem__)
     heading = at.subheader[0].value.replace("\\", "")
-    assert_mentions(heading, f"{MODELS[best].title} … best … with {losses[best]:.3f} nats")
+    assert_mentions(heading, f"{MODELS[best].title} … lowest … {losses[best]:.3f} nats")
     assert ("no network here beats it" in heading) == (losses[best] > ngram_loss)
     for row, model in zip(samples(at), models_of("text"), strict=True):
         assert row["texts"] == [texts[0] for texts in store.find(included_name(model)).curves.samples]

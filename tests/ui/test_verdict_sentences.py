@@ -33,7 +33,7 @@ def test_three_seeds_have_a_difference_and_no_verdict() -> None:
     assert comparison_finding(found) == (
         "GRU is best on average, ahead of RNN by 0.100 (0.094 to 0.105). Three seeds are too few for a verdict."
     )
-    assert comparison_note(found) == ""
+    assert comparison_note(found) == "In brackets: 95 % confidence intervals over seeds."
     assert comparison_finding(None) == comparison_note(None) == ""
 
 

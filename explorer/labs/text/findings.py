@@ -6,17 +6,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from explorer.inspection.verdicts import mean_difference
+from explorer.inspection.compare import is_paired
+from explorer.inspection.verdicts import compare_with_best
 from explorer.labs.text.standings import Standing
 from explorer.number_format import format_duration
 from explorer.training.comparability import loss_context
-from explorer.ui.wording import join_words
+from explorer.ui.verdict_sentences import SHARED_TEST_SET, comparison_finding, comparison_note
+from explorer.ui.wording import count_seeds, join_words
 
 _NEGLIGIBLE = 0.001  # nats: a difference that nobody should make a sentence of
 
 
 def best_model_finding(standings: Mapping[str, Standing], live: bool, token: str) -> str:
-    """Return which network predicts best, and whether it beats the n-gram. `token` is the noun for a token."""
+    """Return which network has the lowest loss, and whether it beats the n-gram. `token` is the noun for a token."""
     trained = {model: each for model, each in standings.items() if model != "ngram"}
     ngram = standings.get("ngram")
     if not trained:
@@ -31,13 +33,9 @@ def best_model_finding(standings: Mapping[str, Standing], live: bool, token: str
         return f"{ends}; the n-gram has {_mean(ngram):.3f} nats a {token}." if ngram else f"{ends}."
     best = min(finite.values(), key=_mean)
     so_far = "So far the" if live else "The"
-    sentence = f"{so_far} {best.row.title} predicts best of the networks, with {_mean(best):.3f} nats a {token}"
-    rest = [each for each in finite.values() if each is not best]
-    if rest:
-        second = min(rest, key=_mean)
-        apart = mean_difference(best.held_out, second.held_out, paired=False)
-        if apart and apart.within_noise:
-            sentence += f", which could be luck: the {second.row.title} has {_mean(second):.3f}"
+    sentence = f"{so_far} {best.row.title} has the lowest loss of the networks, {_mean(best):.3f} nats a {token}"
+    if len(best.held_out) > 1:
+        sentence += f" (the mean of {count_seeds(len(best.held_out))})"
     if ngram is None:
         return f"{sentence}."
     margin = _mean(ngram) - _mean(best)
@@ -51,6 +49,14 @@ def best_model_finding(standings: Mapping[str, Standing], live: bool, token: str
         else ""
     )
     return f"{sentence}; the n-gram has {_mean(ngram):.3f}.{when}"
+
+
+def network_comparison_finding(standings: Mapping[str, Standing]) -> str:
+    """Return how far the best network is ahead of the others at the end; a verdict only with enough seeds."""
+    trained = [each for model, each in standings.items() if model != "ngram" and np.isfinite(_mean(each))]
+    paired = all(is_paired(trained[0].config, each.config) for each in trained)
+    found = compare_with_best({each.row.title: each.held_out for each in trained}, paired, higher=False)
+    return f"{comparison_finding(found, unit='nats')} {comparison_note(found)} {SHARED_TEST_SET}" if found else ""
 
 
 def ngram_passed_finding(standings: Mapping[str, Standing], live: bool = False) -> str:

@@ -41,6 +41,8 @@ def results_section(
     st.subheader(escape_markdown(passing or alone), anchor=False)
     results_table(session.experiment, views, standings)
     _unknown_tokens_note(session.experiment)
+    if not live and (comparison := findings.network_comparison_finding(standings)):
+        st.markdown(escape_markdown(comparison))
     overfitting = findings.overfitting_finding(standings)
     over = any(each.overfits for model, each in standings.items() if model != "ngram")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):

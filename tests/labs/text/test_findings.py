@@ -82,20 +82,31 @@ def test_the_best_network_is_compared_with_the_ngram() -> None:
         "rnn": make_standing("rnn", [[1.8]], 1.6),
     }
     sentence = findings.best_model_finding(found, live=False, token="character")
-    assert_states(sentence, "GRU … best … 1.500 nats … character … 1.600 … step 10 … 10 s")
+    assert_states(sentence, "GRU … lowest … 1.500 nats … character … 1.600 … step 10 … 10 s")
     found["gru"] = make_standing("gru", [[3.0], [1.7]], 1.6)
     assert_states(
         findings.best_model_finding(found, live=True, token="token"),
-        "So far … GRU … best … 1.700 nats … token … 1.600 … no network … yet",
+        "So far … GRU … lowest … 1.700 nats … token … 1.600 … no network … yet",
     )
 
 
-def test_a_lead_within_seed_noise_is_reported_as_such() -> None:
-    found = {"gru": make_standing("gru", [[1.50, 1.56]]), "lstm": make_standing("lstm", [[1.52, 1.57]])}
-    assert "which could be luck: the LSTM has 1.545" in findings.best_model_finding(found, live=False, token="token")
-    found["lstm"] = make_standing("lstm", [[2.52, 2.53]])
-    found["gru"] = make_standing("gru", [[1.50, 1.51]])
-    assert "luck" not in findings.best_model_finding(found, live=False, token="token")
+def test_a_lead_from_few_seeds_has_a_size_and_no_verdict() -> None:
+    found = {"ngram": make_standing("ngram", [[1.6]]), "gru": make_standing("gru", [[1.50, 1.56, 1.53]])}
+    assert findings.network_comparison_finding(found) == findings.network_comparison_finding({}) == ""
+    found["lstm"] = make_standing("lstm", [[1.52, 1.57, 1.56]])
+    assert_mentions(findings.best_model_finding(found, live=False, token="token"), "1.530 nats … mean of three seeds")
+    sentence = findings.network_comparison_finding(found)
+    assert_mentions(sentence, "GRU … best on average … LSTM by 0.020 (−0.005 to 0.045) nats … Three seeds … too few")
+    assert_mentions(sentence, "95 % confidence … same test set")
+    assert "n-gram" not in sentence
+
+
+def test_a_lead_from_eight_seeds_has_a_verdict() -> None:
+    low = list(np.linspace(1.5, 1.51, 8))
+    found = {"gru": make_standing("gru", [low]), "lstm": make_standing("lstm", [[x + 0.1 for x in low[::-1]]])}
+    assert_mentions(findings.network_comparison_finding(found), "Worse than GRU: LSTM by 0.100 (0.094 to 0.106) nats")
+    found["rnn"] = make_standing("rnn", [[1.9, NAN]])
+    assert "RNN" not in findings.network_comparison_finding(found)
 
 
 def test_models_that_pass_the_ngram_are_named_and_those_that_do_not() -> None:
@@ -143,7 +154,7 @@ def test_a_model_with_nan_is_never_the_best() -> None:
         "rnn": make_standing("rnn", [[1.8], [1.7]]),
     }
     sentence = findings.best_model_finding(found, live=False, token="token")
-    assert_mentions(sentence, "RNN … best … 1.700 nats")
+    assert_mentions(sentence, "RNN … lowest … 1.700 nats")
     assert "nan" not in sentence
     del found["rnn"]
     assert_states(
