@@ -190,8 +190,8 @@ def results_table(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> No
         key="experiment-table",
         label="Every run of the experiment",
         caption="Mean and lowest to highest of the seeds, in bits a character on all held-out text. Difference: the "
-        "second against the first, with the interval that 19 of 20 draws of seeds hold (Student's t of the seeds' "
-        "pairs); where it holds zero, it could be luck. Three seeds make wide intervals.",
+        "second against the first, with the 95 % confidence interval over seeds (Student's t of pairs of seeds; not "
+        "corrected for the number of rows). Three seeds make wide intervals, and are too few for a verdict.",
     )
 
 

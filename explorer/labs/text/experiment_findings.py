@@ -1,4 +1,8 @@
-"""Outcomes of a paper experiment, and sentences made from them; they hold also where the claim is false."""
+"""Outcomes of a paper experiment, and sentences made from them; they hold also where the claim is false.
+
+The experiments have three seeds, too few for a verdict. So the sentences say by how much runs differ, and where the
+seeds agree whether the loss falls or rises.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,12 @@ from explorer.experiments.paper_experiments import (
     ExperimentPanel,
     Trial,
 )
-from explorer.inspection.compare import is_paired
 from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.number_format import format_count, format_interval, format_scientific, format_signed
 from explorer.training.record import Curves
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
-Verdict = Literal["lower", "higher", "luck", "same", "unknown"]
+Direction = Literal["lower", "higher", "mixed", "same", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def _worst_batch_after_learning(losses: Float[ndarray, " steps"]) -> float:
 
 @dataclass(frozen=True)
 class OutcomeComparison:
-    """Two runs that differ in one setting."""
+    """Two runs that differ in one setting, with the same seeds and data."""
 
     value: int | float
     first: Outcome
@@ -91,22 +94,28 @@ class OutcomeComparison:
     difference: MeanDifference | None  # how far the second ends above the first
 
     @property
-    def verdict(self) -> Verdict:
-        if (
-            self.first.worse_than_blind != self.second.worse_than_blind
-        ):  # by how much is then a matter of chance, that it does is not
-            return "lower" if self.first.worse_than_blind else "higher"
-        if self.difference is None:
-            return "unknown"
+    def direction(self) -> Direction:
+        """Whether the second ends lower in every seed, or higher; a run without numbers counts as the highest."""
         if np.array_equal(self.first.bits, self.second.bits):
             return "same"
-        return "luck" if self.difference.within_noise else "lower" if self.difference.mean < 0 else "higher"
+        first, second = (np.where(np.isnan(each.bits), np.inf, each.bits) for each in (self.first, self.second))
+        if (second < first).all():
+            return "lower"
+        if (second > first).all():
+            return "higher"
+        return "mixed" if self.difference else "unknown"
+
+    @property
+    def better_seeds(self) -> int:
+        """In how many seeds the second ends lower."""
+        return int((self.second.bits < self.first.bits).sum())
 
 
 def _compare_outcomes(value: int | float, first: Outcome, second: Outcome) -> OutcomeComparison:
-    same_data = is_paired(first.trial.config, second.trial.config)
-    found = mean_difference(first.bits, second.bits, same_data) if first.is_finite and second.is_finite else None
-    return OutcomeComparison(value, first, second, found)
+    finite = first.is_finite and second.is_finite
+    return OutcomeComparison(
+        value, first, second, mean_difference(first.bits, second.bits, paired=True) if finite else None
+    )
 
 
 def compare_conditions(
@@ -148,67 +157,74 @@ def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) 
     if len(experiment.conditions) == 1:
         return window_finding(compare_consecutive(experiment, outcomes))
     if experiment.claims_divergence:
-        return f"{divergence_finding(experiment, outcomes)} {claim_finding(experiment, outcomes)}"
+        return divergence_finding(experiment, outcomes)
+    seeds = capitalize(count_seeds(experiment.trials[0].config.replicas))
     return " ".join(
         [
             difference_finding(experiment, outcomes),
             spread_finding(experiment, outcomes),
-            claim_finding(experiment, outcomes),
+            f"{seeds} are too few to tell whether the claim holds.",
         ]
     )
 
 
 def window_finding(steps: Sequence[OutcomeComparison]) -> str:
     """Return what each wider window brought, and how often it was better."""
+    seeds = count_seeds(len(steps[0].first.bits))
     parts = []
     for index, step in enumerate(steps):
         unit = (" character" if step.value == 1 else " characters") if not index else ""
         pair = f"{step.value:g}{unit} instead of {step.first.trial.value:g}"
-        by = f"{abs(step.difference.mean):.3f}" if step.difference else ""
+        by = f"{abs(step.second.mean - step.first.mean):.3f}"
         bits = f"{by} bits a character" if not index else by
+        better = number_word(step.better_seeds) if step.better_seeds else "none"
         parts.append(
             {
                 "lower": f"{pair} saves {bits}",
                 "higher": f"{pair} costs {bits}",
-                "luck": f"{pair} could be luck",
+                "mixed": f"{pair} is better with {better} of {seeds}",
                 "same": f"{pair} changes nothing",
-                "unknown": f"of {pair} one seed says nothing",
-            }[step.verdict]
+                "unknown": f"of {pair} there are no numbers to compare",
+            }[step.direction if step.difference else "unknown"]
         )
-    better = sum(step.verdict == "lower" for step in steps)
-    count = number_word(better) if better else "none"
-    return f"A window of {join_words(parts)}. The wider window is better at {count} of {number_word(len(steps))} steps."
+    count = sum(step.direction == "lower" for step in steps)
+    where = f"{number_word(count) if count else 'none'} of {number_word(len(steps))} steps"
+    return (
+        f"A window of {join_words(parts)}. The wider window is better with every seed at {where}; "
+        f"{seeds} are too few for a verdict."
+    )
 
 
-_UNDECIDED: dict[Verdict, str] = {
-    "luck": "the difference could be luck",
+_UNDECIDED: dict[Direction, str] = {
+    "mixed": "the seeds disagree",
     "same": "nothing changes",
     "unknown": "there are no numbers to compare",
 }
 
 
 def difference_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
-    """Return at which values the second condition ends lower or higher than the first."""
+    """Return at which values the second condition ends lower or higher than the first in every seed."""
     words = capitalize(experiment.conditions[1].words)
     every = [(part, each) for part in experiment.panels for each in compare_conditions(experiment, part, outcomes)]
     parts = []
-    for verdict in ("lower", "higher"):
+    for direction in ("lower", "higher"):
         places = [
             f"{_setting_words(part, each.value)} ({_difference_words(each)})"
             for part, each in every
-            if each.verdict == verdict
+            if each.direction == direction
         ]
         if places:
-            parts.append(f"{verdict} at {join_words(places)}")
+            parts.append(f"{direction} at {join_words(places)}")
     undecided = {
         meaning: places
-        for verdict, meaning in _UNDECIDED.items()
-        if (places := [_setting_words(part, each.value) for part, each in every if each.verdict == verdict])
+        for direction, meaning in _UNDECIDED.items()
+        if (places := [_setting_words(part, each.value) for part, each in every if each.direction == direction])
     }
-    if not parts and all(each.verdict == "luck" for _, each in every):
-        count = number_word(len(every))
-        return f"{words} no end is lower or higher than luck could make it, at any of {count} learning rates."
-    first = f"{words} it ends {', '.join(parts) if parts else 'lower or higher at no learning rate'}"
+    if not parts and all(each.direction == "mixed" for _, each in every):
+        return f"{words} the seeds disagree at each of {number_word(len(every))} learning rates."
+    first = f"{words} every seed ends {', '.join(parts)}"
+    if not parts:
+        first = f"{words} all seeds end lower, or all higher, at no learning rate"
     if not undecided:
         return f"{first}."
     rest = "the other " if parts and len(undecided) == 1 else ""
@@ -269,18 +285,6 @@ def _diverged_settings(experiment: Experiment, condition: Condition, outcomes: M
     return settings
 
 
-def claim_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
-    """Return at how many values of the setting the claim holds."""
-    if experiment.claims_divergence:
-        ends = [each for each in outcomes.values() if each.trial.condition == experiment.conditions[0]]
-        true, all_of = sum(each.diverged_seeds > 0 for each in ends), len(ends)
-    else:
-        every = [each for part in experiment.panels for each in compare_conditions(experiment, part, outcomes)]
-        true, all_of = sum(each.verdict == "lower" for each in every), len(every)
-    count = "none" if not true else "all" if true == all_of else number_word(true)
-    return f"So the sentence holds here at {count} of {number_word(all_of)} learning rates."
-
-
 def describe_outcome(outcome: Outcome | None) -> str:
     """Return mean and range of one run."""
     if outcome is None:
@@ -291,8 +295,8 @@ def describe_outcome(outcome: Outcome | None) -> str:
 
 
 def describe_difference(comparison: OutcomeComparison) -> str:
-    """Return a difference with its confidence interval, and whether it is within seed noise."""
-    if comparison.verdict == "same":
+    """Return a difference with its confidence interval."""
+    if comparison.direction == "same":
         return "none, bit for bit"
     if comparison.first.worse_than_blind != comparison.second.worse_than_blind:
         return f"the {'first' if comparison.first.worse_than_blind else 'second'} is worse than blind guessing"
@@ -300,7 +304,7 @@ def describe_difference(comparison: OutcomeComparison) -> str:
         return "–"
     difference = comparison.difference
     mean, low, high = (format_signed(value, 3) for value in (difference.mean, difference.low, difference.high))
-    return f"{mean} ({low} to {high})" + (", could be luck" if difference.within_noise else "")
+    return f"{mean} ({low} to {high})"
 
 
 def format_short(value: float) -> str:
