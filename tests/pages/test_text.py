@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.catalogue import MODELS, models_of
 from explorer.environment import environment
 from explorer.experiments.presets import PRESETS
+from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.jobs import time_budget
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
@@ -135,13 +136,19 @@ def test_a_comparison_on_another_corpus_is_trained_shown_and_stored() -> None:
     assert table(again, "text-results")[1]["loss"]["text"] == rows["GRU"]["loss"]["text"]
 
 
-def test_unknown_tokens_are_reported_with_the_bits_per_character() -> None:
+def test_bits_per_byte_include_unknown_words() -> None:
     at = trained({**SMALL, "models": "ngram", "tokenizer": "word", "vocabulary": "4"})
-    share = text_data(lab_of(at).task).unknown_rate
+    task = lab_of(at).task
+    share, counted = text_data(task).unknown_rate, held_out_text(task)
     assert share > 0.5
-    assert_mentions(page_text(at).replace("\\", ""), f"{percentage(share)} … held-out tokens … unknown")
-    captions = [data["caption"] for data in component_data(at, "table") if "compared" in str(data.get("caption"))]
-    assert len(captions) == 1 and "leaves out spaces and line ends" in captions[0]
+    (row,) = table(at, "text-results")
+    run = store.find_by_config(lab_of(at).config("ngram"))
+    assert run
+    loss = run.curves.last("val_loss").mean()
+    assert row["bytes"]["text"] == f"{float(counted.bits_per_byte(loss)):.3f}"
+    assert counted.omitted_bits > 0.5
+    (caption,) = [data["caption"] for data in component_data(at, "table") if data["file"] == "text-results"]
+    assert_mentions(caption, f"add {counted.spelling_bits:.3f} … {percentage(share)} … held-out tokens")
 
 
 @pytest.mark.slow

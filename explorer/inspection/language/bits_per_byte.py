@@ -54,7 +54,17 @@ class HeldOutText:
     @property
     def omitted_bits(self) -> float:
         """Bits per byte of what the tokens leave out; 0 for characters and bytes."""
-        return (self.spelling + self.spacing) / self.bytes / math.log(2)
+        return self.spelling_bits + self.spacing_bits
+
+    @property
+    def spelling_bits(self) -> float:
+        """Bits per byte of the unknown words (or characters)."""
+        return self.spelling / self.bytes / math.log(2)
+
+    @property
+    def spacing_bits(self) -> float:
+        """Bits per byte of the spaces and line ends that no token represents."""
+        return self.spacing / self.bytes / math.log(2)
 
     def bits_per_byte(self, loss: Float[ndarray, "*shape"]) -> Float[ndarray, "*shape"]:
         """Convert a mean loss over all held-out targets, in nats per token."""

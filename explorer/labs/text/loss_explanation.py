@@ -21,7 +21,9 @@ def loss_section(lab: TextLab, views: Mapping[str, RunView], standings: Mapping[
     explanation(
         "A language model says at every place how likely each token is to come next. Its loss is how surprised it is "
         "by the token that does come, on average; perplexity says among how many equally likely tokens it might as "
-        "well be guessing; bits a character forget how the text was cut into tokens."
+        "well be guessing. Bits a character divide the loss by the characters that a token stands for on average. "
+        "Bits per byte add what it costs to encode unknown words, and spaces that no token represents; they divide by "
+        "the bytes of the text itself."
     )
     st.latex(
         r"L = -\frac{1}{N} \sum_{t=1}^{N} \ln p(x_t \mid x_{<t}), \qquad \text{perplexity} = e^{L}, \qquad "

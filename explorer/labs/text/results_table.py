@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -16,13 +18,16 @@ from explorer.labs.text.state import UNITS, TextLab
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.ui import visitor_text
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, untrained_panel
-from explorer.ui.result_section import result_section
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.training.run_view import RunView
-from explorer.ui.wording import join_words, percentage
+from explorer.ui.wording import percentage
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.bits_per_byte import HeldOutText
 
 
 def results_section(
@@ -40,7 +45,6 @@ def results_section(
     alone = f"Only the n-gram has a result: no network has been {'evaluated' if live else 'trained'} yet."
     st.subheader(escape_markdown(passing or alone), anchor=False)
     results_table(session.experiment, views, standings)
-    _unknown_tokens_note(session.experiment)
     if not live and (comparison := findings.network_comparison_finding(standings)):
         st.markdown(escape_markdown(comparison))
     overfitting = findings.overfitting_finding(standings)
@@ -63,24 +67,9 @@ def results_section(
 
 
 def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping[str, Standing]) -> None:
-    """Draw a row for each model."""
-    characters = characters_per_token(views, lab.task)
-    losses = [each.held_out for each in standings.values() if np.isfinite(each.held_out).all()]
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "", "kind": "model", "align": "left"},
-        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
-        {"key": "context", "label": "context", "kind": "text", "align": "left"},
-        {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": _axis_range(losses)},
-        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
-        {"key": "bits", "label": UNITS["bits"], "kind": "number", "align": "right"},
-        {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
-        {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
-        {"key": "best", "label": "best at step", "kind": "number", "align": "right"},
-        {"key": "steps", "label": "steps", "kind": "number", "align": "right"},
-        {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right"},
-        {"key": "seconds", "label": "seconds", "kind": "number", "align": "right"},
-    ]
-    rows = []
+    """Draw a row for each model. Bits per byte follow when the held-out text is counted, in the background."""
+    task, characters = lab.task, characters_per_token(views, lab.task)
+    rows, means = [], []
     for model, each in standings.items():
         view, counted = views[model], model == "ngram"
         mean = float(np.mean(each.held_out))
@@ -99,69 +88,116 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
         }
         strip = {"text": f"{mean:.3f}", "values": [round(float(v), 4) for v in each.held_out if np.isfinite(v)]}
         name = {"name": {"text": each.row.title, "colour": each.row.colour}, "loss": strip}
-        rows.append({"cells": {**name, **{key: {"text": text} for key, text in cells.items()}}})
-    draw_table(
+        rows.append({**name, **{key: {"text": text} for key, text in cells.items()}})
+        means.append(mean)
+    losses = [each.held_out for each in standings.values() if np.isfinite(each.held_out).all()]
+    requests: dict[str, Request[CountedText | None]] = {"table": (("text-results",), lambda: None)}
+    if visitor_text.is_available(task):
+        requests["text"] = ("held-out text", task.text, task), partial(_count_held_out_text, task)
+    result_section(
+        "text-results",
+        requests,
+        partial(_draw_results, task, rows, tuple(means), _axis_range(losses), "text" in requests),
+        "For bits per byte, the held-out text is being counted …",
+        130 + 41 * len(rows),
+        partly=True,
+    )
+
+
+@dataclass(frozen=True)
+class CountedText:
+    """The held-out text, and the number of tokens that the tokenizer has."""
+
+    held_out: HeldOutText
+    vocabulary: int
+
+
+def _count_held_out_text(task: TextConfig) -> CountedText | None:
+    from explorer.inspection.language.bits_per_byte import held_out_text  # needs torch, for which no page waits
+    from explorer.tasks.text.rows import text_data
+
+    try:
+        return CountedText(held_out_text(task), text_data(task).vocabulary)
+    except LineageError:  # where the rows cannot be made, the training itself says why
+        return None
+
+
+def _draw_results(
+    task: TextConfig,
+    rows: Sequence[Mapping[str, object]],
+    means: Sequence[float],
+    loss_range: Sequence[float],
+    awaited: bool,
+    document: Document,
+    results: Mapping[str, CountedText | None],
+) -> None:
+    """Write the table and its caption.
+
+    task: the text and its tokens.
+    rows: cells of each model, without bits per byte.
+    means: the mean loss of each model over its seeds, in nats per token.
+    loss_range: ends of the axis of the losses.
+    awaited: whether the text is on this machine, so that its count is expected.
+    document, results: as in `result_section`.
+    """
+    counted = results.get("text")
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "", "kind": "model", "align": "left"},
+        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
+        {"key": "context", "label": "context", "kind": "text", "align": "left"},
+        {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": list(loss_range)},
+        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
+        {"key": "bits", "label": UNITS["bits"], "kind": "number", "align": "right"},
+        {"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right"},
+        {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
+        {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
+        {"key": "best", "label": "best at step", "kind": "number", "align": "right"},
+        {"key": "steps", "label": "steps", "kind": "number", "align": "right"},
+        {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right"},
+        {"key": "seconds", "label": "seconds", "kind": "number", "align": "right"},
+    ]
+    pending = awaited and "text" not in results
+    bits = [
+        f"{float(counted.held_out.bits_per_byte(np.array(mean))):.3f}" if counted else "…" if pending else "–"
+        for mean in means
+    ]
+    add_table(
+        document,
         columns,
-        rows,
+        [{"cells": {**cells, "bytes": {"text": text}}} for cells, text in zip(rows, bits, strict=True)],
         key="text-results",
         label="Results of the race, a row a model",
         caption="Losses over all of the held-out text, a dot for each seed; known text: a part of the training text. "
-        f"{comparability_note(lab.task)} Parameters of the n-gram: entries of its tables.",
+        f"{comparability_note(task, counted.held_out if counted else None)} "
+        "Parameters of the n-gram: entries of its tables.",
     )
+    if counted and counted.vocabulary < task.vocabulary and task.tokenizer != "char":
+        document.caption(f"{task.vocabulary:,} tokens were wished for; this text gives {counted.vocabulary:,}.")
 
 
-def comparability_note(task: TextConfig) -> str:
-    """Return what can be compared between tokenizers, and what even that comparison leaves out."""
-    lost = []
-    if task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
-        lost += ["spaces", "line ends"] if task.rows == "blocks" else ["spaces"]
-    if task.lower:
-        lost.append("capital letters")
-    left_out = f"; here the comparison leaves out {join_words(lost)}, which nobody has to predict" if lost else ""
-    return f"Only bits a character can be compared between tokenizers{left_out}."
+def comparability_note(task: TextConfig, held_out: HeldOutText | None) -> str:
+    """Return which figure can be compared between tokenizers, and what it adds for text that no token represents.
 
-
-def _unknown_tokens_note(lab: TextLab) -> None:
-    """Draw the share of unknown held-out tokens, and whether the vocabulary is smaller than requested.
-
-    The rows may have to be tokenized first, so this runs in the background.
+    held_out: the counted held-out text; None before it is counted.
     """
-    task = lab.task
-    if task.tokenizer == "char" or not visitor_text.is_available(task):
-        return
-
-    request = ("unknown", task.text, task), partial(_count_unknown_tokens, task)
-    waiting = "Unknown tokens of the held-out text are being counted …"
-    result_section("text-unknown", {"counts": request}, partial(_draw_unknown_tokens, task.vocabulary), waiting, 60)
-
-
-def _count_unknown_tokens(task: TextConfig) -> tuple[float, int]:
-    """Return the share of unknown held-out tokens and the size of the vocabulary."""
-    from explorer.tasks.text.rows import text_data  # needs torch, for which no page waits
-
-    try:
-        data = text_data(task)
-    except LineageError:  # where the rows cannot be made, the training itself says why
-        return 0.0, task.vocabulary
-    return data.unknown_rate, data.vocabulary
-
-
-def _draw_unknown_tokens(requested: int, document: Document, results: Mapping[str, tuple[float, int]]) -> None:
-    share, tokens = results["counts"]
-    if sentence := unknown_tokens_sentence(share):
-        document.caption(sentence)
-    if tokens < requested:
-        document.caption(f"{requested:,} tokens were wished for; this text gives {tokens:,}.")
-
-
-def unknown_tokens_sentence(share: float) -> str:
-    """Return what a share of unknown held-out tokens means; empty if all are known."""
-    if not share > 0:
-        return ""
-    return (
-        f"{percentage(share)} of the held-out tokens are unknown to this tokenizer and are not spelled out, so bits a "
-        "character flatter it."
-    )
+    sentences = ["Only bits per byte can be compared between tokenizers."]
+    if task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
+        unknown = "words" if task.tokenizer == "word" else "characters"
+        spaces = "spaces and line ends" if task.rows == "blocks" else "spaces"
+        sentences.append(
+            f"Bits a character are those of the text that the tokens stand for: unknown {unknown} and dropped {spaces} "
+            "cost nothing there."
+        )
+        if held_out:
+            share = percentage(held_out.unknown / held_out.targets)
+            sentences.append(
+                f"Bits per byte add {held_out.spelling_bits:.3f} for spelling unknown {unknown} ({share} of the "
+                f"held-out tokens) and {held_out.spacing_bits:.3f} for {spaces}, each predicted from neighbouring "
+                "characters with frequencies in the training part."
+            )
+    if task.lower:
+        sentences.append("All figures are those of the text in small letters: capital letters cost nothing.")
+    return " ".join(sentences)
 
 
 def _axis_range(losses: list[np.ndarray]) -> list[float]:

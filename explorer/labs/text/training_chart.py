@@ -316,12 +316,21 @@ def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
         if size
         else ""
     )
-    instead = (
-        "Bits a character come with the first finished run. "
-        if lab.unit == "bits" and characters_per_token(views, lab.task) is None
-        else ""
+    return f"{band}{context}{part}{_bits_note(lab, views)}".strip()
+
+
+def _bits_note(lab: TextLab, views: Mapping[str, RunView]) -> str:
+    """Return what the unit of the curves leaves out if it is bits a character, or why it is not shown."""
+    if lab.unit != "bits":
+        return ""
+    if characters_per_token(views, lab.task) is None:
+        return "Bits a character come with the first finished run. "
+    if lab.task.tokenizer in ("char", "bytes"):
+        return ""
+    return (
+        "Bits a character of the tokens' text: unknown words and dropped spaces cost nothing; the table below has bits "
+        "per byte, where they do. "
     )
-    return f"{band}{context}{part}{instead}".strip()
 
 
 def _evaluated_part(size: int, every: Sequence[Curves]) -> str:

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 from explorer.figures.comparison import Line
+from explorer.inspection.language.bits_per_byte import HeldOutText
 from explorer.jobs.job import JobView
 from explorer.labs.text import findings, results_table, training_chart
 from explorer.labs.text.standings import Standing, compute_standing, convert_loss
-from explorer.labs.text.state import TextLab
+from explorer.labs.text.state import TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
+from explorer.ui.document import Document
 from explorer.ui.training.run_view import RunView
 from tests.words import assert_mentions, assert_states
 
@@ -214,25 +216,59 @@ def test_the_caption_states_how_much_held_out_text_was_evaluated() -> None:
     [
         ({}, ""),
         ({"tokenizer": "bytes"}, ""),
-        ({"tokenizer": "word"}, "spaces and line ends"),
-        ({"tokenizer": "bpe", "rows": "sentences", "split": "sentences"}, "spaces"),
-        ({"tokenizer": "bpe", "lower": True}, "spaces, line ends and capital letters"),
-        ({"lower": True}, "capital letters"),
+        ({"tokenizer": "word"}, "unknown words and dropped spaces and line ends cost nothing"),
+        ({"tokenizer": "bpe", "rows": "sentences", "split": "sentences"}, "unknown characters and dropped spaces cost"),
+        (
+            {"tokenizer": "bpe", "lower": True},
+            "dropped spaces and line ends cost nothing … capital letters cost nothing",
+        ),
+        ({"lower": True}, "capital letters cost nothing"),
     ],
 )
 def test_the_note_names_what_bits_per_character_leave_out(changes: dict[str, Any], lost: str) -> None:
-    note = results_table.comparability_note(TextConfig(**changes))
+    note = results_table.comparability_note(TextConfig(**changes), None)
     if lost:
-        assert_mentions(note, f"leaves out {lost}, … nobody")
+        assert_mentions(note, lost)
     else:
-        assert_states(note, "Only bits a character … compared between tokenizers")
+        assert_states(note, "Only bits per byte … compared between tokenizers")
 
 
-def test_the_bias_of_unknown_tokens_is_reported() -> None:
-    assert results_table.unknown_tokens_sentence(0.0) == results_table.unknown_tokens_sentence(NAN) == ""
-    assert_states(
-        results_table.unknown_tokens_sentence(0.934), "93.4 % of the held-out tokens … unknown … not … bits … character"
-    )
+def test_the_note_says_what_bits_per_byte_add() -> None:
+    counted = HeldOutText(targets=50, bytes=400, unknown=10, spelling=400 * np.log(2), spacing=100 * np.log(2))
+    note = results_table.comparability_note(TextConfig(tokenizer="word"), counted)
+    assert_mentions(note, "add 1.000 … unknown words (20.0 % … tokens) … 0.250 … spaces and line ends")
+    assert "add" not in results_table.comparability_note(TextConfig(), counted)
+
+
+def test_bits_per_byte_are_pending_until_the_text_is_counted() -> None:
+    counted = results_table.CountedText(HeldOutText(50, 400, 10, 400 * np.log(2), 0.0), 20)
+    task = TextConfig(tokenizer="word", vocabulary=30)
+
+    def draw(awaited: bool, results: dict[str, results_table.CountedText | None]) -> tuple[str, list[Any]]:
+        document = Document()
+        results_table._draw_results(
+            task, [{}], [float(8 * np.log(2))], [0.0, 1.0], awaited, document, {"table": None, **results}
+        )
+        data: Any = document.blocks[0]["data"]
+        return data["rows"][0]["cells"]["bytes"]["text"], document.blocks[1:]
+
+    assert draw(True, {}) == ("…", [])
+    assert draw(False, {}) == draw(True, {"text": None}) == ("–", [])
+    bits, captions = draw(True, {"text": counted})
+    assert bits == "2.000"
+    assert_states(captions[0]["text"], "30 tokens … this text gives 20")
+
+
+def test_the_caption_of_curves_says_what_bits_per_character_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_chart, "characters_per_token", lambda views, task: 2.0)
+    views = {"gru": RunView(config("gru"), None, None)}
+
+    def caption(tokenizer: str, unit: Unit) -> str:
+        return training_chart.curves_caption(replace(TextLab().with_tokenizer(tokenizer), unit=unit), views)
+
+    assert_mentions(caption("word", "bits"), "unknown words and dropped spaces cost nothing … bits per byte")
+    for other in (caption("char", "bits"), caption("bytes", "bits"), caption("word", "loss")):
+        assert "cost nothing" not in other
 
 
 def test_figures_of_a_training_are_cached_for_all_visitors_unless_it_is_private() -> None:
