@@ -19,7 +19,7 @@ from explorer.inspection.compare import (
     mean_and_range,
     shared_initial_weights,
 )
-from explorer.inspection.verdicts import MeanDifference, mean_difference
+from explorer.inspection.verdicts import Difference, judge, mean_difference, solved_difference
 from explorer.labs.compare.comparison import ComparedRun, differing_settings, displayed_curves
 from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
@@ -29,6 +29,7 @@ from explorer.training.record import Axis
 from explorer.ui.components.table import add_table, draw_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.verdict_sentences import SHARED_TEST_SET, describe_judgement
 from explorer.ui.wording import join_words
 
 
@@ -165,21 +166,34 @@ def step_cost_finding(runs: Sequence[ComparedRun]) -> str:
     return f"{first} Their steps read from {min(tokens):,.0f} to {max(tokens):,.0f} tokens a seed."
 
 
-def compare_final_values(first: ComparedRun, second: ComparedRun, state: Comparison) -> MeanDifference | None:
-    """Return by how much the second run ends above the first, over the seeds."""
+def compare_final_values(first: ComparedRun, second: ComparedRun, state: Comparison) -> Difference | None:
+    """Return by how much the second run ends above the first, over the seeds; None where one has too few.
+
+    Where a seed ends at an accuracy of 1, the numbers of seeds that do are compared, as on the page of the negation
+    task: such accuracies do not vary continuously.
+    """
     one, other = first.last(state.y), second.last(state.y)
     if one is None or other is None:
         return None
+    solved, other_solved = one > 1 - 1e-6, other > 1 - 1e-6
+    if state.rising and min(len(one), len(other)) > 1 and (solved.any() or other_solved.any()):
+        return solved_difference(solved, other_solved, paired=False)
     return mean_difference(np.asarray(one, float), np.asarray(other, float), is_paired(first.config, second.config))
 
 
-def describe_difference(difference: MeanDifference | None, rising: bool) -> str:
-    """Return a difference with its confidence interval, and whether it is within seed noise."""
-    if difference is None:
-        return "one seed tells nothing of luck"
-    mean, low, high = (_format_signed(value, rising) for value in (difference.mean, difference.low, difference.high))
-    text = f"{mean} ({low} to {high})"
-    return f"{text}, within the noise of the seeds" if difference.within_noise else text
+def describe_differences(runs: Sequence[ComparedRun], state: Comparison) -> list[str]:
+    """Return the difference of every run from the first one with its verdict, corrected for their number."""
+    texts, found = ["–"] * len(runs), {}
+    for i, run in enumerate(runs[1:], start=1):
+        if runs[0].may_continue or run.may_continue:
+            texts[i] = "not finished"
+        elif difference := compare_final_values(runs[0], run, state):
+            found[i] = difference
+        else:
+            texts[i] = "one seed has no interval"
+    for i, judgement in zip(found, judge(list(found.values())), strict=True):
+        texts[i] = describe_judgement(judgement, lambda value: _format_signed(value, state.rising))
+    return texts
 
 
 def format_value(value: float, rising: bool) -> str:
@@ -198,11 +212,12 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
     """Add a row for each run: final value, difference from the first run, cost, and when it reached the target."""
     by_axis = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
     ends = [last for run in runs if (last := run.last(state.y)) is not None]
+    shared = f"{SHARED_TEST_SET} " if state.y.startswith(("test", "val")) else ""
     final_values = np.concatenate(ends) if ends else np.zeros(1)
     axis_range = [0.5, 1.0] if state.rising and np.nanmin(final_values) >= 0.5 else [0.0, 1.0]
     if not state.rising:
         axis_range = [0.0, float(f"{max(np.nanmax(final_values), 1e-6):.2g}")]
-    rows = []
+    rows, differences = [], describe_differences(runs, state)
     for i, run in enumerate(runs):
         last, cost = run.last(state.y), step_cost(run)
         values = [] if last is None else [float(f"{v:.5g}") for v in last if np.isfinite(v)]
@@ -211,7 +226,7 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
         cells: dict[str, object] = {
             "name": {"text": run.title, "colour": run.view.row.colour},
             "end": {"text": _describe_end(run, values, state.rising), "values": values},
-            "against": {"text": _describe_difference_from(runs[0], run, state) if i else "–"},
+            "against": {"text": differences[i]},
             "parameters": {"text": f"{run.view.parameters:,}" if run.view.parameters else "–"},
             "price": {"text": f"{cost[0]:.2f} ms" if cost else "–"},
         }
@@ -239,8 +254,10 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
         rows,
         key="comparison-results",
         label="Results, a row a run",
-        caption="At the end: the mean and a dot for each seed. In brackets: the interval that 19 of 20 draws of seeds "
-        "hold (Student's t; of pairs where seeds and data are the same). "
+        caption="At the end: the mean and a dot for each seed. In brackets: 95 % confidence intervals over seeds "
+        "(Student's t of pairs where seeds and data are the same, otherwise Welch's). Where a seed reaches an accuracy "
+        "of 1, the seeds of the first run that do are counted against those of the row (Fisher's exact test). Verdicts "
+        f"are corrected for the number of rows (Holm). {shared}"
         "To the target: where the mean curve crosses it, and how many seeds ever do.",
     )
 
@@ -251,13 +268,6 @@ def _describe_end(run: ComparedRun, values: Sequence[float], rising: bool) -> st
         return "–"
     text = format_value(float(np.mean(values)), rising)
     return f"{text} at step {run.curves.step:,}" if run.may_continue and run.curves else text
-
-
-def _describe_difference_from(first: ComparedRun, run: ComparedRun, state: Comparison) -> str:
-    """Return the difference between the final values of two runs, if both are finished."""
-    if first.may_continue or run.may_continue:
-        return "not finished"
-    return describe_difference(compare_final_values(first, run, state), state.rising)
 
 
 def settings_table(runs: Sequence[ComparedRun]) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.inspection.verdicts import MeanDifference
 from explorer.labs.compare import chart, comparison
 from explorer.labs.compare.comparison import (
     ComparedRun,
@@ -19,7 +18,7 @@ from explorer.labs.compare.results import (
     add_results_table,
     comparability_note,
     compare_final_values,
-    describe_difference,
+    describe_differences,
     find_target_reached,
     format_amount,
     format_value,
@@ -153,25 +152,48 @@ def test_most_runs_reach_the_default_target() -> None:
 
 
 def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() -> None:
+    first = make_run("first", end=0.9)
     same, other = make_run("same", end=0.75, learning_rate=0.01), make_run("other", end=0.75, seed=5)
-    pairs, groups = compare_final_values(A, same, STATE), compare_final_values(A, other, STATE)
+    pairs, groups = compare_final_values(first, same, STATE), compare_final_values(first, other, STATE)
     assert pairs is not None and groups is not None
-    assert (pairs.mean, pairs.paired, groups.mean, groups.paired) == (-0.25, True, -0.25, False)
+    assert (pairs.mean, pairs.paired) == (pytest.approx(-0.15), True)
+    assert (groups.mean, groups.paired) == (pytest.approx(-0.15), False)
 
 
-def test_a_difference_is_described_with_its_interval_and_whether_it_is_noise() -> None:
-    assert (
-        describe_difference(MeanDifference(-0.1, -0.15, -0.05, 8, True, 0.001, 0.06), True)
-        == "−0.100 (−0.150 to −0.050)"
-    )
+def run_of_seeds(name: str, ends: list[float], **changes: object) -> ComparedRun:
+    """Return a run whose seeds end at these accuracies, and at losses of 1.5 minus these."""
+    made = make_run(name, replicas=len(ends), **changes)
+    stored = made.view.stored
+    assert stored is not None
+    metrics = {"test_accuracy": np.array([ends]), "test_loss": 1.5 - np.array([ends])}
+    losses = np.ones((10, len(ends)))
+    curves = replace(stored.curves, losses=losses, evaluated=np.array([10]), metrics=metrics)
+    return replace(made, view=replace(made.view, stored=StoredRun(Path(name), made.config, stored.card, curves)))
+
+
+def test_differences_have_a_verdict_and_three_seeds_have_none() -> None:
+    low = list(np.linspace(0.7, 0.72, 8))
+    first = run_of_seeds("first", low)
+    better = run_of_seeds("better", [x + 0.1 + 0.001 * (x > 0.71) for x in low], hidden=9)
+    mixed = run_of_seeds("mixed", low[::-1], hidden=10)
+    dash, *found = describe_differences([first, better, mixed, first], STATE)
+    assert dash == "–" and found[0].endswith("different") and found[0].startswith("+0.10")
+    assert "cannot tell" in found[1] and found[2] == "the same value in every seed"
+    few = [run_of_seeds(str(i), [low[0] + 0.1 * i, low[1]], hidden=9 + i) for i in range(2)]
+    assert_mentions(describe_differences(few, STATE)[1], "+0.050 (−0.585 to +0.685): no … fewer than eight seeds")
+    alone = [run_of_seeds(str(i), [0.7], hidden=9 + i) for i in range(2)]
+    assert describe_differences(alone, STATE) == ["–", "one seed has no interval"]
+
+
+def test_seeds_that_reach_an_accuracy_of_1_are_counted() -> None:
+    right, never = run_of_seeds("right", [1.0] * 8), run_of_seeds("never", [0.883] * 8, hidden=9)
+    assert describe_differences([right, never], STATE)[1] == "8 against 0 of 8 seeds: different"
+    some = run_of_seeds("some", [1.0] * 5 + [0.9] * 3, hidden=10)
     assert_states(
-        describe_difference(MeanDifference(0.01, -0.02, 0.04, 8, True, 0.4, 0.04), True),
-        "+0.010 (−0.020 to +0.040) … within … noise",
+        describe_differences([right, some], STATE)[1], "8 against 5 of 8 seeds: cannot tell (about 35 seeds …"
     )
-    assert describe_difference(MeanDifference(0.0, 0.0, 0.0, 8, True, 1.0, 0.0), True).startswith(
-        "0.000 (0.000 to 0.000), within"
-    )
-    assert describe_difference(None, True) == "one seed tells nothing of luck"
+    losses = Comparison(y="test_loss")
+    assert describe_differences([right, never], losses)[1].startswith("+0.117")
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.5, "0.500"), (0.0123, "0.012"), (4.2e-5, "0.000042"), (0.0, "0.000")])
