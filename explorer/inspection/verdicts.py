@@ -44,11 +44,6 @@ class MeanDifference:
     spread: float  # standard deviation of the difference between one seed of each
     identical: bool = False  # whether both have the same value in every seed
 
-    @property
-    def within_noise(self) -> bool:
-        """Whether the interval contains 0, so that the difference may be seed noise."""
-        return self.low <= 0 <= self.high
-
     def lies_within(self, margin: float) -> bool:
         """Return whether the whole interval lies within the margin."""
         return max(abs(self.low), abs(self.high)) <= margin
