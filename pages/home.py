@@ -1,4 +1,4 @@
-"""Home: the lineage as a timeline, and one sentence through four models."""
+"""Home: the lineage as a timeline, and one sentence through six models."""
 
 from __future__ import annotations
 

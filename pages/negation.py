@@ -1,4 +1,4 @@
-"""Negation: can a model that only counts words understand "not"?"""
+"""Negation: can a sum of word weights understand "not"?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs
 
 def page(session: NegationSession) -> None:
     """Draw the whole page, from the question to the papers."""
-    page_head("Can a model that only counts words understand “not”?")
+    page_head("Can a sum of word weights understand “not”?")
     version_row(session)
     configs, request = session.experiment.configs, TrainRequest.for_section("negation")
     show_problems((*session.problems, *request.problems))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorer.experiments.pretraining import SEEDS, TEXT_SETTINGS
 from explorer.training.config import RunConfig, default_config, with_settings
 
-NEGATION_MODELS = ("bag_of_words", "feedforward", "rnn", "transformer")
+NEGATION_MODELS = ("bag_of_words", "bag_of_words_hidden", "bag_of_bigrams", "feedforward", "rnn", "transformer")
 
 
 def negation_runs() -> dict[str, RunConfig]:

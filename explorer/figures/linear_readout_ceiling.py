@@ -74,7 +74,7 @@ def ceiling_by_probability(
         {
             **common,
             "y": round_values(ceilings),
-            "name": "ceiling of counting",
+            "name": "ceiling of a sum of word weights",
             "line": {"color": INK, "width": 1.5, "dash": "5px,4px"},
         },
         {
@@ -98,7 +98,7 @@ def ceiling_by_probability(
     above, below = max(ceilings[i] for i in middle_range) + 0.02, min(cross_entropies[i] for i in middle_range) - 0.02
     shapes, names = [], []
     for y, at, text, side in (
-        (above, ceilings[middle], "ceiling of any counting model", "bottom"),
+        (above, ceilings[middle], "ceiling of any sum of word weights", "bottom"),
         (below, cross_entropies[middle], "where its training leads", "top"),
     ):
         # The labels keep clear of both lines; a thin stroke connects each with its line.

@@ -34,7 +34,7 @@ QUESTIONS = {
     "/compare": "Who learns fastest",
     "/runs": "trained here",
     "/": "From counting words",
-    "/negation": "only counts",
+    "/negation": "sum of word weights",
 }
 # The controls under the panel's button, when the page is scrolled to its end.
 COVERED = """() => {

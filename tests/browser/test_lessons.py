@@ -142,6 +142,6 @@ def test_a_page_is_given_without_some_of_its_controls(visit: Any) -> None:
     teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
     expect(teacher.locator(".st-key-say")).to_be_visible()
     student = visit(f"/?class={teacher.url.split('class=')[1][:5]}")
-    expect(student.get_by_role("heading", level=1)).to_contain_text("only counts")
+    expect(student.get_by_role("heading", level=1)).to_contain_text("sum of word weights")
     expect(student.locator(".st-key-say")).to_be_attached()
     expect(student.get_by_label("Type a sentence")).to_be_hidden()

@@ -22,7 +22,7 @@ from tests.browser.steps import (
 
 pytestmark = pytest.mark.slow
 
-HEADLINE = "Bag of words says sustain. The other three say collapse, and so does the grammar."
+HEADLINE = "Bag of words says sustain. The other five say collapse, and so does the grammar."
 # Two models and two seeds train quickly, so the test mostly waits for the playback.
 SHORT_TRAINING_URL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=12&rnn.epochs=12"
 
@@ -59,23 +59,23 @@ def test_back_forward_and_reload_restore_the_typed_sentence(visit: Any) -> None:
     page = visit("/negation")
     expect(headline(page)).to_have_text(HEADLINE)
     type_sentence(page, "human preserve nature")
-    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(headline(page)).to_have_text("All six say sustain, and so does the grammar.")
     type_sentence(page, "human destroy nature")
-    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+    expect(headline(page)).to_have_text("All six say collapse, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"/negation\?say=human\+destroy\+nature$"))
     page.wait_for_timeout(1_000)  # an older URL that arrives sooner is ignored as stale
     page.go_back()
-    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(headline(page)).to_have_text("All six say sustain, and so does the grammar.")
     expect(sentence_box(page)).to_have_value("human preserve nature")
     page.go_back()
     expect(headline(page)).to_have_text(HEADLINE)
     page.go_forward()
     page.go_forward()
-    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+    expect(headline(page)).to_have_text("All six say collapse, and so does the grammar.")
     page.reload()
-    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+    expect(headline(page)).to_have_text("All six say collapse, and so does the grammar.")
     expect(sentence_box(page)).to_have_value("human destroy nature")
-    expect(verdicts(page)).to_have_count(4)
+    expect(verdicts(page)).to_have_count(6)
 
 
 def test_quick_steps_back_and_forward_keep_the_entries_to_which_forward_leads(visit: Any) -> None:
@@ -90,7 +90,7 @@ def test_quick_steps_back_and_forward_keep_the_entries_to_which_forward_leads(vi
         for step in ("back", "back", "forward", "forward"):
             page.evaluate(f"() => history.{step}()")
             page.wait_for_timeout(delay)
-        expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+        expect(headline(page)).to_have_text("All six say collapse, and so does the grammar.")
         expect(page).to_have_url(re.compile(r"human\+destroy\+nature$"))
     assert page.evaluate("history.length") == entries
 
@@ -105,7 +105,7 @@ def test_the_url_is_that_of_the_screen_when_back_is_pressed_before_an_answer_arr
     page.evaluate("() => history.back()")
     wait_until_idle(page)
     # Usually the entry of the second sentence does not exist yet, and Back leads past the first one.
-    text = HEADLINE if page.url.endswith("/negation") else "All four say sustain, and so does the grammar."
+    text = HEADLINE if page.url.endswith("/negation") else "All six say sustain, and so does the grammar."
     expect(headline(page)).to_have_text(text)
     page.reload()
     expect(headline(page)).to_have_text(text)
@@ -195,14 +195,21 @@ def test_two_visitors_are_independent(visit: Any) -> None:
 def test_a_figure_is_saved_as_image_and_table(visit: Any, tmp_path: Path) -> None:
     page = visit("/negation")
     frame = playback_frame(page)
-    expect(frame.locator(".js-plotly-plot")).to_have_count(4)
+    expect(frame.locator(".js-plotly-plot")).to_have_count(6)
     files = save_figure(page, frame, "negation-race", tmp_path)
     assert b"Transformer" in files["SVG"]
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
     ends = {row["figure"].split("-")[0]: float(row["x"]) for row in csv.DictReader(lines)}
-    assert ends == {"bag_of_words": 20, "feedforward": 25, "rnn": 25, "transformer": 30}
-    assert len(lines) > 1 + 3 * (21 + 26 + 26 + 31)  # evaluated more often than every epoch at the start
+    assert ends == {
+        "bag_of_words": 20,
+        "bag_of_words_hidden": 40,
+        "bag_of_bigrams": 40,
+        "feedforward": 25,
+        "rnn": 25,
+        "transformer": 30,
+    }
+    assert len(lines) > 1 + 3 * (21 + 41 + 41 + 26 + 26 + 31)  # evaluated more often than every epoch at the start
     assert lines[-1].startswith('transformer-test_accuracy,"Transformer, mean",30,')
 
 
@@ -237,11 +244,11 @@ def test_typing_a_sentence_reruns_only_the_fragments_that_depend_on_it(visit: An
     # events are only reported for new sockets, so the page is reloaded
     page.on("websocket", lambda socket: socket.on("framereceived", record_script_run))
     page.reload()
-    expect(verdicts(page)).to_have_count(4)
+    expect(verdicts(page)).to_have_count(6)
     wait_until_idle(page)
     full_runs = len([fragment_ids for fragment_ids in runs if not fragment_ids])
     type_sentence(page, "human preserve nature")
-    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(headline(page)).to_have_text("All six say sustain, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"\?say=human\+preserve\+nature$"))
     expect(page.get_by_role("heading", name="What came out")).to_be_visible()
     wait_until_idle(page)
@@ -252,5 +259,5 @@ def test_typing_a_sentence_clears_messages_about_the_url(visit: Any) -> None:
     page = visit("/negation?nonsense=1")
     expect(page.get_by_text("This page has no “nonsense”")).to_be_visible()
     type_sentence(page, "human preserve nature")
-    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(headline(page)).to_have_text("All six say sustain, and so does the grammar.")
     expect(page.get_by_text("This page has no")).to_have_count(0)

@@ -42,7 +42,7 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     )
     page.get_by_role("button", name="Projector").click()
     wait_for_url_params(page, screen="projector")
-    expect_screen(page, r"^1 / \d+Can a model")
+    expect_screen(page, r"^1 / \d+Can a sum")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".lineage-verdicts .row").first).to_be_hidden()
 
@@ -80,7 +80,7 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     wait_for_url_params(page, screen="")
     page.go_back()
     wait_until_idle(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Can a model"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Can a sum"))
     expect(projector_bar(page)).to_be_hidden()
     assert page.locator("[data-stop]").count() == 0
     expect(page.get_by_role("heading", name="The papers")).to_be_visible()

@@ -70,7 +70,7 @@ def test_labels_keep_clear_of_both_lines(lines: tuple[list[float], list[float]])
     above, below = ceiling_by_probability(CHANCES, *lines, 0.5, []).layout.annotations
     near = [y for line in lines for x, y in zip(CHANCES, line, strict=True) if 0.3 < x < 0.7]
     assert all(below.y < y < above.y for y in near)
-    assert (above.text, below.text) == ("ceiling of any counting model", "where its training leads")
+    assert (above.text, below.text) == ("ceiling of any sum of word weights", "where its training leads")
     assert {above.yanchor, below.yanchor} == {"bottom", "top"}
 
 

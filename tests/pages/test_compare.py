@@ -56,7 +56,7 @@ def test_the_default_runs_are_those_of_the_negation_page() -> None:
     at = compare_page()
     assert (url_params(at), warnings_of(at)) == ({}, [])
     assert widget(at.multiselect, "compare.runs").value == list(default_runs())
-    assert len(figure(at)["plot"]["data"]) == 12
+    assert len(figure(at)["plot"]["data"]) == 18
     assert any("at 0.950" in heading.replace("\\", "") for heading in headings(at))
     settings = {row["name"]["text"] for row in table(at, "comparison-differences")}
     assert {"model", "learning_rate", "epochs"} <= settings and "seed" not in settings

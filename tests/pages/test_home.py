@@ -60,12 +60,12 @@ def test_stations_with_a_page_are_links_and_show_results_of_runs() -> None:
     assert sum(gaze["weights"]) <= 1.0001
 
 
-def test_the_home_page_shows_the_answers_of_four_models_to_one_sentence() -> None:
+def test_the_home_page_shows_the_answers_of_six_models_to_one_sentence() -> None:
     at = home_page()
     verdicts = component_data(at, "verdicts")[0]
     assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
     assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in NEGATION_MODELS]
-    assert headings(at) == ["Bag of words says sustain. The other three say collapse, and so does the grammar."]
+    assert headings(at) == ["Bag of words says sustain. The other five say collapse, and so does the grammar."]
     assert verdicts["truth"] == "collapse"
     for row, model in zip(verdicts["rows"], NEGATION_MODELS, strict=True):
         stored = store.find(f"negation-single-{model}").curves.answers["sustain"][-1][:, 3]

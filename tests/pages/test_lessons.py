@@ -89,15 +89,15 @@ def test_a_number_can_be_predicted_and_a_step_can_be_skipped() -> None:
 
 
 def test_the_last_step_links_to_all_lessons() -> None:
-    at = press(open_lesson("counting", 5), "Show me without a guess")
+    at = press(open_lesson("counting", 6), "Show me without a guess")
     assert not any(each.label == "Next step" for each in at.button)
     at = press(at, "That was the last step: all lessons")
     assert "lesson" not in url_params(at) and all_lessons()["counting"].title in page_text(at)
 
 
 def test_the_last_step_links_to_the_next_lesson_unless_it_is_the_last() -> None:
-    at = press(open_lesson("counting", 5), "Show me without a guess")
-    assert all_lessons()["counting"].steps[4].question.text in page_text(at), (
+    at = press(open_lesson("counting", 6), "Show me without a guess")
+    assert all_lessons()["counting"].steps[5].question.text in page_text(at), (
         "the question is shown above the measurement"
     )
     at = press(at, f"Next lesson: {all_lessons()['window'].title}")
@@ -111,7 +111,7 @@ def test_the_last_step_links_to_the_next_lesson_unless_it_is_the_last() -> None:
     [
         ({"lesson": "countng"}, "There is no lesson “countng”"),
         ({"lesson": "<b>"}, "There is no lesson “<b>”"),
-        ({"lesson": "counting", "part": "99"}, "has no step 99. It has 1 to 5"),
+        ({"lesson": "counting", "part": "99"}, "has no step 99. It has 1 to 6"),
         ({"lesson": "counting", "part": "two"}, "The step of a lesson is a whole number"),
         ({"class": "ABCDE"}, "There is no class “ABCDE” here"),
         ({"lock": "nonsense"}, "There is no control “nonsense” on this page"),
@@ -133,7 +133,7 @@ def test_a_lesson_opened_on_another_page_links_to_its_page() -> None:
 def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     at = press(open_lesson("counting", 1), "Give it to a class")
     (data,) = component_data(at, "classroom")
-    assert data["teaches"] and data["lesson"] == {"step": 1, "steps": 5} and data["qr"] and not data["open"]
+    assert data["teaches"] and data["lesson"] == {"step": 1, "steps": 6} and data["qr"] and not data["open"]
     room = class_store.find_classroom(str(data["code"]))
     assert url_params(at)["class"] == room.code and "lesson" not in url_params(at)
     student = wait_until_ready(page("home.py", {"class": room.code}, visitor="bob"))

@@ -73,7 +73,7 @@ def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> Non
     assert url_params(at) == settings
     task = Negation(next(iter(runs.values())).config.task)
     best, led = linear_readout_ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
-    assert [title.value for title in at.title] == ["Can a model that only counts words understand “not”?"]
+    assert [title.value for title in at.title] == ["Can a sum of word weights understand “not”?"]
 
     # The results: table and heading.
     rows = table(at, "negation-results")
@@ -127,7 +127,7 @@ def test_by_default_the_bag_of_words_ends_at_its_ceiling() -> None:
 
 def test_at_one_half_training_does_not_reach_the_ceiling() -> None:
     text = page_text(negation_page({"p_not": "0.5"}))
-    assert "No counting model passes 0.8333 here" in text
+    assert "No sum of word weights passes 0.8333 here" in text
     assert "its best compromise gets only 0.6667 right." in text
 
 

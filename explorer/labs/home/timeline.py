@@ -64,7 +64,7 @@ def stations(figures: bool) -> list[Station]:
             "Counts",
             "Bag of words",
             "--m-counts",
-            "Is a sentence more than its words?",
+            "Can a sum of word weights understand “not”?",
             classifier("bag_of_words", _word_weights_figure),
         ),
         station(

@@ -152,7 +152,9 @@ def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]
         if title in perfect:
             continue
         if np.ptp(values) < 5e-4:
-            at_ceiling = ", the ceiling of counting" if abs(values.mean() - ceiling) < 5e-4 else ""
+            at_ceiling = (
+                ", the ceiling of a linear readout of word counts" if abs(values.mean() - ceiling) < 5e-4 else ""
+            )
             parts.append(f"{title} ends at {values.mean():.3f}{_in_every_seed(values)}{at_ceiling}.")
         elif _is_solved(values).any():
             partly_solved.append((title, values))
@@ -197,11 +199,11 @@ def _solved_seeds(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> st
 
 
 def ceiling_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
-    """What the two marks of counting say here, and where the training on this page ended."""
+    """The best accuracy of a sum of word weights, where cross-entropy leads it, and where its seeds ended."""
     if ceiling > 1 - 1e-9:
-        first = "In this world counting is enough: the ceiling is 1."
+        first = "In this version of the task a sum of word weights is enough: the ceiling is 1."
     else:
-        first = f"No counting model passes {ceiling:.4f} here, however long it trains."
+        first = f"No sum of word weights passes {ceiling:.4f} here, however long it trains."
     if cross_entropy < ceiling - 5e-4:
         second = (
             f" Training does not even lead there: cross-entropy weighs how wrong an answer is, not whether, and its "
@@ -215,6 +217,26 @@ def ceiling_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray
     same = high - low < 5e-5
     third = f"{low:.4f}{_in_every_seed(reached)}" if same else f"{low:.4f} to {high:.4f} over its seeds"
     return f"{first}{second} The bag of words on this page ended at {third}."
+
+
+def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> str:
+    """What a hidden layer over the same word counts shows: whether the counts hold more than a sum of weights uses.
+
+    ceiling: the best exact accuracy of a sum of word weights
+    hidden: exact accuracies of a bag of words with a hidden layer
+    """
+    solved, count, best = int(_is_solved(hidden).sum()), len(hidden), float(hidden.max())
+    first = "With the same word counts, a hidden layer"
+    if solved:
+        seeds = f" in {solved} of {count} seeds" if count > 1 else ""
+        fails = ". What fails is adding one weight per word" if ceiling < 1 - 1e-9 else ", and adding weights is enough"
+        return f"{first} is right on every sentence{seeds}, so the class is a function of the counts{fails}."
+    if best > ceiling + 5e-4:
+        return f"{first} reaches up to {best:.4f}, more than any sum of word weights."
+    return (
+        f"{first} reaches at most {best:.4f}, which is not above the ceiling. These runs do not show whether the "
+        f"counts hold more than a sum of word weights can use."
+    )
 
 
 def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:

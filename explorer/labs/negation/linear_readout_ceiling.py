@@ -7,6 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
 from explorer.figures import linear_readout_ceiling
 from explorer.labs.negation import findings
@@ -20,25 +22,37 @@ from explorer.ui.components.plot_frame import Panel, draw_plot_frame
 from explorer.ui.state.widgets import setting_widget
 from explorer.ui.training.run_view import RunView
 
+_XOR = (
+    "An odd number of “not”s turns the verb around: the class is an exclusive or (XOR) of the two. Minsky and Papert "
+    "(1969) proved that no weighted sum of its inputs with a threshold computes XOR. One hidden layer between the "
+    "inputs and the sum is enough."
+)
+
 
 def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw the best accuracy of a linear readout, where cross-entropy leads, and every sentence."""
     config = session.experiment.task
     task = negation_task(config)
     best, cross_entropy = ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
-    bag = views.get("bag_of_words")
-    final = bag.result.last("exact_accuracy") if bag and bag.result else None
-    st.header("Why counting cannot work" if best < 1 - 1e-9 else "Where counting is enough", anchor=False)
+    final, hidden = _final_accuracies(views, "bag_of_words"), _final_accuracies(views, "bag_of_words_hidden")
+    st.header(
+        "Why a sum of word weights cannot work" if best < 1 - 1e-9 else "Where a sum of word weights is enough",
+        anchor=False,
+    )
     st.subheader(findings.ceiling_finding(best, cross_entropy, final), anchor=False)
+    if hidden is not None:
+        st.subheader(findings.beyond_sums_finding(best, hidden), anchor=False)
     left, right = st.columns([10, 12], gap="large")
     with left:
         st.markdown(
             "A sum of word weights gives “not” one weight for every verb. If that weight lifts *consume* and *destroy* "
-            "over the line, it lifts *preserve* with them. Some sentence must stay wrong; the best any counting model "
-            "can do is to give up the rarest:"
+            "over the line, it lifts *preserve* with them. Some sentence must stay wrong; the best that a sum of word "
+            "weights can do is to give up the rarest:"
         )
         st.latex(_formula(config, best))
         st.markdown(_formula_words(config))
+        if best < 1 - 1e-9:
+            st.markdown(_XOR)
         setting_widget(session, "p_not", "Probability of “not”", section="why")
     with right:
         draw_plot_frame(
@@ -60,6 +74,12 @@ def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> N
             columns=1,
         )
     sentences_table(task, views)
+
+
+def _final_accuracies(views: Mapping[str, RunView], model: str) -> Float[ndarray, " replicas"] | None:
+    """Return the exact accuracy of every seed of a model; None without a finished run."""
+    view = views.get(model)
+    return view.result.last("exact_accuracy") if view and view.result else None
 
 
 def _formula(task: NegationConfig, best: float) -> str:
@@ -103,7 +123,7 @@ def _ceiling_panel(task: NegationConfig, best: float, cross_entropy: float, fina
         linear_readout_ceiling.ceiling_by_probability(
             probabilities, ceilings, cross_entropies, task.p_not, list(final)
         ),
-        alt=f"Ceiling of counting and where cross-entropy leads, over the probability of “not”: at "
+        alt=f"Ceiling of a sum of word weights and where cross-entropy leads, over the probability of “not”: at "
         f"{task.p_not:g} they are {best:.4f} and {cross_entropy:.4f}.",
         title="Both marks, for every P(not)",
         caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
@@ -122,7 +142,7 @@ def _accuracy_panel(ends: tuple[tuple[str, str, tuple[float, ...]], ...], best: 
         linear_readout_ceiling.final_accuracy_figure(
             [linear_readout_ceiling.FinalAccuracy(*end) for end in ends], best, cross_entropy
         ),
-        alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}: {numbers}.",
+        alt=f"Exact accuracy of every seed against the ceiling of a sum of word weights, {best:.4f}: {numbers}.",
         title="Exact accuracy, every seed",
         caption="Every sentence of the grammar, weighted by its probability: no luck of a sampled test set "
         "in it. A dot a seed.",

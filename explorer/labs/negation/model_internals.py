@@ -24,6 +24,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 
+_COLUMNS = 3  # panels side by side
 _INITIALIZATIONS = {0.1: "small", 1.0: "usual"}
 _INITIALIZATION_HELP = (
     "How far from zero the embeddings start: standard deviation 0.1, or PyTorch's usual 1. From the usual start "
@@ -70,12 +71,16 @@ def internals_section(session: NegationSession, views: Mapping[str, RunView]) ->
             for model, run in trained.items()
         }
 
-    result_section("insides", requests, partial(_draw_internals), "The models read the sentence …", 360, pool="quick")
+    rows = -(-len(trained.keys() - {"feedforward"}) // _COLUMNS)
+    height = max(rows, 1) * 400
+    result_section(
+        "insides", requests, partial(_draw_internals), "The models read the sentence …", height, pool="quick"
+    )
 
 
 def _draw_internals(document: Document, results: Mapping[str, list[Panel]]) -> None:
     if panels := [panel for each in results.values() for panel in each]:
-        add_plot_frame(document, panels, key="negation-insides", height=320, narrow_height=300, columns=3)
+        add_plot_frame(document, panels, key="negation-insides", height=320, narrow_height=300, columns=_COLUMNS)
     else:
         document.empty("The feedforward model has no picture of how it comes to an answer.", 120)
 

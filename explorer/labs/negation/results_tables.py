@@ -88,8 +88,8 @@ def results_table(views: Mapping[str, RunView], best: float) -> None:
         rows,
         key="negation-results",
         label="Results of the race, a row a model",
-        caption="Accuracy on the test sentences: the mean, and a dot for each seed. Dashed: the ceiling of counting. "
-        "Seconds: the whole training divided by its seeds.",
+        caption="Accuracy on the test sentences: the mean, and a dot for each seed. Dashed: the ceiling of a sum of "
+        "word weights. Seconds: the whole training divided by its seeds.",
     )
 
 

@@ -17,7 +17,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, join_words, number_word
 
-HEIGHT = 330  # pixels reserved for the answers
+HEIGHT = 430  # pixels reserved for the answers
 FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the sentence as it is now
 
 

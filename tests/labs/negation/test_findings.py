@@ -11,6 +11,7 @@ from numpy import ndarray
 from explorer.labs.negation.findings import (
     Verdict,
     attention_finding,
+    beyond_sums_finding,
     ceiling_finding,
     comparison_with_best,
     contributions_finding,
@@ -162,14 +163,19 @@ def test_a_model_without_a_solved_seed_is_described_by_its_range() -> None:
 @pytest.mark.parametrize(
     ("ceiling", "lead", "reached", "parts"),
     [
-        (0.88333, 0.88333, None, ["No counting model passes 0.8833 here", "Cross-entropy leads up to the ceiling."]),
+        (
+            0.88333,
+            0.88333,
+            None,
+            ["No sum of word weights passes 0.8833 here", "Cross-entropy leads up to the ceiling."],
+        ),
         (0.83333, 0.66667, None, ["passes 0.8333", "Training does not even lead there", "gets only 0.6667 right."]),
-        (1.0, 1.0, None, ["counting is enough: the ceiling is 1.", "leads up to the ceiling."]),
+        (1.0, 1.0, None, ["a sum of word weights is enough: the ceiling is 1.", "leads up to the ceiling."]),
         (0.9, 0.9, [0.9, 0.9], ["ended at 0.9000 in every seed."]),
         (0.9, 0.9, [0.9, 0.75], ["ended at 0.7500 to 0.9000 over its seeds."]),
     ],
 )
-def test_both_ceilings_of_counting_are_described_with_their_numbers(
+def test_both_ceilings_of_a_sum_are_described_with_their_numbers(
     ceiling: float, lead: float, reached: list[float] | None, parts: list[str]
 ) -> None:
     sentence = ceiling_finding(ceiling, lead, None if reached is None else np.array(reached))
@@ -177,6 +183,30 @@ def test_both_ceilings_of_counting_are_described_with_their_numbers(
     assert ("The bag of words on this page" in sentence) == (reached is not None)
     assert ("does not even" in sentence) == (lead < ceiling)
     assert ("enough" in sentence) == (ceiling == 1)
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "hidden", "sentence"),
+    [
+        (
+            0.88333,
+            [1, 1],
+            "right on every sentence in 2 of 2 seeds … function of the counts … fails … one weight per word",
+        ),
+        (0.88333, [1 - 1e-7, 0.9], "right on every sentence in 1 of 2 seeds … function of the counts … fails"),
+        (0.88333, [1], "right on every sentence, so … function of the counts"),
+        (1.0, [1, 1], "right on every sentence in 2 of 2 seeds … function of the counts, and adding weights is enough"),
+        (0.88333, [0.9, 0.8], "reaches up to 0.9000, more than any sum of word weights"),
+        (0.88333, [0.88333, 0.65], "reaches at most 0.8833 … not above the ceiling … do not show"),
+    ],
+)
+def test_a_hidden_layer_over_the_counts_shows_what_a_sum_lacks(
+    ceiling: float, hidden: list[float], sentence: str
+) -> None:
+    finding = beyond_sums_finding(ceiling, np.array(hidden, dtype=float))
+    assert_states(finding, sentence)
+    assert ("function of the counts" in finding) == (max(hidden) > 0.99)
+    assert ("What fails" in finding) == (max(hidden) > 0.99 and ceiling < 1)
 
 
 def test_one_seed_is_not_called_every_seed() -> None:

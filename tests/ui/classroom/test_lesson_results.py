@@ -21,7 +21,7 @@ def test_every_lesson_uses_valid_page_states() -> None:
     assert len(lessons) >= 6 and all(4 <= len(lesson.steps) <= 6 for lesson in lessons)
     titles = [lesson.title for lesson in lessons]
     assert titles[:6] == [
-        "What counting cannot know",
+        "What a sum of word weights cannot do",
         "A window is not a memory",
         "Why gradients vanish, and what an open gate does",
         "The bottleneck and the look back",
