@@ -88,7 +88,7 @@ def test_the_page_shows_the_included_runs() -> None:
         card = store.find(included_name(model)).card
         assert row["loss"]["text"] == f"{card.metrics['val_loss'].mean:.3f}"
         assert len(row["loss"]["values"]) == len(card.metrics["val_loss"].values)
-        assert row["bits"]["text"] == f"{card.metrics['bits_per_char'].mean:.3f}"
+        assert row["bytes"]["text"] == "–", "the text, whose bytes count, is not on this machine"
         assert row["parameters"]["text"] == f"{card.parameters:,}"
     losses = {model: store.find(included_name(model)).card.metrics["val_loss"].mean or 9 for model in models_of("text")}
     ngram_loss = losses.pop("ngram")
@@ -260,3 +260,13 @@ def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(params: dict
     at = text_page(params)
     assert len(warnings_of(at)) == 1
     assert table(at, "text-results")
+
+
+def test_a_sorted_text_with_repeated_lines_is_described() -> None:
+    at = text_page({"models": "ngram"}, ME)
+    widget(at.segmented_control, "text.corpus").set_value("own").run()
+    lines = [f"{first}{second} says a few words of a line" for first in "abcdefgh" for second in "ijklmnop"]
+    widget(at.text_area, "text.pasted").set_value("\n".join([*lines, *lines[-20:-10]]))
+    next(button for button in at.button if button.label == "Read it").click().run()
+    assert_mentions(page_text(assert_no_errors(at)), "held-out lines also occur in the training part")
+    assert_mentions(page_text(at), "lines of this text are sorted")

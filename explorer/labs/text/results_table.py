@@ -12,7 +12,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.labs.text import findings
-from explorer.labs.text.current_standings import characters_per_token, live_or_final_curves
+from explorer.labs.text.current_standings import live_or_final_curves
 from explorer.labs.text.standings import Standing, convert_loss
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.tasks.text.config import TextConfig
@@ -68,17 +68,15 @@ def results_section(
 
 def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping[str, Standing]) -> None:
     """Draw a row for each model. Bits per byte follow when the held-out text is counted, in the background."""
-    task, characters = lab.task, characters_per_token(views, lab.task)
+    task = lab.task
     rows, means = [], []
     for model, each in standings.items():
         view, counted = views[model], model == "ngram"
         mean = float(np.mean(each.held_out))
-        bits = float(convert_loss(np.array(mean), "bits", characters)) if characters else float("nan")
         cells = {
             "parameters": f"{view.parameters:,}" if view.parameters else "–",
             "context": loss_context(each.config, brief=True),
             "perplexity": f"{float(convert_loss(np.array(mean), 'perplexity', None)):,.2f}",
-            "bits": f"{bits:.3f}" if characters else "–",
             "trained": f"{float(np.mean(each.train_loss)):.3f}",
             "gap": f"{each.gap:.3f}",
             "best": "–" if counted else f"{each.best_step:,}",
@@ -147,7 +145,6 @@ def _draw_results(
         {"key": "context", "label": "context", "kind": "text", "align": "left"},
         {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": list(loss_range)},
         {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
-        {"key": "bits", "label": UNITS["bits"], "kind": "number", "align": "right"},
         {"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right"},
         {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
         {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
@@ -185,8 +182,8 @@ def comparability_note(task: TextConfig, held_out: HeldOutText | None) -> str:
         unknown = "words" if task.tokenizer == "word" else "characters"
         spaces = "spaces and line ends" if task.rows == "blocks" else "spaces"
         sentences.append(
-            f"Bits a character are those of the text that the tokens stand for: unknown {unknown} and dropped {spaces} "
-            "cost nothing there."
+            "Bits a character, a unit of the curves, are those of the text that the tokens stand for: unknown "
+            f"{unknown} and dropped {spaces} cost nothing there."
         )
         if held_out:
             share = percentage(held_out.unknown / held_out.targets)

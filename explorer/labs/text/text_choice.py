@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.labs.text.state import TextLab
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import SPLITS
+from explorer.tasks.text.config import SPLITS, TextConfig
 from explorer.ui import visitor_text
+from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, show_problems
+from explorer.ui.result_section import result_section
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import bind_widget, setting_widget
 from explorer.ui.text_picker import draw_corpus_row, draw_missing_corpus
+from explorer.ui.wording import capitalize, percentage
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.line_overlap import LineOverlap
 
 TOKENS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Bytes"}
 ROWS = {"blocks": "blocks of the stream", "sentences": "lines", "prefixes": "prefixes, asked at the end"}
@@ -45,6 +55,39 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
             corpora.load_text(lab.task)
         except LineageError as error:
             show_problems([str(error)])
+    if not lab.awaiting_text and visitor_text.is_available(lab.task):
+        request = ("line overlap", lab.task.text, lab.task), partial(_measure_lines, lab.task)
+        result_section("text-lines", {"lines": request}, _draw_lines, "", 24, pool="quick")
+
+
+def _measure_lines(task: TextConfig) -> tuple[LineOverlap | None, bool]:
+    """Return the lines that both parts have, and whether the held-out part is the end of a sorted text."""
+    from explorer.inspection.language.line_overlap import is_sorted, measure_line_overlap
+
+    try:
+        return measure_line_overlap(task), task.split == "end" and is_sorted(corpora.load_text(task))
+    except LineageError:  # where the rows cannot be made, the training itself says why
+        return None, False
+
+
+def _draw_lines(document: Document, results: Mapping[str, tuple[LineOverlap | None, bool]]) -> None:
+    if sentence := lines_note(*results["lines"]):
+        document.caption(sentence)
+
+
+def lines_note(overlap: LineOverlap | None, is_sorted: bool) -> str:
+    """Return how many held-out lines training has read, and whether a sorted text makes the held-out end special."""
+    sentences = []
+    if overlap and overlap.held_out:
+        lines = f"{overlap.held_out:,} held-out line{'s' * (overlap.held_out != 1)}"
+        sentence = f"{percentage(overlap.repeated_share)} of the {lines} also occur in the training part"
+        if overlap.long_held_out:
+            share = percentage(overlap.long_repeated_share)
+            sentence += f"; of the {overlap.long_held_out:,} with more than 20 characters, {share}"
+        sentences.append(f"{capitalize(sentence)}.")
+    if is_sorted:
+        sentences.append("The lines of this text are sorted, so its held-out end differs from the training part.")
+    return " ".join(sentences)
 
 
 def _text_settings(session: ExperimentSession[TextLab]) -> None:

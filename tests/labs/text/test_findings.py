@@ -10,8 +10,9 @@ import pytest
 
 from explorer.figures.comparison import Line
 from explorer.inspection.language.bits_per_byte import HeldOutText
+from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
-from explorer.labs.text import findings, results_table, training_chart
+from explorer.labs.text import findings, results_table, text_choice, training_chart
 from explorer.labs.text.standings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.tasks.text.config import TextConfig
@@ -269,6 +270,16 @@ def test_the_caption_of_curves_says_what_bits_per_character_leave_out(monkeypatc
     assert_mentions(caption("word", "bits"), "unknown words and dropped spaces cost nothing … bits per byte")
     for other in (caption("char", "bits"), caption("bytes", "bits"), caption("word", "loss")):
         assert "cost nothing" not in other
+
+
+def test_the_note_on_lines_names_repeated_lines_and_a_sorted_text() -> None:
+    assert text_choice.lines_note(None, False) == text_choice.lines_note(LineOverlap(0, 0, 0, 0), False) == ""
+    assert_states(
+        text_choice.lines_note(LineOverlap(200, 50, 100, 1), False),
+        "25.0 % … 200 held-out lines … training part … 100 with more than 20 characters, 1.0 %",
+    )
+    assert text_choice.lines_note(LineOverlap(9, 0, 0, 0), False).startswith("None of the 9 held-out lines also occur")
+    assert_states(text_choice.lines_note(LineOverlap(1, 1, 0, 0), True), "100.0 % of the 1 held-out line … sorted")
 
 
 def test_figures_of_a_training_are_cached_for_all_visitors_unless_it_is_private() -> None:
