@@ -260,7 +260,7 @@ def test_initial_weights_of_other_seeds_or_without_a_snapshot_are_not_compared()
 
 def test_the_default_runs_are_left_out_of_the_url_and_the_newest_eight_stay() -> None:
     usual = default_runs()
-    assert len(usual) == 4
+    assert len(usual) == 6
     assert STATE.with_runs(usual) == STATE
     assert STATE.displayed_runs == usual
     many = [str(i) for i in range(10)]
