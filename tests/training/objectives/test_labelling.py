@@ -11,6 +11,7 @@ import torch
 from explorer.catalogue import TASKS, models_of
 from explorer.experiments.labelling import (
     DEPTH_VARIANTS,
+    INDUCTION_VARIANTS,
     MASK_VARIANTS,
     POSITION_VARIANTS,
     SCALING_VARIANTS,
@@ -144,7 +145,7 @@ def test_every_variant_of_a_page_has_a_shipped_run() -> None:
         *encoder_variants("gloss"),
         *encoder_variants("gist"),
     }
-    assert page_variants == set(VARIANTS) == set(shipped_configs())
+    assert page_variants | set(INDUCTION_VARIANTS) == set(VARIANTS) == set(shipped_configs())
     assert all(config.replicas >= 3 for config in shipped_configs().values())
     for name, config in shipped_configs().items():
         assert store.find(name).config == config
