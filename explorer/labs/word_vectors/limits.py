@@ -15,7 +15,7 @@ from numpy import ndarray
 from explorer.experiments import word_vectors
 from explorer.figures.word_vectors import agreement_by_count, length_by_count
 from explorer.labs.word_vectors import findings
-from explorer.labs.word_vectors.questions import Views, finished, table_of
+from explorer.labs.word_vectors.questions import Views, select_finished, table_of
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.tasks.word_vectors_grammar import ANTONYMS, HOMOGRAPH, PROFESSIONS, SENSES
 from explorer.ui import visitor_text
@@ -39,10 +39,10 @@ def frequency_section(state: WordVectorsState, views: Views) -> None:
     For the grammar, whose frequencies are made up, they are those of the included run on Tiny Shakespeare.
     """
     st.header("What frequency changes", anchor=False)
-    trained, name = finished(views), ""
+    trained, name = select_finished(views), ""
     if state.read_corpus == "grammar" and visitor_text.is_corpus_available("tinyshakespeare"):
         config = word_vectors.config("skip_gram", "tinyshakespeare")
-        trained, name = finished(run_views({"skip_gram": config})) or trained, " on Tiny Shakespeare"
+        trained, name = select_finished(run_views({"skip_gram": config})) or trained, " on Tiny Shakespeare"
     if not trained:
         return
     view = next(iter(trained.values()))
@@ -113,9 +113,9 @@ def failures_section(state: WordVectorsState, views: Views) -> None:
         "A vector holds which words stand nearby, and nothing else. The grammar contains opposites with the same "
         "neighbours, a word with two senses, and professions that stand more often with one pronoun."
     )
-    trained = finished(views)
+    trained = select_finished(views)
     if state.read_corpus != "grammar" or not trained:
-        trained = finished(run_views({"skip_gram": word_vectors.config("skip_gram", "grammar")}))
+        trained = select_finished(run_views({"skip_gram": word_vectors.config("skip_gram", "grammar")}))
     if not trained:
         return
     view = next(iter(trained.values()))

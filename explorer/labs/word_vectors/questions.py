@@ -45,7 +45,7 @@ class Answers:
     words: int
 
 
-def finished(views: Views) -> dict[str, RunView]:
+def select_finished(views: Views) -> dict[str, RunView]:
     """Return the views of runs whose weights are available."""
     return {name: view for name, view in views.items() if view.loaded_run is not None}
 
@@ -68,7 +68,7 @@ def neighbours_section(session: PageSession[WordVectorsState], views: Views) -> 
     st.header("Neighbours of a word", anchor=False)
     state = session.state
     bind_widget(session, "word", st.text_input, shown=state.examples[0], width=260)
-    trained = finished(views)
+    trained = select_finished(views)
     if not trained:
         return
     word = state.examples[0]
@@ -132,7 +132,7 @@ def analogy_section(session: PageSession[WordVectorsState], views: Views) -> Non
         for name, example in zip("abc", state.examples[1:4], strict=True):
             bind_widget(session, name, st.text_input, shown=example, width=150)
     question = state.examples[1], state.examples[2], state.examples[3]
-    trained = finished(views)
+    trained = select_finished(views)
     if not trained:
         return
     if not all(question):

@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer.figures.word_vectors import word_map
 from explorer.labs.word_vectors import findings
-from explorer.labs.word_vectors.questions import Views, finished, table_of, title_of
+from explorer.labs.word_vectors.questions import Views, select_finished, table_of, title_of
 from explorer.labs.word_vectors.state import MAX_SHOWN, WordVectorsState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
@@ -42,7 +42,7 @@ def map_section(session: PageSession[WordVectorsState], views: Views) -> None:
     st.header("A map of words", anchor=False)
     explanation("Type the words that you want to see, separated by spaces.")
     state = session.state
-    trained = finished(views)
+    trained = select_finished(views)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "show", st.text_input, shown=state.examples[4], width=620)
         seeds = max((view.config.replicas for view in trained.values()), default=1)
