@@ -33,7 +33,8 @@ def page(session: ExperimentSession[TextLab]) -> None:
     page_head("Can a network predict a text better than an n-gram?")
     lead(
         "Six models, from the n-gram to the Transformer, read the same text and predict what comes next. The dashed "
-        "line is the n-gram with modified Kneser–Ney smoothing; below it a network predicts better."
+        "line is the n-gram with modified Kneser–Ney smoothing; a network whose loss is lower in the same context "
+        "predicts better."
     )
     text_section(session)
     request = TrainRequest.for_section(lab.TASK)

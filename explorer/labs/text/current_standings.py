@@ -9,17 +9,24 @@ import numpy as np
 
 from explorer.labs.text.standings import Standing, compute_standing
 from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import loss_context
+from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.training.run_view import RunView
 
 
 def current_standings(views: Mapping[str, RunView]) -> dict[str, Standing]:
     """Return the standing of every model that is being trained and has been evaluated, or that is finished."""
-    counts = views.get("ngram")
-    curves = live_or_final_curves(counts) if counts else None
-    line = float(np.mean(curves.last("val_loss_part"))) if curves and len(curves.evaluated) else None
+    ngram = views.get("ngram")
+    curves = live_or_final_curves(ngram) if ngram else None
+    ngram_loss = float(np.mean(curves.last("val_loss_part"))) if curves and len(curves.evaluated) else None
+
+    def comparable_loss(model: str, config: RunConfig) -> float | None:
+        same = ngram is not None and model != "ngram" and loss_context(config) == loss_context(ngram.config)
+        return ngram_loss if same else None
+
     standings = {
-        model: compute_standing(live_or_final_curves(view), view.config, None if model == "ngram" else line)
+        model: compute_standing(live_or_final_curves(view), view.config, comparable_loss(model, view.config))
         for model, view in views.items()
     }
     return {model: each for model, each in standings.items() if each}

@@ -11,12 +11,13 @@ from explorer.catalogue import MODELS
 from explorer.labs.text.current_standings import characters_per_token
 from explorer.labs.text.standings import Standing
 from explorer.labs.text.state import TextLab
+from explorer.training.comparability import loss_context
 from explorer.ui.page_sections import explanation
 from explorer.ui.training.run_view import RunView
 
 
 def loss_section(lab: TextLab, views: Mapping[str, RunView], standings: Mapping[str, Standing]) -> None:
-    """Draw the formulas of the loss and of Kneser–Ney smoothing, with the numbers of the best model."""
+    """Draw the formulas of the loss and of Kneser–Ney smoothing, with the numbers of one model."""
     st.header("What these numbers are", anchor=False)
     explanation(
         "A language model says at every place how likely each token is to come next. Its loss is how surprised it is "
@@ -35,14 +36,13 @@ def loss_section(lab: TextLab, views: Mapping[str, RunView], standings: Mapping[
     if trained and characters:
         best = min(trained, key=losses.__getitem__)
         title, loss = MODELS[best].title, losses[best]
+        context = loss_context(standings[best].config, brief=True)
         st.latex(
-            rf"\text{{{title}}}: \quad L = {loss:.3f}, \qquad e^{{{loss:.3f}}} = {np.exp(loss):.2f}, \qquad "
+            rf"\text{{{title}, {context}}}: \quad L = {loss:.3f}, \qquad e^{{{loss:.3f}}} = {np.exp(loss):.2f}, \qquad "
             rf"\frac{{{loss:.3f}}}{{0.693 \cdot {characters:.2f}}} = {loss / 0.693147 / characters:.3f}"
         )
-    ngram_is_best = trained and "ngram" in losses and losses["ngram"] <= min(losses[model] for model in trained)
     explanation(
-        ("The n-gram predicts best here. " if ngram_is_best else "")
-        + "Kneser–Ney smoothing takes a discount D from each count and gives that mass to the shorter context, which "
+        "Kneser–Ney smoothing takes a discount D from each count and gives that mass to the shorter context, which "
         "counts after how many different tokens a token occurs, not how often. Plain Kneser–Ney has one D for each "
         "order; modified Kneser–Ney (Chen and Goodman 1998), the default of this page, has three, for counts of 1, of "
         "2, and of 3 or more. Here is the formula with one D:"

@@ -32,9 +32,8 @@ class Standing:
     train_improvement: (
         float  # by how much the mean loss over known text has fallen since `best_step`; negative if it rose
     )
-    ngram_passed: (
-        tuple[int, float] | None
-    )  # the step at which it was first below the n-gram, and seconds; None: never yet
+    # The step at which it was first below the n-gram in the same context, and seconds; None: never, or no such n-gram.
+    ngram_passed: tuple[int, float] | None
     tokens_per_second: float  # tokens a second, all seeds together
 
     @property
@@ -56,7 +55,7 @@ class Standing:
 def compute_standing(curves: Curves | None, config: RunConfig, ngram_loss: float | None = None) -> Standing | None:
     """Return the summary of the curves; None before the first evaluation.
 
-    `ngram_loss` is the loss of the n-gram on the same part of the held-out text.
+    `ngram_loss` is the loss of the n-gram on the same part of the held-out text in the same context.
     """
     if curves is None or not len(curves.evaluated):
         return None

@@ -13,6 +13,7 @@ from explorer.inspection.language.bits_per_byte import HeldOutText
 from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
 from explorer.labs.text import findings, results_table, text_choice, training_chart
+from explorer.labs.text.current_standings import current_standings
 from explorer.labs.text.standings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.tasks.text.config import TextConfig
@@ -85,11 +86,11 @@ def test_the_best_network_is_compared_with_the_ngram() -> None:
         "rnn": make_standing("rnn", [[1.8]], 1.6),
     }
     sentence = findings.best_model_finding(found, live=False, token="character")
-    assert_states(sentence, "GRU … lowest … 1.500 nats … character … 1.600 … step 10 … 10 s")
+    assert_states(sentence, "In blocks of 64 … GRU … lowest … 1.500 nats … character … 1.600 … step 10 … 10 s")
     found["gru"] = make_standing("gru", [[3.0], [1.7]], 1.6)
     assert_states(
         findings.best_model_finding(found, live=True, token="token"),
-        "So far … GRU … lowest … 1.700 nats … token … 1.600 … no network … yet",
+        "So far, in blocks of 64 … GRU … lowest … 1.700 nats … token … 1.600 … no network … yet",
     )
 
 
@@ -157,11 +158,12 @@ def test_a_model_with_nan_is_never_the_best() -> None:
         "rnn": make_standing("rnn", [[1.8], [1.7]]),
     }
     sentence = findings.best_model_finding(found, live=False, token="token")
-    assert_mentions(sentence, "RNN … lowest … 1.700 nats")
+    assert_mentions(sentence, "RNN has 1.700 nats")
     assert "nan" not in sentence
     del found["rnn"]
     assert_states(
-        findings.best_model_finding(found, live=False, token="token"), "networks … no numbers … 1.600 nats … token"
+        findings.best_model_finding(found, live=False, token="token"),
+        "In blocks of 64 … network … no numbers … 1.600 nats … token",
     )
 
 
@@ -179,14 +181,60 @@ def test_the_caption_describes_rows(rows: dict[str, str], expected: str) -> None
     assert expected in caption
 
 
-def test_models_that_read_on_are_marked_beside_models_that_read_blocks() -> None:
+def reading_on(standing: Standing) -> Standing:
+    task = replace(standing.config.task_as(TextConfig), batches="contiguous")
+    return replace(standing, config=replace(standing.config, task=task))
+
+
+def test_losses_in_different_contexts_are_not_ranked() -> None:
+    found = {
+        "ngram": make_standing("ngram", [[1.57]]),
+        "rnn": reading_on(make_standing("rnn", [[1.51]])),
+        "gru": reading_on(make_standing("gru", [[1.50]])),
+        "transformer": make_standing("transformer", [[1.62]]),
+    }
+    sentence = findings.best_model_finding(found, live=False, token="character")
+    assert_states(
+        sentence,
+        "In blocks of 64 … Transformer has 1.620 nats … n-gram has 1.570 … no network … beats it. Reading on … GRU … "
+        "lowest … 1.500 nats a character",
+    )
+    assert_states(findings.ngram_passed_finding(found), "Never below … Transformer. Not compared … n-gram … RNN … GRU")
+    del found["transformer"]
+    sentence = findings.best_model_finding(found, live=False, token="character")
+    assert_states(sentence, "In blocks of 64 … n-gram has 1.570 nats … Reading on … GRU … lowest … 1.500 nats")
+
+
+def test_networks_are_compared_within_one_context_only() -> None:
+    found = {name: make_standing(name, [[1.50, 1.56, 1.53]]) for name in ("gru", "lstm")}
+    assert findings.network_comparison_finding(found)
+    found["lstm"] = reading_on(found["lstm"])
+    assert findings.network_comparison_finding(found) == ""
+    found["rnn"] = reading_on(make_standing("rnn", [[1.6, 1.7, 1.65]]))
+    sentence = findings.network_comparison_finding(found)
+    assert_mentions(sentence, "Reading on: LSTM is best … RNN by 0.120")
+    assert "GRU" not in sentence
+
+
+def test_the_ngram_is_passed_by_networks_in_its_context_only() -> None:
     lab = TextLab()
+    low = curves([[3.0, 3.2], [1.4, 1.6]])
+    views = {
+        model: RunView(lab.configs[model], None, JobView(lab.configs[model], "ada", "finished", 10, curves=low), None)
+        for model in ("ngram", "gru", "transformer")
+    }
+    standings = current_standings(views)
+    assert standings["transformer"].ngram_passed
+    assert standings["gru"].ngram_passed is None
+
+
+def test_models_that_read_on_are_marked_beside_models_that_read_blocks() -> None:
     found = {name: make_standing(name, [[1.6]]) for name in ("ngram", "gru")}
     assert findings.contexts_note(found) == ""
-    found["gru"] = replace(found["gru"], config=lab.configs["gru"])
+    found["gru"] = reading_on(found["gru"])
     assert_states(
         findings.contexts_note(found),
-        "different contexts … blocks of 64 tokens without earlier context (n-gram) … reading on … (GRU)",
+        "same context … blocks of 64 tokens without earlier context (n-gram) … reading on … (GRU)",
     )
 
 
