@@ -28,7 +28,7 @@ COUNT_FRAMES = """() => {
 }"""
 
 
-def wait_for_figure(page: Page, runs: int = 4) -> Page:
+def wait_for_figure(page: Page, runs: int = 6) -> Page:
     """Wait until the figure is drawn and the page is idle; return the page."""
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
     expect(readout_rows(page)).to_have_count(runs)
@@ -92,11 +92,11 @@ def test_the_hairline_reads_every_run_and_a_click_pins_it(visit: Any) -> None:
     target_readout = readout_rows(page).all_inner_texts()
     box = page.locator(".frame-plot").first.bounding_box()
     assert box
-    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"])
+    page.mouse.move(box["x"] + 0.03 * box["width"], box["y"] + 0.6 * box["height"])
     first_readout = readout_rows(page).all_inner_texts()
     assert first_readout != target_readout and all(re.search(r"\d\.\d{3}", words) for words in first_readout)
     expect(page.locator(".frame-hair").first).to_be_visible()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"])
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.6 * box["height"])
     second_readout = readout_rows(page).all_inner_texts()
     assert second_readout != first_readout
     page.mouse.down()

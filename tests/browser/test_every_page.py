@@ -61,7 +61,7 @@ COUNT_RERUNS = """() => {
     new MutationObserver(() => { window.reruns += app.dataset.testScriptState === "running"; })
         .observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
 }"""
-RNN_CURVE = ".lineage-plot-frame:has(.frame-controls) figure:nth-child(3) .trace path.js-line"
+RNN_CURVE = ".lineage-plot-frame:has(.frame-controls) figure:nth-child(5) .trace path.js-line"
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
 
 pytestmark = [needs.axe, pytest.mark.slow]
