@@ -53,8 +53,8 @@ def page(session: PageSession[AttentionState]) -> None:
     unit = stored_model.unit if stored_model else "letter"
     page_head(f"Where does each {unit} look?")
     lead(
-        "Each square is one head: rows ask, columns answer, the stronger the colour the harder it looks. Open one, or "
-        "switch it off."
+        "Each square is one head: rows are query tokens, columns are key tokens; the stronger the colour, the more "
+        "attention. Open one, or switch it off."
     )
     controls.text_row(session, stored_model)
     show_problems([*session.problems, *filter(None, [problem])])

@@ -140,15 +140,15 @@ def test_ablated_heads_change_the_prediction_until_they_are_reset(visit: Any) ->
     page.reload()
     wait_for_text(page)
     expect_finding(ablated_heads, "five heads off")
-    button(page, "Lift the mask").click()
+    button(page, "Remove the causal mask").click()
     expect(finding_heading(page)).to_have_text(re.compile("^With five heads off and the mask lifted, "))
     expect(page.get_by_text("empty: cannot look ahead")).to_be_hidden()
-    button(page, "Undo all touches").click()
+    button(page, "Reset").click()
     expect(finding_heading(page)).to_have_text(unablated_finding)
     expect_finding((), "")
     wait_for_url_params(page, off="", unmasked="")
     page.wait_for_function(f"grid => {GRID} === grid", arg=grid)
-    expect(page.get_by_role("button", name="Undo all touches")).to_be_disabled()
+    expect(page.get_by_role("button", name="Reset")).to_be_disabled()
 
 
 def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> None:

@@ -25,6 +25,7 @@ from explorer.models.configs import TransformerEncoderConfig, TransformerTextCon
 from explorer.models.taps import Intervention, Trace, intervene, record
 from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
 from explorer.models.transformer_encoder import TransformerEncoder
+from explorer.models.transformer_tagger import TransformerTagger
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY, pad
 from explorer.tasks.text.config import TextConfig
@@ -36,6 +37,7 @@ _MAX_NAMED_RUNS = 4  # in an error message
 _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling: enough for any character and any space
 FULL_SCALE = 65_535  # the weight 1 as an unsigned number of 16 bits
 
+Transformer: TypeAlias = TransformerDecoder | TransformerEncoder | TransformerTagger
 Head: TypeAlias = tuple[int, int]  # layer and head, from 0 on, as in the names of the taps
 Ids: TypeAlias = Sequence[int]
 
@@ -127,7 +129,7 @@ class AttentionLayout:
 
     layers: int
     heads: int  # in each layer
-    causal: bool  # whether it has a causal mask, which can be removed
+    causal: bool  # whether it has a causal mask that can be removed; that of a tagger cannot
     positions: bool  # whether it has positions, which can be removed
 
 
@@ -135,13 +137,13 @@ def attention_layout(model: nn.Module) -> AttentionLayout:
     """Return the attention layout of a model. Raises InvalidSetting for a model without attention."""
     transformer = require_attention(model)
     causal = isinstance(transformer, TransformerDecoder)
-    has_positions = not isinstance(transformer, TransformerDecoder) or transformer.config.positions != "none"
+    has_positions = isinstance(transformer, TransformerEncoder) or transformer.config.positions != "none"
     return AttentionLayout(len(transformer.blocks), transformer.blocks[0].attention.heads, causal, has_positions)  # type: ignore[union-attr,arg-type]
 
 
-def require_attention(model: nn.Module) -> TransformerDecoder | TransformerEncoder:
+def require_attention(model: nn.Module) -> Transformer:
     """Return the model as a Transformer. Raises InvalidSetting for a model without attention."""
-    if not isinstance(model, TransformerDecoder | TransformerEncoder):
+    if not isinstance(model, Transformer) or (isinstance(model, TransformerTagger) and not model.config.attention):
         raise InvalidSetting(f"{type(model).__name__} has no attention to look at. Choose a Transformer.")
     return model
 
@@ -201,7 +203,7 @@ def _check_ablation(ablation: Ablation, layout: AttentionLayout) -> None:
     for layer, head in sorted(ablation.zero_ablated | ablation.uniform_attention):
         check_head(layout, layer, head)
     if ablation.no_causal_mask and not layout.causal:
-        raise InvalidSetting("This model has no mask to lift: each token sees all others as it is. Leave the mask out.")
+        raise InvalidSetting("This model has no causal mask that can be removed. Leave the mask out.")
     if ablation.no_positions and not layout.positions:
         raise InvalidSetting("This model knows no positions that could be taken away. Leave them out.")
 
@@ -214,8 +216,8 @@ def _zero_heads(
     return changed
 
 
-def _has_rotary_positions(model: TransformerDecoder | TransformerEncoder) -> bool:
-    return isinstance(model, TransformerDecoder) and model.config.positions == "rotary"
+def _has_rotary_positions(model: Transformer) -> bool:
+    return not isinstance(model, TransformerEncoder) and model.config.positions == "rotary"
 
 
 def _undo_rotation(
@@ -227,10 +229,10 @@ def _undo_rotation(
 
 
 def _remove_positions(
-    model: TransformerDecoder | TransformerEncoder, value: Float[Tensor, "*batch time width"], step: int
+    model: Transformer, value: Float[Tensor, "*batch time width"], step: int
 ) -> Float[Tensor, "*batch time width"]:
     """Return embeddings without their position vectors."""
-    if isinstance(model, TransformerDecoder):
+    if not isinstance(model, TransformerEncoder):
         return value - model.add_positions(torch.zeros_like(value))
     return value - model.position.weight.narrow(-2, 0, value.shape[-2]).unsqueeze(-3)
 
@@ -268,7 +270,7 @@ def readout_logits(
 ) -> Float[Tensor, "*batch answers outcomes"]:
     """Return the logits for the output of any block: at every token, or of a classifier at the first token."""
     transformer = require_attention(model)
-    if isinstance(transformer, TransformerDecoder):
+    if not isinstance(transformer, TransformerEncoder):
         logits: Tensor = transformer.readout(transformer.final_norm(vectors))
         return logits
     return transformer.readout(vectors[..., :1, :])
@@ -279,6 +281,8 @@ def visible_pairs(model: nn.Module, trace: Trace, ids: Ids) -> Bool[Tensor, "que
     transformer = require_attention(model)
     if isinstance(transformer, TransformerDecoder):
         return trace["blocks.0.attention.mask"] == 0
+    if isinstance(transformer, TransformerTagger):
+        return transformer.mask(torch.tensor([tuple(ids)]))[0, 0].expand(len(ids), -1)
     real = torch.tensor(tuple(ids)) != transformer.padding
     return real & real[:, None]
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from explorer.inspection.attention.attend import (
     Ablation,
     attention_layout,
+    check_attention,
     interventions,
     readout_logits,
     require_attention,
@@ -158,7 +159,9 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     snapshot, by default the last. Raises LineageError for a missing text, for weights that do not fit and for a model
     without attention.
     """
+    check_attention(run.config)
     model = require_attention(load_model(run, step).single_replica(replica))
+    assert isinstance(model, TransformerDecoder | TransformerEncoder)
     is_text = isinstance(run.config.task, TextConfig)
     surprisals, counts = [], []
     for batch in _held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config):

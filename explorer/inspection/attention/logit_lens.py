@@ -21,7 +21,7 @@ from explorer.inspection.attention.attend import (
     visible_pairs,
 )
 from explorer.inspection.load_model import to_array
-from explorer.models.transformer_decoder import TransformerDecoder
+from explorer.models.transformer_encoder import TransformerEncoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def logit_lens(
     transformer = require_attention(model)
     _, trace = forward_with_taps(model, ids, ablation)
     depths = torch.cat([trace["embedded"], *(trace[f"blocks.{i}.output"] for i in range(len(transformer.blocks)))])
-    if position is not None and isinstance(transformer, TransformerDecoder):
+    if position is not None and not isinstance(transformer, TransformerEncoder):
         depths = depths[:, [position]]
     return to_array(readout_logits(model, depths).log_softmax(dim=-1))
 

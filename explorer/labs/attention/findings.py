@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.labs.attention.results import AttentionReading
-from explorer.labs.attention.state import AttentionState, parse_heads
+from explorer.labs.attention.state import AttentionState
 from explorer.number_format import format_signed
+from explorer.ui.training.model_input import parse_heads
 from explorer.ui.wording import join_words, number_word
 
 if TYPE_CHECKING:

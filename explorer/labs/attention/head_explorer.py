@@ -28,12 +28,12 @@ from explorer.labs.attention.measurements import (
     snapshot_steps,
 )
 from explorer.labs.attention.results import AttentionReading, AttentionSnapshots
-from explorer.labs.attention.state import MAX_TOKENS, AttentionState, Head, format_heads, parse_heads
+from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section, tab_token
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.training.model_input import attention_size
+from explorer.ui.training.model_input import attention_size, parse_head_event, parse_heads, parse_heads_event
 from explorer.ui.training.stored_models import StoredModel
 from explorer.ui.wording import quote_first
 from explorer.web.background import submit
@@ -180,8 +180,8 @@ def apply_events(session: PageSession[AttentionState], stored_model: StoredModel
     """
     before, size = session.state, attention_size(stored_model.config)
     state = before
-    if _is_head(value := pop_event(_KEY, "open"), size):
-        state = replace(state, layer=value[0], head=value[1])
+    if head := parse_head_event(pop_event(_KEY, "open"), size):
+        state = replace(state, layer=head[0], head=head[1])
     if type(value := pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS:
         state = replace(state, at=value)
     for name, options in (("scale", SCALES), ("sort", SORTS), ("view", VIEWS)):
@@ -199,22 +199,13 @@ def apply_events(session: PageSession[AttentionState], stored_model: StoredModel
 
 
 def _with_ablation(state: AttentionState, event: dict[str, Any], size: tuple[int, int]) -> AttentionState:
-    def valid_heads(value: object) -> tuple[str, ...]:
-        heads: list[Head] = [tuple(one) for one in value if _is_head(one, size)] if isinstance(value, list) else []
-        return format_heads(set(heads))
-
     return replace(
         state,
-        off=valid_heads(event.get("off")),
-        flat=valid_heads(event.get("flat")),
+        off=parse_heads_event(event.get("off"), size),
+        flat=parse_heads_event(event.get("flat"), size),
         unmasked=event.get("unmasked") is True,
         unplaced=event.get("unplaced") is True,
     )
-
-
-def _is_head(value: object, size: tuple[int, int]) -> bool:
-    is_pair = isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value)
-    return is_pair and 0 <= value[0] < size[0] and 0 <= value[1] < size[1]  # type: ignore[index]
 
 
 def possible_ablations(stored_model: StoredModel) -> dict[str, bool]:

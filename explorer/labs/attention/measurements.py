@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.labs.attention.results import AttentionReading, AttentionSnapshots, HeadActivations, LayerAnswers
-from explorer.labs.attention.state import AttentionState, parse_heads
+from explorer.labs.attention.state import AttentionState
 from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.result_section import Request
-from explorer.ui.training.model_input import attention_size, text_or_example
+from explorer.ui.training.model_input import attention_size, parse_heads, text_or_example
 from explorer.ui.training.stored_models import StoredModel
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from explorer.errors import InvalidSetting, shorten
+from explorer.errors import InvalidSetting
 from explorer.ui.state.fields import PageState, setting
-from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection
+from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection, check_heads, clamp_heads
 
 MAX_TOKENS = 1_024  # the longest context there is
-HEAD_PATTERN = re.compile(r"(\d{1,2})\.(\d{1,2})")
-Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
-
-
-def _check_heads(given: object) -> None:
-    named = [str(one) for one in given] if isinstance(given, tuple) else [str(given)]
-    if not all(map(HEAD_PATTERN.fullmatch, named)):
-        raise InvalidSetting(
-            f"“{shorten(','.join(named))}” names no heads. Write layer.head, counted from 0, with commas between: "
-            "0.1,2.3."
-        )
 
 
 @dataclass(frozen=True)
@@ -41,8 +29,8 @@ class AttentionState(PageState):
     view: Literal["lines", "matrix"] = setting("lines")
     scale: Literal["one", "row"] = setting("one")
     sort: Literal["place", "previous", "itself", "first", "same", "after_same", "spread", "worth"] = setting("place")
-    off: tuple[str, ...] = setting((), check=_check_heads)  # zero-ablated heads
-    flat: tuple[str, ...] = setting((), check=_check_heads)  # heads with uniform attention
+    off: tuple[str, ...] = setting((), check=check_heads)  # zero-ablated heads
+    flat: tuple[str, ...] = setting((), check=check_heads)  # heads with uniform attention
     unmasked: bool = setting(False)  # without the causal mask
     unplaced: bool = setting(False)  # without positions
     walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
@@ -82,20 +70,6 @@ class AttentionState(PageState):
             layer=min(self.layer, layers - 1),
             head=min(self.head, heads - 1),
             at=None if self.at is None or self.at >= tokens else self.at,
-            off=_clamp_heads(self.off, layers, heads),
-            flat=_clamp_heads(self.flat, layers, heads),
+            off=clamp_heads(self.off, layers, heads),
+            flat=clamp_heads(self.flat, layers, heads),
         )
-
-
-def parse_heads(names: Iterable[str]) -> frozenset[Head]:
-    """Return layer and head of each name, as in `0.1`."""
-    return frozenset((int(m[1]), int(m[2])) for m in map(HEAD_PATTERN.fullmatch, names) if m)
-
-
-def format_heads(heads: Iterable[Head]) -> tuple[str, ...]:
-    """Return the names of heads as a URL has them, sorted."""
-    return tuple(f"{layer}.{head}" for layer, head in sorted(heads))
-
-
-def _clamp_heads(names: tuple[str, ...], layers: int, count: int) -> tuple[str, ...]:
-    return format_heads((layer, head) for layer, head in parse_heads(names) if layer < layers and head < count)

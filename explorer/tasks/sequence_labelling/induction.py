@@ -52,3 +52,9 @@ class InductionConfig(LabellingConfig):
     def chance_loss(self) -> float:
         """The loss of a uniform prediction, in nats per symbol."""
         return math.log(self.symbols)
+
+    @property
+    def known_symbols_loss(self) -> float:
+        """The mean loss on the second copy of a uniform prediction over the symbols that the row has."""
+        lengths = range(self.shortest, self.longest + 1)
+        return sum((n - 1) * math.log(n) for n in lengths) / sum(n - 1 for n in lengths)

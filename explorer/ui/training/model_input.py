@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from explorer.catalogue import task_row
+from explorer.errors import InvalidSetting, shorten
 from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.state.fields import setting
 
 MAX_TEXT_LENGTH = 2_000  # characters of a text
+HEAD_PATTERN = re.compile(r"(\d{1,2})\.(\d{1,2})")
+Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
 TRANSLATION_EXAMPLES: dict[str, tuple[str, ...]] = {  # source texts by task
     "reverse": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
     "copy": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
@@ -54,3 +60,42 @@ def example_texts(config: RunConfig) -> tuple[str, ...]:
 def text_or_example(config: RunConfig, text: str | None) -> str:
     """Return the visitor's text, or the first example of the task while nothing was typed."""
     return example_texts(config)[0] if text is None else text
+
+
+def check_heads(given: object) -> None:
+    """Raise InvalidSetting if these are no names of heads."""
+    named = [str(one) for one in given] if isinstance(given, tuple) else [str(given)]
+    if not all(map(HEAD_PATTERN.fullmatch, named)):
+        raise InvalidSetting(
+            f"“{shorten(','.join(named))}” names no heads. Write layer.head, counted from 0, with commas between: "
+            "0.1,2.3."
+        )
+
+
+def parse_heads(names: Iterable[str]) -> frozenset[Head]:
+    """Return layer and head of each name, as in `0.1`."""
+    return frozenset((int(m[1]), int(m[2])) for m in map(HEAD_PATTERN.fullmatch, names) if m)
+
+
+def format_heads(heads: Iterable[Head]) -> tuple[str, ...]:
+    """Return the names of heads as a URL has them, sorted."""
+    return tuple(f"{layer}.{head}" for layer, head in sorted(heads))
+
+
+def clamp_heads(names: tuple[str, ...], layers: int, count: int) -> tuple[str, ...]:
+    """Return the names of those heads that a model has."""
+    return format_heads((layer, head) for layer, head in parse_heads(names) if layer < layers and head < count)
+
+
+def parse_head_event(value: object, size: tuple[int, int]) -> Head | None:
+    """Return the head that a browser names as [layer, head]; None unless a model of this size has it."""
+    if not (isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value)):
+        return None
+    layer, head = value
+    return (layer, head) if 0 <= layer < size[0] and 0 <= head < size[1] else None
+
+
+def parse_heads_event(value: object, size: tuple[int, int]) -> tuple[str, ...]:
+    """Return the names of the heads in a list that a browser sent; heads that the model does not have are left out."""
+    heads = [parse_head_event(one, size) for one in value] if isinstance(value, list) else []
+    return format_heads({head for head in heads if head})

@@ -308,7 +308,7 @@ def test_an_encoder_without_positions_reads_a_bag_of_words() -> None:
         ),
         (decoder(), Ablation(uniform_attention=frozenset({(0, 3)})), "no head 3 in layer 0"),
         (encoder(), Ablation(zero_ablated=frozenset({(-1, 0)})), "no head 0 in layer -1"),
-        (encoder(), Ablation(no_causal_mask=True), "no mask to lift"),
+        (encoder(), Ablation(no_causal_mask=True), "no causal mask that can be removed"),
         (decoder("none"), Ablation(no_positions=True), "no positions"),
     ],
 )

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from explorer.errors import InvalidSetting
-from explorer.labs.attention.state import AttentionState, format_heads, parse_heads
+from explorer.labs.attention.state import AttentionState
 from explorer.ui.state import url_codec
-from explorer.ui.training.model_input import MAX_TEXT_LENGTH
+from explorer.ui.training.model_input import MAX_TEXT_LENGTH, format_heads, parse_heads
 
 
 def test_the_url_has_what_differs_from_the_defaults_and_is_read_back() -> None:

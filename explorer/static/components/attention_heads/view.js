@@ -158,7 +158,7 @@ export default defineComponent((place) => {
   };
   const maskButton = makeButton("", () => setInterventions({ unmasked: !currentState().touch.unmasked })),
     positionsButton = makeButton("", () => setInterventions({ unplaced: !currentState().touch.unplaced }));
-  const resetButton = makeButton("Undo all touches", () => setInterventions(NOTHING)),
+  const resetButton = makeButton("Reset", () => setInterventions(NOTHING)),
     state = node("p", { class: "touched", role: "status" });
   const again = makeButton("Try again", () => fetchAll());
   const trouble = node(
@@ -348,7 +348,7 @@ export default defineComponent((place) => {
       setTextIfChanged(
         under,
         state.view === "matrix"
-          ? "rows ask, columns answer; the stronger the colour, the more"
+          ? "rows: query token, columns: key token; the stronger the colour, the more attention"
           : `left asks, right answers${smallestVisible(data.tokens.length) > VISIBLE_WEIGHT ? `, from ${smallestVisible(data.tokens.length)} on` : ""}; hover a ${data.unit}, click keeps it`,
       );
       kind.setChosen(state.view);
@@ -380,7 +380,7 @@ export default defineComponent((place) => {
       where: data.worth_of,
       ended: !snapshotSteps().length || stepIndex() === snapshotSteps().length - 1,
     });
-    setTextIfChanged(maskButton, what.unmasked ? "Mask as it was" : "Lift the mask");
+    setTextIfChanged(maskButton, what.unmasked ? "Mask as it was" : "Remove the causal mask");
     setTextIfChanged(positionsButton, what.unplaced ? "Positions as they were" : "No positions");
     maskButton.hidden = !data.can?.mask;
     positionsButton.hidden = !data.can?.positions;
