@@ -1,17 +1,19 @@
 """Whether the answers of the lessons hold with other seeds.
 
-    LINEAGE_HOME=FOLDER python -m benchmarks.lessons [NAME ...] [--seconds 20] [--json FILE]
+    LINEAGE_HOME=FOLDER python -m benchmarks.lessons [NAME ...] [--seed 400 --seed 500] [--seconds 20] [--json FILE]
 
-Trains every run that the lessons measure again with the seeds 100, 200 and 300 in place of 0, with as many replicas and
-steps, those with the shortest training first, and measures every step again. Trained runs are stored in LINEAGE_HOME,
-so that a second call continues; give it a folder of its own. Runs on Tiny Shakespeare need it (LINEAGE_DATA_DIR).
-A step without a run (random vectors, untrained models, a product) is measured once.
+Trains every run that the lessons measure again with other seeds in place of 0 (the first seed of a run; default: 100,
+200, 300), with as many replicas and steps, and measures every step again. The steps with the shortest training come
+first, and each is printed when it is measured. Trained runs are stored in LINEAGE_HOME, so that a second call
+continues; give it a folder of its own. Runs on Tiny Shakespeare need it (LINEAGE_DATA_DIR). A step without a run
+(random vectors, untrained models, a product) is measured once. An answer that was changed because of some seeds is
+tested by others.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -72,21 +74,18 @@ def has_other_seeds(name: str) -> bool:
     return store.find(name).config.model_name != "ngram"
 
 
-def train_all(names: Iterable[str], seeds: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Train every run with every seed, those with the shortest training first, and return the keys by seed and name."""
-    found: dict[int, dict[str, str]] = {seed: {} for seed in seeds}
-    for name in sorted(filter(has_other_seeds, names), key=lambda name: store.find(name).card.seconds):
-        for seed in seeds:
-            found[seed][name] = train_with_seed(name, seed)
-    return found
+def training_seconds(step: Step) -> float:
+    """Return how long the runs of a step took to train, from their cards."""
+    return sum(store.find(name).card.seconds for name in runs_of(step) if has_other_seeds(name))
 
 
-def grade_with_seeds(lesson: str, number: int, step: Step, keys: Mapping[int, Mapping[str, str]]) -> Result:
-    """Measure a step with the included runs (seed 0) and with the runs of each other seed."""
+def grade_with_seeds(lesson: str, number: int, step: Step, seeds: Sequence[int]) -> Result:
+    """Measure a step with the included runs (seed 0) and with runs of each other seed, which are trained if needed."""
     from explorer.lessons.measure import measure
 
-    seeds = keys if any(map(has_other_seeds, runs_of(step))) else {}
-    found = {seed: grade_step(with_runs(step, names), measure) for seed, names in {0: {}, **seeds}.items()}
+    names = list(filter(has_other_seeds, runs_of(step)))
+    keys = {seed: {name: train_with_seed(name, seed) for name in names} for seed in seeds} if names else {}
+    found = {seed: grade_step(with_runs(step, runs), measure) for seed, runs in {0: {}, **keys}.items()}
     expects = step.expects if isinstance(step.expects, str) else " to ".join(f"{each:g}" for each in step.expects)
     return Result(
         lesson,
@@ -103,6 +102,7 @@ def main(
     seconds: Annotated[
         float | None, typer.Option(help="Skip steps with a run whose training took longer on its card.")
     ] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="First seed of a set; may be repeated.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file.")] = None,
 ) -> None:
     """Train the runs of the lessons with other seeds and grade every step. Exit with 1 if an answer does not hold."""
@@ -115,12 +115,13 @@ def main(
         for number, step in enumerate(lessons[name].steps, start=1)
         if seconds is None or all(store.find(run).card.seconds < seconds for run in runs_of(step))
     ]
-    keys = train_all(set().union(*(runs_of(step) for _, _, step in steps)), SEEDS)
-    results = [grade_with_seeds(name, number, step, keys) for name, number, step in steps]
-    for result in results:
-        print(f"{result.lesson} {result.step}: {result.question} Expected: {result.expects}.")
-        for seed, answer in result.answers.items():
-            print(f"  seed {seed:3}  {'holds' if result.holds[seed] else 'FAILS'}  {answer}")
+    steps.sort(key=lambda each: training_seconds(each[2]))
+    results = []
+    for name, number, step in steps:
+        results.append(result := grade_with_seeds(name, number, step, seed or SEEDS))
+        print(f"{name} {number}: {result.question} Expected: {result.expects}.")
+        for first, answer in result.answers.items():
+            print(f"  seed {first:3}  {'holds' if result.holds[first] else 'FAILS'}  {answer}", flush=True)
     failed = [f"{each.lesson} {each.step}" for each in results if not all(each.holds.values())]
     left_out = sum(len(lessons[name].steps) for name in names or lessons) - len(results)
     print(f"{len(results) - len(failed)} of {len(results)} answers hold with every seed; {left_out} left out. {failed}")

@@ -29,6 +29,7 @@ from explorer.inspection.words.negation_sentences import sustain_probabilities
 from explorer.inspection.words.word_vectors import load_table, pair_similarity
 from explorer.lessons.measures import evaluated_lengths
 from explorer.run_store import store
+from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
 from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary
 from explorer.tasks.seq2seq.digits import ReverseConfig
@@ -236,16 +237,26 @@ def _tokenizer(run: str) -> Tokenizer:
     return from_json(store.find(run).tokenizer)
 
 
-@_measures("habit")
-def head_score(settings: Settings) -> list[float]:
-    """Return one of the scores of a head over a text (see `score_heads`)."""
+def _head_scores(settings: Settings) -> list[np.ndarray]:
+    """Return one of the scores of all heads over a text (see `score_heads`), an array (layers, heads) for each seed."""
     loaded, read = _load_and_tokenize(settings)
     found = []
     for replica in range(loaded.config.replicas):
         seen = attend.attend(loaded.single_replica(replica), read.ids)
-        shares = getattr(head_scores.score_heads(seen.weights, read.ids), settings["habit"])
-        found.append(float(shares[settings["layer"], settings["head"]]))
+        found.append(getattr(head_scores.score_heads(seen.weights, read.ids), settings["habit"]))
     return found
+
+
+@_measures("habit")
+def head_score(settings: Settings) -> list[float]:
+    """Return one of the scores of a head."""
+    return [float(scores[settings["layer"], settings["head"]]) for scores in _head_scores(settings)]
+
+
+@_measures("largest_head_score")
+def largest_score(settings: Settings) -> list[float]:
+    """Return the largest value over all heads of one of their scores."""
+    return [float(np.nanmax(scores)) for scores in _head_scores(settings)]
 
 
 @_measures("visible")
@@ -268,17 +279,23 @@ def included_head_importance() -> dict[str, list[list[list[float]]]]:
     return found
 
 
-@_measures("head_off")
-def head_importance(settings: Settings) -> list[float]:
-    """Return by how many nats the loss rises without one head."""
-    run = store.find(settings["run"])
+def _head_importance(run: StoredRun) -> list[np.ndarray]:
+    """Return by how many nats the loss rises without each head, an array (layers, heads) for each seed."""
     if included := included_head_importance().get(run.key):
-        return [replica[settings["layer"]][settings["head"]] for replica in included]
-    found = []
-    for replica in range(run.config.replicas):
-        worth = head_scores.head_importance(run, replica)
-        found.append(float(worth.importance[settings["layer"], settings["head"]]))
-    return found
+        return [np.array(replica) for replica in included]
+    return [head_scores.head_importance(run, replica).importance for replica in range(run.config.replicas)]
+
+
+@_measures("head_off")
+def importance_of_head(settings: Settings) -> list[float]:
+    """Return by how many nats the loss rises without one head."""
+    return [float(seed[settings["layer"], settings["head"]]) for seed in _head_importance(store.find(settings["run"]))]
+
+
+@_measures("largest_head_importance")
+def largest_importance(settings: Settings) -> list[float]:
+    """Return by how many nats the loss rises without the head without which it rises most."""
+    return [float(seed.max()) for seed in _head_importance(store.find(settings["run"]))]
 
 
 # ---- generation
@@ -355,9 +372,11 @@ def common_prefix(settings: Settings) -> list[float]:
     with torch.inference_mode():
         steps = [
             ids
-            for _, _, ids in generate_with_logits(text_generator, ids, settings["tokens"], Sampling(), SAMPLES, both)
+            for _, _, ids in generate_with_logits(
+                text_generator, ids, settings["tokens"], Sampling(), settings["throws"], both
+            )
         ]
-    one, other = torch.stack(steps, dim=1).view(2, SAMPLES, -1)
+    one, other = torch.stack(steps, dim=1).view(2, settings["throws"], -1)
     same = (one == other).long().cumprod(dim=-1).sum(dim=-1)
     return _floats(same)
 

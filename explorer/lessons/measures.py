@@ -196,6 +196,14 @@ def _check_head(given: Mapping[str, Any]) -> None:
         )
 
 
+def _check_heads(given: Mapping[str, Any]) -> None:
+    _check_head({**given, **_ALL_HEADS})
+
+
+def _check_head_scores(given: Mapping[str, Any]) -> None:
+    _check_head_score({**given, **_ALL_HEADS})
+
+
 def _check_head_score(given: Mapping[str, Any]) -> None:
     _check_head(given)
     _check_choice("habit", HEAD_SCORES, given)
@@ -209,6 +217,7 @@ _TEMPERATURE = Setting(float, 0.0, 2.0)
 _PROMPT = {"run": _RUN, "prompt": _TEXT}
 _HEAD = {"run": _RUN, "text": _TEXT, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)}
 _HABIT = {**_HEAD, "habit": _TEXT, "step": _STEP}
+_ALL_HEADS = {"layer": 0, "head": 0}  # a head that every model with heads has, to check settings without one
 _NEGATION_TASKS, _TEXT_TASKS, _DIGIT_TASKS = ("negation",), ("text",), ("reverse", "copy")
 
 MEASURES = {
@@ -335,6 +344,13 @@ MEASURES = {
             "habit", "What a head does with its attention over a text.", _TEXT_TASKS, _HABIT, check=_check_head_score
         ),
         Measure(
+            "largest_head_score",
+            "What the head that does it most does with its attention over a text.",
+            _TEXT_TASKS,
+            {"run": _RUN, "text": _TEXT, "habit": _TEXT, "step": _STEP},
+            check=_check_head_scores,
+        ),
+        Measure(
             "visible",
             "How many tokens a token may look at, counted from 1.",
             _TEXT_TASKS,
@@ -348,6 +364,13 @@ MEASURES = {
             _TEXT_TASKS,
             {"run": _RUN, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)},
             check=_check_head,
+        ),
+        Measure(
+            "largest_head_importance",
+            "By how many nats the loss rises without the head that matters most.",
+            _TEXT_TASKS,
+            {"run": _RUN},
+            check=_check_heads,
         ),
         Measure(
             "likeliest",
@@ -383,6 +406,7 @@ MEASURES = {
                 "temperature": _TEMPERATURE,
                 "other": _TEMPERATURE,
                 "tokens": Setting(int, 20, 400, default=200),
+                "throws": Setting(int, 1, 64, default=8),
             },
             over="throws of the dice",
         ),

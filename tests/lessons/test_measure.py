@@ -107,6 +107,7 @@ def test_the_included_head_importance_is_that_of_its_runs() -> None:
             assert head_scores.head_importance(run, replica).importance == pytest.approx(np.array(values), abs=1e-5)
     options = {"run": "text-through-training", "layer": 1, "head": 2}
     assert measure_with("head_off", **options) == [replica[1][2] for replica in shipped]
+    assert measure_with("largest_head_importance", run=options["run"]) == [max(map(max, shipped[0]))]
 
 
 def test_every_lesson_is_graded_without_tiny_shakespeare(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,6 +191,12 @@ def test_attention_measures() -> None:
     assert [measure_with("visible", **text, place=position) for position in (1, 5)] == [[1.0], [5.0]]
     (trained,), (untrained,) = (measure_with("habit", **text, habit="spread", step=step) for step in (-1, 0))
     assert 1 <= trained < untrained <= 13
+    heads = [
+        measure_with("habit", **{**text, "layer": layer, "head": head}, habit="previous")[0]
+        for layer in range(4)
+        for head in range(4)
+    ]
+    assert measure_with("largest_head_score", run=text["run"], text=text["text"], habit="previous") == [max(heads)]
     (mirrored,) = measure_with("mirror", run="reverse-additive", digits="2718281828")[:1]
     assert 0.5 < mirrored <= 1
     assert measure_with("touched", run="reverse-additive", touch="none", length=5) == [1.0, 1.0, 1.0]
@@ -208,6 +215,7 @@ def test_generation_measures() -> None:
     assert measure_with("choices_left", **prompt, top_p=0.01) == [1.0] * 3
     few = {**prompt, "tokens": 40}
     assert measure_with("in_common", **few, temperature=0.7, other=0.7) == [40.0] * lessons_measure.SAMPLES
+    assert measure_with("in_common", **few, temperature=0.7, other=0.7, throws=3) == [40.0] * 3
     assert (
         measure_with("repeats", **few, temperature=0)
         == [measure_with("repeats", **few, temperature=0)[0]] * lessons_measure.SAMPLES
