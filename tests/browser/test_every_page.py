@@ -131,6 +131,10 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(violations: Any
 
 def test_a_page_in_presentation_mode_is_accessible(violations: Any, visit: Any) -> None:
     page = visit("/negation?screen=projector", 1280, 720)
-    expect(page.get_by_role("navigation", name="Projector")).to_be_visible()
+    bar = page.get_by_role("navigation", name="Projector")
+    expect(bar).to_be_visible()
+    for scheme, background in (("dark", "rgb(21, 24, 27)"), ("light", "rgb(255, 255, 255)")):
+        page.emulate_media(color_scheme=scheme)
+        expect(bar).to_have_css("background-color", background)
     page.keyboard.press("ArrowRight")
     assert violations(page, "projector") == []
