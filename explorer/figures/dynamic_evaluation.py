@@ -1,4 +1,7 @@
-"""Running mean loss of one model over one text, with dynamic evaluation (solid) and with fixed weights (dashed)."""
+"""Running mean loss of one model over one text, with dynamic evaluation (solid) and with fixed weights (dashed).
+
+An n-gram beside it likewise: with a cache of the text read so far (solid), and without one (dashed).
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,13 @@ from numpy import ndarray
 
 from explorer.figures.style import INK, annotation, css_colour, figure, round_values
 
-ADAPTING, STATIC, NGRAM = range(3)  # the traces, in this order; the last only where there is an n-gram
+ADAPTING, STATIC, NGRAM, CACHE = range(4)  # the traces, in this order; the last two only where there is an n-gram
 _MAX_POINTS = 200  # of a curve
 _WARM_UP = 0.1  # share of the text that is ignored for the axis: a mean over so few tokens is too noisy
 _MAX_AXIS_GROWTH = 3  # factor by which optional curves may lengthen the axis
 _LABEL_GAP = 0.09  # smallest distance between two labels, as a share of the height
-_LABELS = {"learning on": "learning", "standing still": "still", "n-gram": "n-gram"}  # at the end of each line
+# At the end of each line.
+_LABELS = {"learning on": "learning", "standing still": "still", "n-gram": "n-gram", "n-gram with a cache": "cache"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ def dynamic_evaluation_figure(
     y_range: tuple[float, float],
     x_title: str,
     y_title: str,
-    ngram: tuple[RunningMean, str, str] | None = None,
+    ngram: tuple[RunningMean, RunningMean, str, str] | None = None,
 ) -> go.Figure:
     """Return the running means of a model, and optionally of an n-gram.
 
@@ -62,7 +66,7 @@ def dynamic_evaluation_figure(
     colour: the colour of the model
     y_range: lowest and highest value of the y axis
     x_title, y_title: titles of the axes
-    ngram: the running mean of the n-gram, its colour and its dash
+    ngram: the running means of the n-gram without and with a cache, its colour and its dash
     """
     last = int(static.tokens[-1])
     lines = [
@@ -70,10 +74,10 @@ def dynamic_evaluation_figure(
         ("standing still", static, {"color": css_colour(colour), "width": 2, "dash": "5px,4px"}),
     ]
     if ngram:
-        course, hue, dash = ngram
-        inside = course.tokens <= last
-        course = RunningMean(course.tokens[inside], course.values[inside])
-        lines.append(("n-gram", course, {"color": css_colour(hue), "width": 2, "dash": dash}))
+        static_ngram, cached_ngram, hue, dash = ngram
+        without, cached = (_course_until(course, last) for course in (static_ngram, cached_ngram))
+        lines.append(("n-gram", without, {"color": css_colour(hue), "width": 2, "dash": dash}))
+        lines.append(("n-gram with a cache", cached, {"color": css_colour(hue), "width": 3}))
     traces: list[dict[str, Any]] = []
     for name, course, line in lines:
         indices = np.unique(np.linspace(0, len(course.tokens) - 1, _MAX_POINTS).round().astype(int))
@@ -100,7 +104,7 @@ def dynamic_evaluation_figure(
             yanchor="middle",
             xshift=8,
         )
-        | {"font": {"size": 14, "color": css_colour("--m-ngram") if name == "n-gram" else INK}}
+        | {"font": {"size": 14, "color": css_colour("--m-ngram") if name.startswith("n-gram") else INK}}
         for (name, _, _), end, height in zip(lines, ends, _label_heights(ends, y_range), strict=True)
     ]
     return figure(
@@ -110,6 +114,12 @@ def dynamic_evaluation_figure(
         annotations=labels,
         margin={"l": 8, "r": 72, "t": 12, "b": 8},
     )
+
+
+def _course_until(course: RunningMean, last: int) -> RunningMean:
+    """Return the part of a running mean over at most `last` tokens."""
+    inside = course.tokens <= last
+    return RunningMean(course.tokens[inside], course.values[inside])
 
 
 def _off_axis_arrow(end: float, y_range: tuple[float, float]) -> str:

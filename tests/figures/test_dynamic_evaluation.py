@@ -7,6 +7,7 @@ import pytest
 
 from explorer.figures.dynamic_evaluation import (
     ADAPTING,
+    CACHE,
     NGRAM,
     STATIC,
     RunningMean,
@@ -34,17 +35,20 @@ def test_adapting_is_solid_and_static_dashed_in_the_colour_of_the_model() -> Non
 def test_the_ngram_line_ends_where_the_model_ends() -> None:
     longer = RunningMean(np.arange(16, 40_001, 16), np.full(2_500, 2.28))
     figure = dynamic_evaluation_figure(
-        LEARNED, STOOD, "--m-gru", (2.2, 2.4), "x", "y", (longer, "--m-ngram", "8px,3px,2px,3px")
+        LEARNED, STOOD, "--m-gru", (2.2, 2.4), "x", "y", (longer, longer, "--m-ngram", "8px,3px,2px,3px")
     )
-    counts = figure.data[NGRAM]
-    assert counts.name == "n-gram" and counts.line.color == "var(--m-ngram)" and counts.x[-1] == TOKENS[-1]
-    assert [label.text for label in figure.layout.annotations] == ["learning", "still", "n-gram"]
+    without, cached = figure.data[NGRAM], figure.data[CACHE]
+    assert (without.name, cached.name) == ("n-gram", "n-gram with a cache")
+    assert (without.line.dash, cached.line.dash) == ("8px,3px,2px,3px", None)
+    for line in (without, cached):
+        assert line.line.color == "var(--m-ngram)" and line.x[-1] == TOKENS[-1]
+    assert [label.text for label in figure.layout.annotations] == ["learning", "still", "n-gram", "cache"]
 
 
 def test_labels_neither_overlap_nor_leave_the_figure() -> None:
-    near = [RunningMean(TOKENS, np.full(len(TOKENS), value)) for value in (2.398, 2.399, 2.397)]
+    near = [RunningMean(TOKENS, np.full(len(TOKENS), value)) for value in (2.398, 2.399, 2.397, 2.3975)]
     figure = dynamic_evaluation_figure(
-        near[0], near[1], "--m-gru", (2.2, 2.4), "x", "y", (near[2], "--m-ngram", "solid")
+        near[0], near[1], "--m-gru", (2.2, 2.4), "x", "y", (near[2], near[3], "--m-ngram", "solid")
     )
     heights = sorted(label.y for label in figure.layout.annotations)
     assert heights[-1] <= 1 and all(b - a > 0.08 for a, b in pairwise(heights))
@@ -63,8 +67,8 @@ def test_a_distant_ngram_does_not_extend_the_axis_and_its_label_has_an_arrow() -
     assert shared_y_range([LEARNED, STOOD], [near])[0] < 2.28 == near.values[-1]
     alone = shared_y_range([LEARNED, STOOD])
     assert shared_y_range([LEARNED, STOOD], [far]) == alone
-    figure = dynamic_evaluation_figure(LEARNED, STOOD, "--m-gru", alone, "x", "y", (far, "--m-ngram", "solid"))
-    assert figure.layout.annotations[-1].text == "↓ n-gram" and figure.layout.annotations[-1].y == 0
+    figure = dynamic_evaluation_figure(LEARNED, STOOD, "--m-gru", alone, "x", "y", (near, far, "--m-ngram", "solid"))
+    assert figure.layout.annotations[-1].text == "↓ cache" and figure.layout.annotations[-1].y == 0
 
 
 def test_an_interrupted_evaluation_ends_early() -> None:

@@ -1,4 +1,6 @@
-"""Dynamic evaluation: each segment of the held-out text is scored, then used for one gradient step.
+"""Models that learn from the held-out text while they read it: dynamic evaluation, and an n-gram with a cache.
+
+Dynamic evaluation: each segment of the held-out text is scored, then used for one gradient step.
 
     theta_{s+1} = theta_s - eta g_s / max(1, |g_s|)
 
@@ -6,6 +8,9 @@ where g_s is the gradient of the mean surprisal -log p(token) over segment s und
 predicted by a model that has not seen it. Mikolov et al. 2010 (section 2) call such a model dynamic, Krause et al.
 2018 (arXiv 1709.07432) dynamic evaluation; this is its plain SGD form, without RMS scaling and without decay to the
 trained weights.
+
+An n-gram has no gradient. What it learns while it reads is counted in a cache (see `models/kneser_ney.py`), which is
+mixed in with a weight (Kuhn & De Mori 1990). The weight is chosen on a part of the training text.
 """
 
 from __future__ import annotations
@@ -21,8 +26,9 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
-from torch import nn
+from torch import Generator, nn
 
+from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
 from explorer.tasks.text.config import TextConfig
@@ -35,6 +41,8 @@ TOKENS: Final = 16_000  # read at most: 250 blocks of the default context
 _MIN_TOKENS, _MAX_WORK = 2_000, 2e10  # large models read fewer: this many tokens times parameters take seconds
 _MAX_SEGMENTS = 1_000  # short contexts make many segments
 _SEGMENT_TARGETS = 64  # of a segment that consists of lines
+CACHE_WEIGHTS: Final = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # one is chosen on training text
+CHOOSING_SHARE: Final = 0.1  # of the training text, its end, on which the weight is chosen
 
 
 @dataclass(frozen=True)
@@ -115,12 +123,71 @@ def evaluate_dynamically(model: nn.Module, config: TextConfig, rate: float, most
 
 
 def evaluate_statically(model: nn.Module, config: TextConfig, most: int = TOKENS) -> RunningLoss:
-    """Evaluate a model, also an n-gram, on the same text without learning.
+    """Evaluate a model, also an n-gram without its cache, on the same text without learning.
 
     If `config` carries the state of a recurrent network, the context of an n-gram spans segments too. Raises TextError,
     NeedsText, CorpusMissing.
     """
     return _static_loss(model, _segments(config, most), config.batches == "contiguous")
+
+
+@dataclass(frozen=True)
+class NgramEvaluation:
+    """Evaluation of an n-gram without a cache, and with a cache of the held-out text that it has read."""
+
+    static: RunningLoss
+    cached: RunningLoss
+    weight: float  # of the cache, chosen on training text
+
+
+def evaluate_ngram(ngram: Ngram, config: TextConfig, most: int = TOKENS) -> NgramEvaluation:
+    """Evaluate an n-gram without and with a cache on the text of `evaluate_statically`.
+
+    The cache holds all earlier targets, also those of earlier segments. Raises TextError, NeedsText, CorpusMissing.
+    """
+    weight = choose_cache_weight(ngram, config, most)
+    segments = _segments(config, most)
+    losses = _ngram_losses(with_cache(ngram, weight), segments, config.batches == "contiguous")
+    return NgramEvaluation(evaluate_statically(ngram, config, most), _running_loss(segments, losses), weight)
+
+
+def choose_cache_weight(ngram: Ngram, config: TextConfig, most: int = TOKENS) -> float:
+    """Return the weight of the cache with the lowest loss on the end of the training text.
+
+    An n-gram of the same order and smoothing is fitted to the training text without that end, of which at most about
+    `most` tokens are then read as the held-out text is.
+    """
+    fitted, chosen = _split_training_text(config, most)
+    model = Ngram(NgramTextConfig(ngram.order, ngram.smoothing), ngram.vocabulary, config.context, Generator())
+    model.fit(*fitted)
+    # Each surprisal with a cache is that of a mixture, so two of them give all weights.
+    static, cached = (
+        with_cache(model, weight).surprisal_reading_on(*chosen).double().neg().exp() for weight in (0.0, 1.0)
+    )
+    return max(CACHE_WEIGHTS, key=lambda weight: float(((1 - weight) * static + weight * cached).log().mean()))
+
+
+def with_cache(ngram: Ngram, weight: float) -> Ngram:
+    """Return an n-gram with the same tables whose cache has this weight."""
+    changed = copy.copy(ngram)
+    changed.cache = weight
+    return changed
+
+
+def _split_training_text(config: TextConfig, most: int) -> tuple[Batch, Batch]:
+    """Return the training text without its end, and at most about `most` targets from the beginning of that end."""
+    ids, targets, mask = text_data(config).full_training_batch()
+    if len(ids) > 1:  # lines
+        per_row = (targets.numel() if mask is None else int(mask.sum())) / len(ids)
+        first = round((1 - CHOOSING_SHARE) * len(ids))
+        parts = (slice(first), slice(first, first + max(1, round(most / per_row))))
+        fitted, chosen = (Batch(ids[rows], targets[rows], None if mask is None else mask[rows]) for rows in parts)
+        return fitted, chosen
+    first = round((1 - CHOOSING_SHARE) * targets.shape[1])
+    length = min(most, targets.shape[1] - first)
+    row = length if config.batches == "contiguous" else min(config.context, length)
+    end = slice(first, first + length // row * row)
+    return Batch(ids[:, :first], targets[:, :first]), Batch(ids[:, end].view(-1, row), targets[:, end].view(-1, row))
 
 
 def _segments(config: TextConfig, most: int) -> list[Batch]:
@@ -156,7 +223,7 @@ def _running_loss(segments: Sequence[Batch], losses: Sequence[float]) -> Running
 @torch.no_grad()
 def _static_loss(model: nn.Module, segments: Sequence[Batch], carries_state: bool) -> RunningLoss:
     if isinstance(model, Ngram):
-        return _running_loss(segments, _ngram_losses(model, segments, carries_state))
+        return _running_loss(segments, _ngram_losses(with_cache(model, 0.0), segments, carries_state))
     losses, state = [], State()
     for segment in segments:
         features, next_state = model.features(segment.ids, state)  # type: ignore[operator]  # a LanguageModel
@@ -166,11 +233,13 @@ def _static_loss(model: nn.Module, segments: Sequence[Batch], carries_state: boo
 
 
 def _ngram_losses(model: Ngram, segments: Sequence[Batch], carries_state: bool) -> list[float]:
-    """Return the mean loss of each segment under an n-gram, with one lookup for all segments."""
+    """Return the mean loss of each segment under an n-gram; its cache, if any, holds all earlier targets."""
     axis = 1 if carries_state else 0  # concatenate to one long row, or to many rows
     ids, targets = (torch.cat([segment[i] for segment in segments], dim=axis) for i in (0, 1))  # type: ignore[misc]
-    surprisals = torch.split(model.surprisal(ids, targets), [segment.ids.shape[axis] for segment in segments], dim=axis)
-    return [
-        float((values if segment.mask is None else values[segment.mask]).double().mean())
-        for values, segment in zip(surprisals, segments, strict=True)
+    masks = [
+        torch.ones_like(segment.targets, dtype=torch.bool) if segment.mask is None else segment.mask
+        for segment in segments
     ]
+    surprisals = model.surprisal_reading_on(ids, targets, torch.cat(masks, dim=axis)).double()
+    counts = [_target_count(segment) for segment in segments]
+    return [float(values.mean()) for values in torch.split(surprisals, counts)]

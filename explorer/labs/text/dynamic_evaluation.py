@@ -1,4 +1,7 @@
-"""Dynamic evaluation: models that keep learning on the held-out text, beside the same models without learning."""
+"""Dynamic evaluation: models that keep learning on the held-out text, beside the same models without learning.
+
+An n-gram learns from the held-out text through a cache, and is shown with and without one.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from explorer.figures.dynamic_evaluation import RunningMean
 from explorer.number_format import format_duration, format_signed
 from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import loss_context
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -27,10 +31,10 @@ from explorer.ui.state.fields import PageState, setting
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
-from explorer.ui.wording import capitalize, join_words
+from explorer.ui.wording import capitalize, join_words, number_word
 
 if TYPE_CHECKING:
-    from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, RunningLoss
+    from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, NgramEvaluation
 
 LEARNING_RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 DEFAULT_RATE: Final = 0.1
@@ -44,6 +48,11 @@ _PREFIX = "online"  # of the keys of the widgets
 _NEGLIGIBLE = 0.005  # bits a character that two digits do not show
 _HEIGHT = 620  # of what the button brings
 PAPERS = (
+    (
+        "The cache",
+        "Kuhn and De Mori 1990, A cache-based natural language model for speech recognition",
+        "https://doi.org/10.1109/34.56193",
+    ),
     (
         "The dynamic model",
         "Mikolov, Karafiát, Burget, Černocký and Khudanpur 2010, Recurrent neural network based language model",
@@ -62,7 +71,7 @@ ReadingKey = tuple[Hashable, ...]  # what names one reading: a view's stamp and 
 class DynamicEvaluationState(PageState):
     """What a visitor has chosen in this section."""
 
-    models: tuple[str, ...] = setting((), "Who reads on")  # none: the best one
+    models: tuple[str, ...] = setting((), "Models")  # none: the best one
     rate: float = setting(DEFAULT_RATE, "Learning rate while it reads", options={r: f"{r:g}" for r in LEARNING_RATES})
     requested: frozenset[ReadingKey] = setting(frozenset(), in_url=False)  # asked for in this window
 
@@ -89,12 +98,17 @@ def dynamic_evaluation_section(views: Mapping[str, RunView]) -> None:
     """Draw the section, from the question to the papers."""
     st.header("What if it goes on learning while it reads?", anchor=False)
     explanation(
-        "So far every model stood still while it was examined. But nothing forbids it to learn from what it has "
-        "already been asked: each piece of the held-out text is **scored first**, then the model takes **one step** "
+        "So far no model has changed while it was evaluated. With dynamic evaluation it learns from text that it has "
+        "already predicted: each piece of the held-out text is **scored first**, then the model takes **one step** "
         "on it, and goes on to the next."
     )
     st.latex(r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}")
     st.latex(r"g_s = \nabla_{\theta} \, \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})")
+    explanation(
+        "An n-gram learns while it reads through a **cache**: a second n-gram, counted on the held-out text read so "
+        "far, is mixed in with a weight λ:"
+    )
+    st.latex(r"p = (1 - \lambda) \, p_{\text{training}} + \lambda \, p_{\text{read}}")
     neural_views = {name: view for name, view in views.items() if name != "ngram" and view.loaded_run}
     if not neural_views:
         untrained_panel(
@@ -178,8 +192,8 @@ def _show_readings(readers: Mapping[str, RunView], rate: float, ngram: RunView |
         )
         if ngram and ngram.loaded_run and _same_held_out_text(ngram.config.task_as(TextConfig), task):
             tasks[f"{name}/ngram"] = (
-                ("still", task.text, *ngram.cache_key, task),
-                partial(_evaluate_statically, ngram.loaded_run, task),
+                ("with a cache", task.text, *ngram.cache_key, task),
+                partial(_evaluate_ngram, ngram.loaded_run, task),
             )
     who = join_words([_noun_phrase(view.row.title) for view in readers.values()])
     meanwhile = f"{capitalize(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
@@ -196,11 +210,14 @@ def _evaluate_dynamically(run: StoredRun | Record, task: TextConfig, rate: float
     return evaluate_dynamically(load_model(run).single_replica(0), task, rate)
 
 
-def _evaluate_statically(run: StoredRun | Record, task: TextConfig) -> RunningLoss:
-    from explorer.inspection.language.dynamic_evaluation import evaluate_statically
+def _evaluate_ngram(run: StoredRun | Record, task: TextConfig) -> NgramEvaluation:
+    from explorer.inspection.language.dynamic_evaluation import evaluate_ngram
     from explorer.inspection.load_model import load_model
+    from explorer.models.kneser_ney import Ngram
 
-    return evaluate_statically(load_model(run).single_replica(0), task)
+    model = load_model(run).single_replica(0)
+    assert isinstance(model, Ngram)
+    return evaluate_ngram(model, task)
 
 
 def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
@@ -211,13 +228,17 @@ def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
 
 def _draw(configs: Mapping[str, RunConfig], document: Document, results: Mapping[str, Any]) -> None:
     """Write the finding, a panel for each model, how it was measured, and the numbers of the formula."""
-    readings: dict[str, tuple[ModelRow, DynamicEvaluation, RunningLoss | None]] = {
+    readings: dict[str, tuple[ModelRow, DynamicEvaluation, NgramEvaluation | None]] = {
         name: (MODELS[name], results[name], results.get(f"{name}/ngram")) for name in configs if name in results
     }
     if not readings:
         return
     final_bits = {name: _final_bits(row, each) for name, (row, each, _) in readings.items()}
-    document.finding(dynamic_evaluation_finding(list(final_bits.values())))
+    cached_bits = {name: _cached_bits(each, ngram) for name, (_, each, ngram) in readings.items() if ngram}
+    contexts = {name: loss_context(configs[name], brief=True) for name in cached_bits}
+    rivals = [NgramRival(final_bits[name], contexts[name], bits) for name, bits in cached_bits.items()]
+    sentences = dynamic_evaluation_finding(list(final_bits.values())), ngram_cache_finding(rivals)
+    document.finding(" ".join(filter(None, sentences)))
     readings = {name: those for name, those in readings.items() if not final_bits[name].no_numbers}
     if not readings:
         return
@@ -226,14 +247,17 @@ def _draw(configs: Mapping[str, RunConfig], document: Document, results: Mapping
     courses = {
         name: {
             which: RunningMean(progress.tokens, progress.losses * to_bits[name])
-            for which, progress in (("learning", each.dynamic), ("still", each.static), ("ngram", counts))
-            if progress is not None
+            for which, progress in (
+                ("learning", each.dynamic),
+                ("still", each.static),
+                *((("ngram", ngram.static), ("cache", ngram.cached)) if ngram else ()),
+            )
         }
-        for name, (_, each, counts) in readings.items()
+        for name, (_, each, ngram) in readings.items()
     }
     y_range = figures.shared_y_range(
-        [course for those in courses.values() for which, course in those.items() if which != "ngram"],
-        [those["ngram"] for those in courses.values() if "ngram" in those],
+        [course for those in courses.values() for which, course in those.items() if which in ("learning", "still")],
+        [course for those in courses.values() for which, course in those.items() if which in ("ngram", "cache")],
     )
     task = configs[next(iter(readings))].task_as(TextConfig)
     unit = "characters" if task.tokenizer == "char" else "tokens"
@@ -244,8 +268,8 @@ def _draw(configs: Mapping[str, RunConfig], document: Document, results: Mapping
     add_plot_frame(document, panels, key="text-online", height=300, narrow_height=240, columns=min(len(panels), 3))
     replicas = max(configs[name].replicas for name in readings)
     reads = {row.title: each for row, each, _ in readings.values()}
-    with_ngram = any(counts is not None for _, _, counts in readings.values())
-    document.caption(method_caption(reads, task, unit, replicas, with_ngram))
+    weights = {row.title: ngram.weight for row, _, ngram in readings.values() if ngram}
+    document.caption(method_caption(reads, task, unit, replicas, weights))
     for title, each in reads.items():
         document.text(steps_sentence(title, each, unit))
 
@@ -261,14 +285,15 @@ def _final_bits(row: ModelRow, read: DynamicEvaluation) -> FinalBits:
 def _panel(
     row: ModelRow, end: FinalBits, courses: Mapping[str, RunningMean], y_range: tuple[float, float], unit: str
 ) -> Panel:
-    ngram, still = MODELS["ngram"], courses.get("ngram")
-    counts = (still, ngram.colour, ngram.dash) if still else None
+    ngram = MODELS["ngram"]
+    ngram_courses = (courses["ngram"], courses["cache"], ngram.colour, ngram.dash) if "ngram" in courses else None
     tracks: list[dict[str, object]] = [
         {"trace": figures.ADAPTING, "title": "learning on", "colour": row.colour},
         {"trace": figures.STATIC, "title": "standing still", "colour": row.colour},
     ]
-    if still:
-        tracks.append({"trace": figures.NGRAM, "title": "n-gram, standing still", "colour": ngram.colour})
+    if ngram_courses:
+        tracks.append({"trace": figures.NGRAM, "title": "n-gram without a cache", "colour": ngram.colour})
+        tracks.append({"trace": figures.CACHE, "title": "n-gram with a cache", "colour": ngram.colour})
     value = "no number" if math.isnan(end.dynamic) else f"{format_signed(-end.saved, 3)} bits a character"
     return Panel(
         f"online-{row.name}",
@@ -279,7 +304,7 @@ def _panel(
             y_range,
             f"{unit} read",
             "bits a character so far",
-            counts,
+            ngram_courses,
         ),
         alt=f"{row.title}: mean bits a character so far over the {unit} read. {dynamic_evaluation_finding([end])}",
         title=row.title,
@@ -325,15 +350,52 @@ def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
     return " ".join(parts)
 
 
+@dataclass(frozen=True)
+class NgramRival:
+    """The n-gram with a cache beside one model with dynamic evaluation, on the same text in the same context."""
+
+    end: FinalBits  # of the model
+    context: str
+    cached: float  # bits a character of the n-gram with a cache
+
+
+def _cached_bits(read: DynamicEvaluation, ngram: NgramEvaluation) -> float:
+    """Return the bits a character of the n-gram with a cache, over as many tokens as the model reads."""
+    inside = ngram.cached.losses[ngram.cached.tokens <= read.tokens]
+    return float(inside[-1]) / read.characters_per_token / math.log(2) if len(inside) else math.nan
+
+
+def ngram_cache_finding(rivals: Sequence[NgramRival]) -> str:
+    """Return which models with dynamic evaluation are better or worse than the n-gram with a cache."""
+    finite = [each for each in rivals if math.isfinite(each.end.dynamic) and math.isfinite(each.cached)]
+    differences = {
+        "fewer": [each for each in finite if each.end.dynamic - each.cached >= _NEGLIGIBLE],
+        "more": [each for each in finite if each.end.dynamic - each.cached <= -_NEGLIGIBLE],
+    }
+    parts = [
+        f"{comparative} bits a character than {join_words([_describe_rival(each) for each in group])}"
+        for comparative, group in differences.items()
+        if group
+    ]
+    same = [each for each in finite if abs(each.end.dynamic - each.cached) < _NEGLIGIBLE]
+    if same:
+        parts.append(f"about as many bits a character as {join_words([_describe_rival(each) for each in same])}")
+    return f"The n-gram with a cache needs {'; '.join(parts)}." if parts else ""
+
+
+def _describe_rival(each: NgramRival) -> str:
+    return f"{_noun_phrase(each.end.title)} ({each.context}: {each.cached:.2f} against {each.end.dynamic:.2f})"
+
+
 def _amounts(ends: Sequence[FinalBits]) -> str:
     ordered = sorted(ends, key=lambda end: -abs(end.saved))
     return join_words([f"{_noun_phrase(end.title)} {abs(end.saved):.2f}" for end in ordered])
 
 
 def method_caption(
-    reads: Mapping[str, DynamicEvaluation], task: TextConfig, unit: str, seeds: int, counts: bool
+    reads: Mapping[str, DynamicEvaluation], task: TextConfig, unit: str, seeds: int, weights: Mapping[str, float]
 ) -> str:
-    """Return how the losses were measured."""
+    """Return how the losses were measured. `weights`: of the cache of the n-gram, by title of the model beside it."""
     longest = max(reads.values(), key=lambda each: each.tokens)
     most = "at most " if any(each.tokens < longest.tokens for each in reads.values()) else ""
     piece = f"pieces of {task.context}" if task.rows == "blocks" else "pieces of a few lines"
@@ -348,12 +410,34 @@ def method_caption(
         f"Mean so far over {most}the first {longest.tokens:,} of {longest.held_out:,} held-out {unit}, read in order "
         f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: learning on. "
         "Dashed: the same weights, standing still.",
-        "The n-gram reads likewise, and its counts stand still; counting on is not tried here." if counts else "",
+        _cache_sentence(weights),
         f"The first of {seeds} seeds." if seeds > 1 else "",
         "The steps change a copy; the model of all other pictures stays as it is. Read twice in "
         f"{format_duration(sum(each.seconds for each in reads.values()))} on this server.",
     ]
     return " ".join(filter(None, parts))
+
+
+def _cache_sentence(weights: Mapping[str, float]) -> str:
+    """Return how the n-gram reads, and how the weight of its cache was chosen."""
+    if not weights:
+        return ""
+    from explorer.inspection.language.dynamic_evaluation import CACHE_WEIGHTS  # needs torch
+
+    distinct = sorted(set(weights.values()))
+    beside = {
+        weight: join_words([_noun_phrase(title) for title, each in weights.items() if each == weight])
+        for weight in distinct
+    }
+    chosen = f"{distinct[0]:g}"
+    if len(distinct) > 1:
+        chosen = join_words([f"{weight:g} beside {beside[weight]}" for weight in distinct])
+    return (
+        "The n-gram reads the same text in the same context: solid with a cache of all text read so far, dashed "
+        f"without one. Of {number_word(len(CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has the lowest loss on "
+        "text from the last tenth of the training text, with an n-gram of the other nine tenths. The cache "
+        "counts each token at once; a network takes a step after each piece."
+    )
 
 
 def steps_sentence(title: str, read: DynamicEvaluation, unit: str) -> str:

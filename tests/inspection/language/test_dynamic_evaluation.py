@@ -13,8 +13,16 @@ from torch import nn
 
 from explorer.errors import NeedsText
 from explorer.inspection.language import dynamic_evaluation
-from explorer.inspection.language.dynamic_evaluation import evaluate_dynamically, evaluate_statically
+from explorer.inspection.language.dynamic_evaluation import (
+    CACHE_WEIGHTS,
+    choose_cache_weight,
+    evaluate_dynamically,
+    evaluate_ngram,
+    evaluate_statically,
+    with_cache,
+)
 from explorer.inspection.load_model import load_model
+from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
@@ -157,8 +165,7 @@ def test_diverged_losses_end_the_dynamic_evaluation_only() -> None:
 def test_an_ngram_is_evaluated_on_the_same_text(changes: dict[str, object]) -> None:
     config, frozen = untrained("gru", **changes)
     data = text_data(task(config))
-    counts = load_model(record_run(replace(fit_ngram(3), task=config.task))).single_replica(0)
-    assert isinstance(counts, Ngram)
+    counts = fitted_ngram(config)
     result = evaluate_statically(counts, task(config))
     assert np.array_equal(result.tokens, evaluate_dynamically(frozen, task(config), 0.0).static.tokens)
     if changes.get("batches") == "contiguous":  # its context is longer than a segment, so the text is one row
@@ -169,8 +176,69 @@ def test_an_ngram_is_evaluated_on_the_same_text(changes: dict[str, object]) -> N
     assert result.losses[-1] == pytest.approx(expected, abs=1e-5)
 
 
-def fit_ngram(n: int) -> RunConfig:
-    return with_settings(default_config("text", "ngram"), {"n": n, "replicas": 1})
+def fitted_ngram(config: RunConfig, **changes: Any) -> Ngram:
+    """Return a 3-gram of the training text of a configuration."""
+    ngram = with_settings(default_config("text", "ngram"), {"n": 3, "replicas": 1, **changes})
+    model = load_model(record_run(replace(ngram, task=config.task))).single_replica(0)
+    assert isinstance(model, Ngram)
+    return model
+
+
+@pytest.mark.parametrize("changes", [{}, {"batches": "contiguous"}, LINES], ids=["cold", "on", "lines"])
+def test_the_cache_of_an_ngram_holds_all_text_read_so_far(changes: dict[str, object]) -> None:
+    config, _ = untrained("gru", **changes)
+    ngram = fitted_ngram(config, smoothing="modified_kneser_ney", cache=0.25)
+    result = evaluate_ngram(ngram, task(config))
+    assert ngram.cache == 0.25, "the model of the run is unchanged"
+    data = text_data(task(config))
+    length = data.held_out_targets
+    carries = "batches" in changes
+    (whole,) = data.held_out_contiguous(1, length) if carries else data.held_out_batches(rows=length)
+    for weight, loss in ((0.0, result.static), (result.weight, result.cached)):
+        expected = with_cache(ngram, weight).surprisal_reading_on(whole.ids, whole.targets, whole.mask)
+        assert loss.losses[-1] == pytest.approx(float(expected.double().mean()), abs=1e-6)
+        assert loss.tokens[-1] == length
+    alone = with_cache(ngram, result.weight).surprisal(whole.ids, whole.targets)
+    forgetful = alone.double().mean() if whole.mask is None else alone[whole.mask].double().mean()
+    assert carries == (result.cached.losses[-1] == pytest.approx(float(forgetful), abs=1e-6))
+
+
+@pytest.mark.parametrize("changes", [{}, {"batches": "contiguous"}, LINES], ids=["cold", "on", "lines"])
+def test_the_weight_of_the_cache_is_the_best_one_on_the_end_of_the_training_text(changes: dict[str, object]) -> None:
+    config, _ = untrained("gru", **changes)
+    ids, targets, mask = text_data(task(config)).full_training_batch()
+    if len(ids) > 1:
+        first = round(0.9 * len(ids))
+        fitted, end = (Batch(*(part[r] for part in (ids, targets, mask))) for r in (slice(first), slice(first, None)))
+    else:
+        first = round(0.9 * ids.shape[1])
+        row = ids.shape[1] - first if changes else 8
+        last = first + (ids.shape[1] - first) // row * row
+        fitted = Batch(ids[:, :first], targets[:, :first])
+        end = Batch(ids[:, first:last].reshape(-1, row), targets[:, first:last].reshape(-1, row))
+    losses = {}
+    for weight in CACHE_WEIGHTS:
+        model = Ngram(NgramTextConfig(3, "stupid_backoff", weight), len(corpora_tokens(config)), 8, torch.Generator())
+        model.fit(*fitted)
+        losses[weight] = float(model.surprisal_reading_on(*end).double().mean())
+    ngram = fitted_ngram(config, smoothing="stupid_backoff")
+    assert choose_cache_weight(ngram, task(config)) == min(losses, key=losses.__getitem__)
+
+
+def corpora_tokens(config: RunConfig) -> list[str]:
+    return list(text_data(task(config)).tokenizer.tokens)
+
+
+@pytest.mark.parametrize("repetitive", ["training", "held out"])
+def test_the_weight_of_the_cache_does_not_depend_on_the_held_out_text(repetitive: str) -> None:
+    random = "".join("abcdefgh"[i * i * i % 1009 % 8] for i in range(1_000))
+    phrase = "hfhdbgaceghb" * 20
+    parts = [random, phrase, random[::-1][:400]] if repetitive == "training" else [random, random[:240], phrase * 2]
+    sha = corpora.store_text("".join(parts))
+    config, _ = untrained("gru", corpus="own", text=sha, context=16, held_out=len(parts[2]) / sum(map(len, parts)))
+    weight = choose_cache_weight(fitted_ngram(config), task(config))
+    assert weight == (CACHE_WEIGHTS[-1] if repetitive == "training" else CACHE_WEIGHTS[0])
+    corpora.drop_text(sha)
 
 
 def test_the_running_loss_is_weighted_by_targets() -> None:

@@ -17,8 +17,10 @@ from explorer.labs.text import dynamic_evaluation
 from explorer.labs.text.dynamic_evaluation import (
     DEFAULT_RATE,
     FinalBits,
+    NgramRival,
     dynamic_evaluation_finding,
     method_caption,
+    ngram_cache_finding,
     steps_sentence,
 )
 from explorer.run_store import store
@@ -83,7 +85,7 @@ def test_evaluation_starts_with_the_button_and_with_the_best_model(views: dict[s
     (figure,) = figures(at)
     assert figure["title"] == "GRU" and figure["value"].endswith("bits a character")
     names = [trace["name"] for trace in figure["plot"]["data"]]
-    assert names == ["learning on", "standing still", "n-gram"]
+    assert names == ["learning on", "standing still", "n-gram", "n-gram with a cache"]
     assert at.button(key="online.start").disabled
     assert {key[-1] for key in background.results() if key[0] == "online"} == {DEFAULT_RATE}
     assert f"steps of η = {DEFAULT_RATE:g}, each" in page_text(at)
@@ -104,9 +106,10 @@ def test_another_rate_needs_another_start_and_two_models_share_an_axis(views: di
 def test_the_panel_shows_the_numbers_of_the_sentence(views: dict[str, RunView]) -> None:
     at = assert_no_errors(section(views).button(key="online.start").click().run())
     (figure,) = figures(at)
-    learning, still, _ = (trace["y"][-1] for trace in figure["plot"]["data"])
-    expected = dynamic_evaluation_finding([FinalBits("GRU", still, learning)])
-    assert findings(at) == [expected]
+    learning, still, _, cached = (trace["y"][-1] for trace in figure["plot"]["data"])
+    end = FinalBits("GRU", still, learning)
+    expected = dynamic_evaluation_finding([end]), ngram_cache_finding([NgramRival(end, "blocks of 16", cached)])
+    assert findings(at) == [" ".join(expected)]
 
 
 def with_huge_weights(view: RunView, folder: Path) -> RunView:
@@ -177,17 +180,39 @@ def test_the_finding_states_the_measured_bits(ends: list[tuple[str, float, float
     assert_states(dynamic_evaluation_finding([FinalBits(*end) for end in ends]), sentence)
 
 
+def test_the_finding_compares_the_ngram_with_a_cache_and_models_that_learn_on() -> None:
+    gru, rnn, lstm = (
+        NgramRival(FinalBits(title, 2.5, bits), context, cached)
+        for title, bits, context, cached in (
+            ("GRU", 2.13, "reading on", 1.97),
+            ("RNN", 1.90, "blocks of 64", 2.05),
+            ("LSTM", 1.971, "reading on", 1.97),
+        )
+    )
+    assert_states(
+        ngram_cache_finding([gru, rnn, lstm]),
+        "n-gram with a cache … fewer bits a character than the GRU (reading on: 1.97 against 2.13) … more bits a "
+        "character than the RNN (blocks of 64: 2.05 against 1.90) … about as many … LSTM "
+        "(reading on: 1.97 against 1.97)",
+    )
+    assert ngram_cache_finding([replace(gru, end=FinalBits("GRU", 2.5, math.nan))]) == ngram_cache_finding([]) == ""
+
+
 def test_the_caption_describes_the_measurement_and_the_update_steps() -> None:
     progress = RunningLoss(np.array([64, 128]), np.array([1.5, 1.4]))
     found = DynamicEvaluation(0.1, progress, progress, np.array([0.5, 2.0]), 0.0123, 198_273, True, 111_540, 1.0, 3.21)
-    method = method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, True)
+    method = method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, {"GRU": 0.1})
     assert "over the first 128 of 111,540 held-out characters" in method and "pieces of 64" in method
-    assert "carried on" in method and "first of 3 seeds" in method and "in 3.2 s" in method and "n-gram" in method
+    assert "carried on" in method and "first of 3 seeds" in method and "in 3.2 s" in method
+    assert_mentions(method, "eight weights of the cache, λ = 0.1 … lowest loss … training text")
+    weights = {"GRU": 0.1, "LSTM": 0.1, "RNN": 0.2}
+    method = method_caption({"GRU": found}, TextConfig(), "characters", 3, weights)
+    assert_mentions(method, "λ = 0.1 beside the GRU and the LSTM and 0.2 beside the RNN has")
     cold = replace(found, carries_state=False)
-    method = method_caption({"RNN": cold}, TextConfig(), "tokens", 1, False)
+    method = method_caption({"RNN": cold}, TextConfig(), "tokens", 1, {})
     assert "each from a cold start" in method and "seeds" not in method and "n-gram" not in method
     short = replace(cold, static=RunningLoss(np.array([64]), np.array([1.5])))
-    method = method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, False)
+    method = method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, {})
     assert "at most the first 128" in method and "in 9.6 s" in method
     assert_mentions(method, "GRU … carried on … otherwise")
     sentence = steps_sentence("GRU", found, "characters")
