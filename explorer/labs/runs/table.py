@@ -60,7 +60,6 @@ def runs_table(session: PageSession[RunsState], entries: Sequence[Entry], visito
             {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True},
             {"key": "settings", "label": "settings", "kind": "brief", "align": "left"},
             {"key": "accuracy", "label": "accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
-            {"key": "measurement", "label": "token, context", "kind": "brief", "align": "left"},
             {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True},
             {"key": "created", "label": "when", "kind": "text", "align": "left", "sort": True},
             {"key": "tags", "label": "tags", "kind": "tags", "align": "left"},
@@ -94,8 +93,12 @@ def _row(entry: Entry, visitor: Visitor) -> dict[str, object]:
         "cells": {
             "title": {"text": display_name(entry), "colour": MODELS[entry.model].colour, "detail": detail},
             "settings": {"text": describe_settings(entry)},
-            "accuracy": {"text": format_result(entry), "values": dots, "sort": "" if mean is None else mean},
-            "measurement": {"text": describe_measurement(entry)},
+            "accuracy": {
+                "text": format_result(entry),
+                "detail": describe_measurement(entry),
+                "values": dots,
+                "sort": "" if mean is None else mean,
+            },
             "seconds": {"text": format_duration(entry.seconds), "sort": entry.seconds},
             "created": {"text": format_age(entry.created), "sort": entry.created.timestamp()},
             "tags": {"tags": list(entry.tags)},

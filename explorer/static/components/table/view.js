@@ -7,8 +7,8 @@
  *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a
  *    strip, colour: of a model column, sort: true if rows can be sorted by it}
  * @property {any[]} rows {cells: {key: {text, colour, values, mark, tone: "sustain" | "collapse", wrong, detail: a
- *    second line of "open", tags: [text], sort: value to sort by instead of the text}}, key: needed to select or open
- *    the row, rule: strong line above, faded: soft text}
+ *    second line of "open", or of a "strip" without values, tags: [text], sort: value to sort by instead of the
+ *    text}}, key: needed to select or open the row, rule: strong line above, faded: soft text}
  * @property {{chosen: string[], most: number | null} | null} select
  * @property {string | null} sort "key" or "-key"
  * @property {string} caption
@@ -98,14 +98,18 @@ function makeLink(cell, press) {
     cell.colour,
   );
   button.onclick = press;
-  return cell.detail ? node("span", { class: "two" }, button, node("span", { class: "detail" }, cell.detail)) : button;
+  return withDetail(button, cell);
 }
+
+const withDetail = (content, { detail }) =>
+  detail ? node("span", { class: "two" }, content, node("span", { class: "detail" }, detail)) : content;
 
 function cellContent(cell, column, row, press) {
   if (!cell) return "";
   if (column.kind === "strip" && cell.values?.length) {
     return makeStrip(cell, column.range ?? [0, 1], Object.values(row.cells).find((other) => other.colour)?.colour);
   }
+  if (column.kind === "strip") return withDetail(cell.text ?? "", cell);
   if (column.kind === "verdict") return makeVerdict(cell);
   if (column.kind === "open") return makeLink(cell, press);
   if (column.kind === "brief") return node("span", { class: "brief" }, cell.text ?? "");
@@ -198,7 +202,8 @@ function tableCsv(columns, rows) {
         const text = ["number", "strip"].includes(column.kind)
           ? plainNumber(cell?.text)
           : (cell?.tags?.join("; ") ?? cell?.text);
-        return [text, ...forEachSeed(column, (seed) => cell?.values?.[seed])];
+        const complete = column.kind === "strip" && cell?.detail ? `${text} (${cell.detail})` : text;
+        return [complete, ...forEachSeed(column, (seed) => cell?.values?.[seed])];
       }),
     ),
   );
