@@ -550,7 +550,7 @@ TASKS = {
             "Induction",
             InductionConfig,
             "explorer.training.objectives.labelling:LabellingObjective",
-            "depth",
+            "induction",
         ),
     )
 }
@@ -573,6 +573,7 @@ PAGES = (
     PageRow("positions.py", "positions", "Positions", "Mechanisms"),
     PageRow("masks.py", "masks", "Masks", "Mechanisms"),
     PageRow("block.py", "block", "The block", "Mechanisms"),
+    PageRow("induction.py", "induction", "Induction heads", "Mechanisms"),
     PageRow("sentence_encoder.py", "sentences", "Sentence encoder", "Mechanisms"),
     PageRow("cost.py", "cost", "What it costs", "Mechanisms"),
     PageRow("compare.py", "compare", "Compare"),

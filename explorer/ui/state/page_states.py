@@ -26,6 +26,7 @@ STATES = {
     "positions": "explorer.labs.positions.state:PositionsState",
     "masks": "explorer.labs.masks.state:MasksState",
     "block": "explorer.labs.block.state:BlockState",
+    "induction": "explorer.labs.induction.state:InductionState",
     "sentences": "explorer.labs.sentence_encoder.state:SentenceEncoderState",
     "cost": "explorer.labs.cost.state:CostState",
     "compare": "explorer.labs.compare.state:Comparison",

@@ -1,0 +1,128 @@
+"""Sentences on induction heads, made from measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.inspection.verdicts import compare_with_best, judge, mean_difference
+from explorer.number_format import format_interval, format_number
+from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+
+SOLVED_LOSS = 0.5  # nats per symbol on the second copy, below which a model continues it
+HIGH_SCORE = 0.5  # of the attention of a head
+
+Seeds = Float[ndarray, " seeds"]
+
+
+def _mean_and_range(values: Seeds, digits: int = 2) -> str:
+    """Format the mean, and in brackets the lowest and the highest seed."""
+    return format_interval(float(values.mean()), float(values.min()), float(values.max()), digits)
+
+
+def _count_of_all(count: int, seeds: int) -> str:
+    """Return “all eight seeds”, “no seed of eight” or “3 of eight seeds”."""
+    if count == seeds:
+        return {1: "its only seed", 2: "both seeds"}.get(seeds, f"all {count_seeds(seeds)}")
+    return f"{count} of {count_seeds(seeds)}" if count else f"no seed of {number_word(seeds)}"
+
+
+def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndarray, "seeds positions"]]) -> str:
+    """State the probability that each model, by its words, gives to symbols that follow as they did before."""
+    known = np.array(repeated)
+    if not known.any():
+        return "No symbol follows the same symbol as before, so there is nothing to continue. Write some symbols twice."
+    count = int(known.sum())
+    follow = "One symbol follows" if count == 1 else f"{capitalize(number_word(count))} symbols follow"
+    means = join_words(
+        [f"{_mean_and_range(values[:, known].mean(axis=1))} by {words}" for words, values in probabilities.items()]
+    )
+    return f"{follow} the same symbol as before. Probability given to {'it' if count == 1 else 'them'}: {means}."
+
+
+def loss_finding(losses: Mapping[str, Seeds]) -> str:
+    """Say with how many seeds each model, by its words, continues the second copy, with its loss."""
+    return " ".join(
+        f"{capitalize(words)} continues the second copy with "
+        f"{_count_of_all(int((values < SOLVED_LOSS).sum()), len(values))}: {_mean_and_range(values)} nats per symbol."
+        for words, values in losses.items()
+    )
+
+
+def comparison_text(losses: Mapping[str, Seeds]) -> str:
+    """Compare the losses of the models, with the test that was used."""
+    found = compare_with_best(losses, paired=True, higher=False)
+    return f"{comparison_finding(found, digits=2, unit='nats')} {comparison_note(found)}".strip()
+
+
+def moment_finding(words: str, loss: Seeds, induction: Seeds) -> str:
+    """Say at which steps the induction score of a model rises and its loss falls.
+
+    loss: the step at which the loss of each seed falls below SOLVED_LOSS; NaN if it does not.
+    induction: the step at which the highest induction score of each seed passes HIGH_SCORE; NaN if it does not.
+    """
+    both = np.isfinite(loss) & np.isfinite(induction)
+    if not both.any():
+        return ""
+    earlier = int((induction[both] < loss[both]).sum())
+    return (
+        f"In {words} a head reaches an induction score of {HIGH_SCORE} at step {_steps(induction[both])}, and the loss "
+        f"falls below {SOLVED_LOSS} nats at step {_steps(loss[both])} (medians, and the range over the seeds). The "
+        f"score comes first in {_count_of_all(earlier, int(both.sum()))}."
+    )
+
+
+def _steps(steps: Seeds) -> str:
+    return format_interval(float(np.median(steps)), float(steps.min()), float(steps.max()), 0)
+
+
+def heads_finding(
+    seed: int, previous: Float[ndarray, "layers heads"], induction: Float[ndarray, "layers heads"], layers: int
+) -> str:
+    """Name the heads of a seed that attend most to the token before, and to the token after the earlier occurrence.
+
+    previous, induction: the scores of the heads; where roles are known, those of all other heads are 0.
+    """
+    before, after = (np.unravel_index(scores.argmax(), scores.shape) for scores in (previous, induction))
+    names = [f"head {at[1] + 1} of layer {at[0] + 1}" for at in (before, after)]
+    roles = (" (previous-token head)", " (induction head)") if layers > 1 else ("", "")
+    return (
+        f"Seed {seed}: {names[0]} gives {previous[before]:.2f} of its attention to the token before{roles[0]}, "
+        f"{names[1]} gives {induction[after]:.2f} to the token after the earlier occurrence{roles[1]}."
+    )
+
+
+def changed_row_text(changed: float, unchanged: float, count: int) -> str:
+    """Say what changed heads of one seed do to the symbols that follow as they did before; "" if there are none."""
+    if not count:
+        return ""
+    return (
+        "With these changes this seed gives the symbols that follow as before a probability of "
+        f"{format_number(changed)} on average, unchanged {format_number(unchanged)}."
+    )
+
+
+def ablation_finding(title: str, base: Seeds, without: Seeds) -> str:
+    """State the loss on the second copy without a head of each seed."""
+    moves = "rises" if without.mean() > base.mean() else "falls"
+    return (
+        f"Without {title} the mean loss on the second copy {moves} from {_mean_and_range(base)} to "
+        f"{_mean_and_range(without)} nats per symbol."
+    )
+
+
+def control_text(title: str, without: Seeds, other_title: str, other: Seeds) -> str:
+    """Compare the losses without a head and without another head of its layer."""
+    higher = int((without > other).sum())
+    difference = mean_difference(other, without, paired=True)
+    verdict = ""
+    if difference:
+        verdict = f" Difference in nats (95 % confidence interval): {describe_judgement(judge([difference])[0])}."
+    return (
+        f"Without {other_title} it is {_mean_and_range(other)} nats. Removing {title} costs more in "
+        f"{_count_of_all(higher, len(other))}.{verdict}"
+    )

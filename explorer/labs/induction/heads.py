@@ -1,0 +1,320 @@
+"""Where the heads of one seed attend on the row, over training, and with changed heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, get_args, get_type_hints
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.labs.induction import findings
+from explorer.labs.induction.row_input import Views, loaded_model, select_finished
+from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
+from explorer.models.configs import TransformerTaggerConfig
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import Request, result_section, tab_token
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training.model_input import clamp_heads, parse_head_event, parse_heads, parse_heads_event
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.stored_models import StoredModel
+from explorer.web.background import submit
+from explorer.web.results import Content, Section, pack, register, register_arrays
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.induction import Head, InductionScores
+    from explorer.inspection.words.labelling import TypedRow
+
+_KEY = "induction-heads-component"
+_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch")
+_OPTIONS = {name: get_args(get_type_hints(InductionState)[name]) for name in ("scale", "sort", "view")}
+_MIN_SNAPSHOTS = 3  # fewer do not make a slider
+
+
+@dataclass(frozen=True, eq=False)
+class HeadReading:
+    """The attention of one seed on a row, and the scores of its heads."""
+
+    ids: tuple[int, ...]
+    symbols: str
+    content: bytes  # the packed attention weights, for the browser
+    probability: tuple[float, float]  # mean of the symbols that follow as before: with the changes, and unchanged
+    repeated: int  # how many symbols follow as before
+
+
+@dataclass(frozen=True, eq=False)
+class HeadScores:
+    """What is measured on fresh rows, after training."""
+
+    scores: InductionScores
+    roles: tuple[dict[str, Head], ...]  # of each seed
+    importance: Float[ndarray, "seeds layers heads"]  # rise of the loss on the second copy without each head
+
+
+Results: TypeAlias = Mapping[str, HeadReading | HeadScores]
+
+
+def heads_section(session: PageSession[InductionState], views: Views) -> None:
+    """Draw the choice of a model and a seed, and the attention of its heads."""
+    st.header("Where do the heads look?", anchor=False)
+    explanation(
+        "Open a head, move the slider through the training, or switch a head off. The matrix of a previous-token head "
+        "has a line one below the diagonal; that of an induction head has a line in the second copy only, which leads "
+        "back to the first."
+    )
+    trained = select_finished(views)
+    if not trained:
+        return
+    state = session.state
+    name = state.shown_model if state.shown_model in trained else next(iter(trained))
+    view = trained[name]
+    titles = {each: state.variants[each].title for each in trained}
+    seeds = {i: f"seed {seed}" for i, seed in enumerate(view.config.seeds)}
+    replica = min(state.replica, len(seeds) - 1)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(session, "look", st.segmented_control, shown=name, update=InductionState.with_model, options=titles)
+        bind_widget(
+            session,
+            "replica",
+            st.selectbox,
+            shown=replica,
+            update=InductionState.with_replica,
+            options=seeds,
+            width=120,
+        )
+    assert view.stored is not None
+    stored_model = StoredModel(view.stored.key, f"{titles[name]}, seed {view.config.seeds[replica]}", view.stored)
+
+    def requests() -> Mapping[str, Request[HeadReading | HeadScores]]:
+        if _apply_events(session, stored_model):
+            st.rerun()
+        shown = _normalize(session.state, stored_model, replica)
+        key = ("induction-heads", *view.cache_key, replica, shown.text, shown.step, shown.off, shown.flat)
+        return {
+            "reading": ((*key, shown.unplaced), partial(_read_heads, stored_model, shown)),
+            "scores": (("induction-scores", *view.cache_key), partial(_score_heads, view)),
+        }
+
+    shown = _normalize(state, stored_model, replica)
+    result_section(
+        "induction-heads",
+        requests,
+        partial(_draw, shown, stored_model, tab_token("induction-snapshots")),
+        "The model reads the row …",
+        640,
+        events={_KEY: _EVENTS},
+    )
+
+
+def _size(stored_model: StoredModel) -> tuple[int, int]:
+    model = stored_model.config.model
+    assert isinstance(model, TransformerTaggerConfig)
+    return model.layers, model.heads
+
+
+def _normalize(state: InductionState, stored_model: StoredModel, replica: int) -> InductionState:
+    """Return the state with heads, a step and a seed that the model has."""
+    layers, heads = _size(stored_model)
+    fits = state.layer is not None and state.head is not None and state.layer < layers and state.head < heads
+    return replace(
+        state,
+        replica=replica,
+        step=state.step if state.step in _snapshot_steps(stored_model) else None,
+        layer=state.layer if fits else None,
+        head=state.head if fits else None,
+        off=clamp_heads(state.off, layers, heads),
+        flat=clamp_heads(state.flat, layers, heads),
+        unplaced=state.unplaced and _has_positions(stored_model),
+    )
+
+
+def _has_positions(stored_model: StoredModel) -> bool:
+    return getattr(stored_model.config.model, "positions", "none") != "none"
+
+
+def _is_causal(stored_model: StoredModel) -> bool:
+    return bool(getattr(stored_model.config.model, "causal", False))
+
+
+def _snapshot_steps(stored_model: StoredModel) -> list[int]:
+    return stored_model.run.snapshot_steps()  # type: ignore[union-attr]  # a stored run
+
+
+def _parse_row(stored_model: StoredModel, text: str) -> TypedRow:
+    from explorer.inspection.words.labelling import parse_row
+    from explorer.tasks.sequence_labelling.induction import InductionConfig
+
+    return parse_row(stored_model.config.task_as(InductionConfig), text)
+
+
+def _score_heads(view: RunView) -> HeadScores:
+    """Score the heads of every seed. Raises DamagedRun."""
+    from explorer.inspection.transformer.induction import find_roles, head_losses, measure_scores
+
+    loaded = loaded_model(view)
+    scores = measure_scores(loaded)
+    rise = head_losses(loaded, "zero") - scores.second_copy_loss[:, None, None]
+    return HeadScores(scores, find_roles(scores), rise)
+
+
+def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading:
+    """Run one seed on the row. Raises LineageError."""
+    from explorer.inspection.attention.attend import Ablation, attend, pack_weights
+    from explorer.tasks.sequence_labelling.induction import LETTERS
+
+    row = _parse_row(stored_model, state.text)
+    model = stored_model.model(state.replica, state.step)
+    ablation = Ablation(parse_heads(state.off), parse_heads(state.flat), no_positions=state.unplaced)
+    unchanged = attend(model, row.ids)
+    changed = attend(model, row.ids, ablation) if state.ablated else unchanged
+    known = [t for t, id in enumerate(row.ids[1:]) if row.targets[t] == id]
+    right = [row.ids[t + 1] for t in known]
+    changed_mean, unchanged_mean = (
+        float(np.exp(found.log_probabilities[known, right]).mean()) if known else 0.0 for found in (changed, unchanged)
+    )
+    return HeadReading(
+        row.ids,
+        "".join(LETTERS[id] for id in row.ids),
+        pack({"weights": pack_weights(changed.weights, _is_causal(stored_model))}),
+        (changed_mean, unchanged_mean),
+        len(known),
+    )
+
+
+def _draw(
+    state: InductionState,
+    stored_model: StoredModel,
+    token: str,
+    document: Document,
+    results: Results,
+) -> None:
+    reading, measured = results.get("reading"), results.get("scores")
+    if not isinstance(reading, HeadReading) or not isinstance(measured, HeadScores):
+        return
+    roles = measured.roles[state.replica]
+    previous, induction = (scores[state.replica] for scores in (measured.scores.previous, measured.scores.induction))
+    if roles:
+        previous, induction = (
+            _only(scores, roles[role]) for scores, role in ((previous, "previous"), (induction, "induction"))
+        )
+    seed = stored_model.config.seeds[state.replica]
+    document.finding(findings.heads_finding(seed, previous, induction, len(previous)))
+    if state.ablated:
+        document.text(findings.changed_row_text(*reading.probability, reading.repeated))
+    document.component("attention_heads", _component_data(state, stored_model, token, reading, measured), _KEY)
+    document.caption(
+        "The scores in the sentence above and the rise of the loss without a head are measured on "
+        "fresh rows after training; the scores beside the large picture on this row, at the step of the slider."
+    )
+
+
+def _only(scores: Float[ndarray, "layers heads"], head: Head) -> Float[ndarray, "layers heads"]:
+    """Return the scores with those of all other heads set to 0."""
+    kept = np.zeros_like(scores)
+    kept[head] = scores[head]
+    return kept
+
+
+def _component_data(
+    state: InductionState, stored_model: StoredModel, token: str, reading: HeadReading, measured: HeadScores
+) -> dict[str, object]:
+    layers, heads = _size(stored_model)
+    steps, count = _snapshot_steps(stored_model), len(reading.ids)
+    opened = (
+        measured.roles[state.replica].get("induction", (0, 0)) if state.layer is None else (state.layer, state.head)
+    )
+    return {
+        "tokens": list(reading.symbols),
+        "ids": list(reading.ids),
+        "layers": layers,
+        "heads": heads,
+        "causal": _is_causal(stored_model),
+        "masked": [],
+        "address": register_arrays(reading.content, stored_model.cache_key),
+        "open": list(opened),
+        "asked": state.at if state.at is not None and state.at < count else count - 1,
+        "scale": state.scale,
+        "sort": state.sort,
+        "view": state.view,
+        "snapshots": _snapshot_data(state, stored_model, token),
+        "step": steps[-1] if state.step is None else state.step,
+        "touch": {
+            "off": sorted(map(list, parse_heads(state.off))),
+            "flat": sorted(map(list, parse_heads(state.flat))),
+            "unmasked": False,
+            "unplaced": state.unplaced,
+        },
+        "can": {"mask": False, "positions": _has_positions(stored_model)},
+        "worth": np.round(measured.importance[state.replica], 5).tolist(),
+        "worth_error": None,
+        "worth_of": "the second copy",
+        "unit": "symbol",
+        "colour": stored_model.row.colour,
+        "title": stored_model.title,
+        "file": f"induction-{stored_model.name}",
+    }
+
+
+def _snapshot_data(state: InductionState, stored_model: StoredModel, token: str) -> dict[str, object] | None:
+    """Return the steps of the training slider; None if the run has too few snapshots."""
+    steps = _snapshot_steps(stored_model)
+    if len(steps) < _MIN_SNAPSHOTS:
+        return None
+    key = ("induction-snapshots", *stored_model.cache_key, state.replica, state.text)
+    compute = partial(_read_snapshots, stored_model, state.replica, state.text)
+
+    def answer(futures: Mapping[str, Future[bytes]]) -> Content:
+        return {"address": register_arrays(futures["snapshots"].result(), stored_model.cache_key)}
+
+    section = Section(lambda: {"snapshots": submit(key, compute)}, answer)
+    address = register(f"{token}{hash(key):x}", section, key)  # computed once the browser fetches it
+    curves = stored_model.run.curves
+    losses = np.round(curves.metrics["second_copy_loss"][:, state.replica], 4)
+    curve = {"steps": curves.evaluated.tolist(), "losses": losses.tolist()}
+    return {"steps": steps, "curve": curve, "unit": "nats", "address": address}
+
+
+def _read_snapshots(stored_model: StoredModel, replica: int, text: str) -> bytes:
+    """Return the packed attention weights of one seed at every snapshot. Raises LineageError."""
+    from explorer.inspection.attention.attend import attend, pack_weights
+
+    ids = _parse_row(stored_model, text).ids
+    weights = [
+        pack_weights(attend(stored_model.model(replica, step), ids).weights, _is_causal(stored_model))
+        for step in _snapshot_steps(stored_model)
+    ]
+    return pack({"weights": np.stack(weights)})
+
+
+def _apply_events(session: PageSession[InductionState], stored_model: StoredModel) -> bool:
+    """Apply the component's events to the state; return whether other parts of the section have changed.
+
+    Every value is checked: a browser can send anything.
+    """
+    before, size = session.state, _size(stored_model)
+    state = before
+    if head := parse_head_event(pop_event(_KEY, "open"), size):
+        state = replace(state, layer=head[0], head=head[1])
+    if type(value := pop_event(_KEY, "asked")) is int and 0 <= value <= MAX_CHARACTERS:
+        state = replace(state, at=value)
+    for name, options in _OPTIONS.items():
+        if (value := pop_event(_KEY, name)) in options:
+            state = replace(state, **{name: value})
+    steps = _snapshot_steps(stored_model)
+    if type(value := pop_event(_KEY, "step")) is int and value in steps:
+        state = replace(state, step=None if value == steps[-1] else value)
+    if isinstance(value := pop_event(_KEY, "touch"), dict):
+        off, flat = (parse_heads_event(value.get(name), size) for name in ("off", "flat"))
+        state = replace(state, off=off, flat=flat, unplaced=value.get("unplaced") is True)
+    if state != before:
+        session.state = state
+        write_url(session)
+    return state != before

@@ -1,0 +1,113 @@
+"""The loss on the second copy and the scores of heads over training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache, partial
+
+import numpy as np
+
+from explorer.experiments.model_variant import ModelVariant
+from explorer.figures.comparison import comparison_figure, variant_line
+from explorer.inspection.compare import first_crossing, metric_curve, metric_over_seeds
+from explorer.labs.induction import findings
+from explorer.labs.induction.state import InductionState
+from explorer.tasks.sequence_labelling.induction import InductionConfig
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, value_tracks
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest, is_finished
+from explorer.ui.wording import join_words
+
+_METRICS = {
+    "second_copy_loss": "Loss on the second copy (nats)",
+    "previous_score": "Previous-token score",
+    "induction_score": "Induction score",
+}
+
+
+def loss_finding(state: InductionState, views: Mapping[str, RunView]) -> str:
+    """Return the finding of the page, from the finished runs; empty without one."""
+    return findings.loss_finding(_final_losses(state, views))
+
+
+def _final_losses(state: InductionState, views: Mapping[str, RunView]) -> dict[str, np.ndarray]:
+    return {
+        state.variants[name].words: view.result.last("second_copy_loss")
+        for name, view in views.items()
+        if is_finished(view) and view.result is not None
+    }
+
+
+def training_section(state: InductionState, request: TrainRequest) -> None:
+    """Draw the loss and the highest scores of any head by step."""
+    task = next(iter(state.configs.values())).task_as(InductionConfig)
+    draw_learning_chart(
+        "induction-training",
+        request,
+        state.configs,
+        partial(_panels, state, task),
+        "On fresh rows. Line across: the loss of a model that only knows which symbols the row has, "
+        f"{task.known_symbols_loss:.2f} nats per symbol. A uniform guess among all {task.symbols} symbols has "
+        f"{task.chance_loss:.2f}. Previous-token score: the share of attention to the token before. Induction score: "
+        "the share of attention, in the second copy, to the token after the earlier occurrence. Both of the head that "
+        "has most. Line: mean of the seeds; band: lowest to highest.",
+        height=200,
+        narrow_height=210,
+        columns=len(_METRICS),
+    )
+
+
+def moment_text(state: InductionState, views: Mapping[str, RunView]) -> None:
+    """Write when the scores rise and the losses fall, and how the models differ."""
+    sentences = [
+        findings.moment_finding(
+            state.variants[name].words,
+            first_crossing(
+                metric_curve(view.result, view.config, "second_copy_loss", "step"), findings.SOLVED_LOSS, rising=False
+            ),
+            first_crossing(
+                metric_curve(view.result, view.config, "induction_score", "step"), findings.HIGH_SCORE, rising=True
+            ),
+        )
+        for name, view in views.items()
+        if is_finished(view) and view.result is not None
+    ]
+    for text in (" ".join(filter(None, sentences)), findings.comparison_text(_final_losses(state, views))):
+        if text:
+            explanation(escape_markdown(text))
+
+
+def _panels(state: InductionState, task: InductionConfig, views: Mapping[str, RunView]) -> list[Panel]:
+    curves = tuple((state.variants[name], view.curves) for name, view in views.items())
+    return [_panel(metric, task, curves, last_step(views)) for metric in _METRICS]
+
+
+@lru_cache(maxsize=64)
+def _panel(
+    metric: str,
+    task: InductionConfig,
+    curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...],
+    last: int,
+) -> Panel:
+    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
+    is_loss = metric == "second_copy_loss"
+    highest = max((float(np.nanmax(line.high, initial=0.0)) for line in lines), default=0.0)
+    ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
+    return Panel(
+        f"induction-{metric}",
+        comparison_figure(
+            lines,
+            "step",
+            (0.0, max(1.1 * task.chance_loss, 1.02 * highest) if is_loss else 1.04),
+            x_end=float(last),
+            reference=(task.known_symbols_loss, f"{task.known_symbols_loss:.2f}", "--soft") if is_loss else None,
+            right_margin=92,
+            label_gap=0.1,
+        ),
+        alt=f"{_METRICS[metric]} by step; at the end {ends or 'nothing yet'}.",
+        title=_METRICS[metric],
+        tracks=value_tracks([(line.label, line.colour) for line in lines]),
+    )

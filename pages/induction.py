@@ -1,0 +1,85 @@
+"""Induction heads: how does a Transformer continue a sequence that it has seen once?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.labs.induction.ablation import ablation_section
+from explorer.labs.induction.heads import heads_section
+from explorer.labs.induction.row_input import controls, row_section
+from explorer.labs.induction.state import InductionState
+from explorer.labs.induction.training import loss_finding, moment_text, training_section
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs
+from explorer.ui.wording import join_words
+
+FILES = {
+    "The model": "models/transformer_tagger.py",
+    "The rows and the scores": "tasks/sequence_labelling/induction_rows.py",
+    "Removing heads": "inspection/transformer/induction.py",
+}
+PAPERS = (
+    (
+        "Induction heads in two layers",
+        "Elhage et al. 2021, A mathematical framework for Transformer circuits",
+        "https://transformer-circuits.pub/2021/framework/index.html",
+    ),
+    (
+        "When they appear in language models",
+        "Olsson et al. 2022, In-context learning and induction heads",
+        "https://arxiv.org/abs/2209.11895",
+    ),
+    (
+        "Removing heads",
+        "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
+        "https://arxiv.org/abs/1905.10650",
+    ),
+)
+
+
+def formulas_section() -> None:
+    """Draw why one layer is not enough."""
+    st.header("Why", anchor=False)
+    explanation(
+        "The previous-token head of layer 1 adds to each position the token before it. So a key of layer 2 contains "
+        "that token, and the query of the current token can find it:"
+    )
+    st.latex(r"s_{tj} = \frac{1}{\sqrt{d}} \, (W_Q\, x_t) \cdot W_K \big(x_j + W_O W_V\, x_{j-1}\big)")
+    explanation(
+        "This score is high where the token before position j equals the current token. The head then copies the token "
+        "at position j, which is the one that followed. With one layer a key contains its own token only, so a head "
+        "can find the same symbol, but not the one after it (Elhage et al. 2021)."
+    )
+
+
+def page(session: PageSession[InductionState]) -> None:
+    """Draw the whole page."""
+    page_head("How does a Transformer continue a sequence it has seen once?")
+    lead(
+        "Random symbols, then the same symbols again: only the row itself tells what comes next. Two small "
+        "Transformers of attention alone, with two layers and with one, predict each next symbol. Edit the row."
+    )
+    request = TrainRequest.for_section("induction")
+    controls(session, request)
+    show_problems(session.problems)
+    state = session.state
+    views = request.views(state.configs)
+    show_problems(request.problems)
+    words = {name: each.words for name, each in state.variants.items()}
+    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    if sentence := loss_finding(state, views):
+        st.subheader(escape_markdown(sentence), anchor=False)
+    row_section(state, views)
+    training_section(state, request)
+    moment_text(state, views)
+    heads_section(session, views)
+    ablation_section(session, views)
+    formulas_section()
+    code_and_papers("induction.code", FILES, PAPERS)
+
+
+session = comparison_session("induction", InductionState)
+page(session)
+write_url(session)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.labs.induction import findings
+from tests.words import assert_states
+
+LOW, HIGH = np.array([0.1, 0.2, 0.3]), np.array([2.0, 2.2, 2.4])
+NAN = float("nan")
+
+
+def test_the_probability_of_repeated_symbols_is_stated() -> None:
+    values = np.array([[0.9, 0.0, 0.7], [0.1, 1.0, 0.9]])
+    sentence = findings.row_finding([True, False, True], {"A": values, "B": values[:1]})
+    assert_states(sentence, "Two symbols follow … 0.65 (0.50 to 0.80) by A … 0.80 by B.")
+    assert "One symbol follows" in findings.row_finding([False, False, True], {"A": values})
+    assert "nothing to continue" in findings.row_finding([False] * 3, {"A": values})
+
+
+def test_seeds_that_continue_the_second_copy_are_counted() -> None:
+    sentence = findings.loss_finding({"one": LOW, "two": HIGH, "three": np.array([0.1, 0.7, 0.1])})
+    assert_states(
+        sentence,
+        "One … with all three seeds: 0.20 (0.10 to 0.30) … Two … with no seed of three: 2.20 (2.00 to 2.40) … "
+        "Three … with 2 of three seeds: 0.30 (0.10 to 0.70) nats per symbol.",
+    )
+    assert "its only seed" in findings.loss_finding({"one": LOW[:1]})
+
+
+def test_models_are_compared_with_a_verdict_from_eight_seeds_on() -> None:
+    few = findings.comparison_text({"A": LOW, "B": HIGH})
+    assert "too few for a verdict" in few and "2.00" in few
+    noise = np.linspace(0, 0.1, 8)
+    many = findings.comparison_text({"A": noise, "B": 2 + noise[::-1]})
+    assert many.startswith("Worse than A: B by 2.00") and "confidence interval" in many
+    assert findings.comparison_text({"A": LOW}) == ""
+
+
+def test_the_step_at_which_scores_rise_is_stated_for_seeds_that_learn() -> None:
+    sentence = findings.moment_finding("A", np.array([300, 320, NAN]), np.array([200.0, 330, 250]))
+    assert_states(
+        sentence,
+        "A … score of 0.5 at step 265 (200 to 330) … below 0.5 nats at step 310 (300 to 320) … "
+        "first in 1 of two seeds.",
+    )
+    assert "in both seeds" in findings.moment_finding("A", np.array([3.0, 4]), np.array([1.0, 2]))
+    assert findings.moment_finding("A", np.array([NAN]), np.array([200.0])) == ""
+
+
+def test_heads_are_named_by_layer_and_number() -> None:
+    previous, induction = np.array([[0.8, 0.1], [0.3, 0.2]]), np.array([[0.1, 0.1], [0.05, 0.9]])
+    assert_states(
+        findings.heads_finding(7, previous, induction, 2),
+        "Seed 7: head 1 of layer 1 gives 0.80 … before (previous-token head), head 2 of layer 2 gives 0.90 … "
+        "(induction head).",
+    )
+    assert "(" not in findings.heads_finding(7, previous[:1], induction[:1], 1)
+
+
+@pytest.mark.parametrize(("change", "verb"), [(HIGH, "rises"), (LOW - 0.1, "falls")])
+def test_the_loss_without_a_head_is_stated(change: np.ndarray, verb: str) -> None:
+    sentence = findings.ablation_finding("the head", LOW, change)
+    assert f"{verb} from 0.20 (0.10 to 0.30) to" in sentence
+
+
+def test_a_head_is_compared_with_its_control() -> None:
+    text = findings.control_text("A", HIGH, "B", LOW)
+    assert text.startswith("Without B it is 0.20 (0.10 to 0.30) nats. Removing A costs more in all three seeds.")
+    assert "no verdict with fewer than" in text and "+2.00" in text
+    assert "costs more in no seed of three" in findings.control_text("A", LOW, "B", HIGH)
+    assert "1 of two seeds" in findings.control_text("A", np.array([1.0, 2.0]), "B", np.array([2.0, 1.0]))
+
+
+def test_what_changed_heads_do_to_the_row_is_stated() -> None:
+    assert_states(findings.changed_row_text(0.1, 0.9, 3), "0.10 … unchanged 0.90.")
+    assert findings.changed_row_text(0.0, 0.0, 0) == ""

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from explorer.errors import LineageError
+from explorer.experiments.labelling import INDUCTION_VARIANTS
+from explorer.inspection.transformer.induction import ROLES
+from explorer.labs.induction.state import DRAWN_SYMBOLS, ROLE_TITLES, InductionState
+from explorer.run_store import store
+from explorer.tasks.sequence_labelling.induction import InductionConfig
+from explorer.training.config import with_settings
+from explorer.ui.state import url_codec
+
+
+def test_the_default_settings_are_those_of_included_runs() -> None:
+    for name, config in InductionState().configs.items():
+        stored = store.find_by_config(config)
+        assert stored is not None and stored.folder.name == f"induction-{name}"
+    assert tuple(f"induction-{name}" for name in InductionState().configs) == INDUCTION_VARIANTS
+    assert tuple(ROLE_TITLES) == ROLES
+
+
+def test_a_row_is_drawn_until_one_is_typed() -> None:
+    state = InductionState()
+    first, second = state.text[:DRAWN_SYMBOLS], state.text[DRAWN_SYMBOLS:]
+    assert first == second and len(set(first)) == DRAWN_SYMBOLS and set(first) <= set(InductionConfig().vocabulary)
+    other = state.with_next_draw()
+    assert other.text != state.text and other.draw == 1
+    typed = other.with_text("abab")
+    assert typed.text == "abab" and typed.with_next_draw().row is None
+    assert InductionState(draw=999).with_next_draw().draw == 0
+
+
+def test_another_model_or_seed_begins_with_unchanged_heads() -> None:
+    state = InductionState(off=("0.0",), flat=("1.0",), unplaced=True, step=46, layer=1, head=0, view="lines")
+    assert state.ablated and state.with_model("two") == state
+    one = state.with_model("one")
+    assert (one.look, one.step, one.layer, one.view) == ("one", None, None, "lines") and not one.ablated
+    seed = state.with_replica(3)
+    assert (seed.replica, seed.step) == (3, 46) and not seed.ablated
+    assert InductionState(look="nothing").shown_model == "two" == InductionState(who=("two",), look="one").shown_model
+
+
+def test_the_url_holds_row_heads_and_removed_head() -> None:
+    state = InductionState(row="abcabc", look="one", off=("0.1",), without="induction", by="mean", step=46, seeds=2)
+    assert url_codec.read(InductionState, url_codec.write(state), "") == (state, ())
+    _, problems = url_codec.read(InductionState, {"off": "x", "without": "nothing"}, "")
+    assert len(problems) == 2
+
+
+def test_a_run_with_other_settings_is_shown_and_too_many_seeds_are_refused() -> None:
+    config = with_settings(store.find("induction-two").config, {"replicas": 2, "seed": 5})
+    changed = InductionState().with_settings_of(config)
+    assert changed.config("two") == config
+    with pytest.raises(LineageError):
+        InductionState().with_field("steps", 1_000_000)
