@@ -193,7 +193,10 @@ def counts(json_file: Json = None) -> None:
 
 @app.command()
 def contexts(json_file: Json = None) -> None:
-    """Included networks and the best n-gram under the same context; the text page shows these figures."""
+    """Included networks and the best n-gram under the same context.
+
+    The text page shows the figures of `explorer/labs/text/same_context.json`.
+    """
     torch.set_num_threads(1)
     at = {context: text_data(TextConfig(context=context)) for context in (16, 32, 64, 128)}
     data = at[64]
@@ -205,7 +208,7 @@ def contexts(json_file: Json = None) -> None:
     for ngram in ngrams.values():
         ngram.fit(*data.full_training_batch())
     (ids, targets), *_ = ((b.ids, b.targets) for b in data.held_out_contiguous(1, data.held_out_targets))
-    figures: dict[str, Any] = {"ngram": {}, "networks": {name: {} for name in SAME_CONTEXT}}
+    figures: dict[str, Any] = {"ngram": {}, "networks": {}}
 
     def add(label: str, ngram_loss: Callable[[Ngram], float]) -> None:
         losses = {each: ngram_loss(ngram) for each, ngram in ngrams.items()}
@@ -217,8 +220,15 @@ def contexts(json_file: Json = None) -> None:
     # The first 64 targets are left out, so that a Transformer of 128 has 64 to 128 tokens of context for each target.
     add("reading on", lambda ngram: float(ngram.surprisal(ids, targets)[0, 64:].double().mean()))
     for name, labels in SAME_CONTEXT.items():
-        model = load_model(store.find(name))
+        run = store.find(name)
+        model = load_model(run)
         replicas = model.config.replicas
+        measured: dict[str, list[float]] = {}
+        figures["networks"][name] = {
+            "model": model.config.model_name,
+            "parameters": run.card.parameters,
+            "losses": measured,
+        }
         for label in labels:
             if label != "reading on":
                 losses = mean_loss(model.stack, at[int(label)].held_out_batches(), replicas)
@@ -227,8 +237,8 @@ def contexts(json_file: Json = None) -> None:
             else:
                 rows = data.held_out_contiguous(CONTIGUOUS_ROWS, data.config.context)
                 losses = mean_loss(model.stack, rows, replicas, carries=True)
-            figures["networks"][name][label] = [round(loss, 5) for loss in losses.tolist()]
-            print(name, label, figures["networks"][name][label], flush=True)
+            measured[label] = [round(loss, 5) for loss in losses.tolist()]
+            print(name, label, measured[label], flush=True)
     print(json.dumps(figures))
     if json_file:
         json_file.write_text(json.dumps(figures, indent=2) + "\n")

@@ -16,6 +16,7 @@ from explorer.labs.text.dynamic_evaluation import dynamic_evaluation_section
 from explorer.labs.text.experiments import experiments_section
 from explorer.labs.text.loss_explanation import loss_section
 from explorer.labs.text.model_settings import models_row
+from explorer.labs.text.same_context import same_context_section
 from explorer.labs.text.state import TextLab
 from explorer.labs.text.text_choice import text_section
 from explorer.labs.text.training_chart import training_section
@@ -52,6 +53,7 @@ def page(session: ExperimentSession[TextLab]) -> None:
     training_section(session)
     save_offer(session, views)
     results_table.results_section(session, views, found)
+    same_context_section(lab.task)
     if text_is_available(lab):
         dynamic_evaluation_section(views)
         context_section(views)

@@ -5,7 +5,8 @@
  * @typedef {object} TableData
  * @property {any[]} columns {key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" |
  *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a
- *    strip, colour: of a model column, sort: true if rows can be sorted by it}
+ *    strip, colour: of a model column, sort: true if rows can be sorted by it,
+ *    wrap: true if its words may stand below each other}
  * @property {any[]} rows {cells: {key: {text, colour, values, mark, tone: "sustain" | "collapse", wrong, detail: a
  *    second line of "open", or of a "strip" without values, tags: [text], sort: value to sort by instead of the
  *    text}}, key: needed to select or open the row, rule: strong line above, faded: soft text}
@@ -28,7 +29,8 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { formatRounded } from "../../shared/runtime/format.js";
 
 const unseenText = (text) => node("span", { class: "unseen" }, text);
-const cellClass = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " mono" : ""}`;
+const cellClass = ({ kind, align, wrap }) =>
+  `${align ?? "left"}${kind === "mono" ? " mono" : ""}${wrap ? " wrap" : ""}`;
 const rowKey = (row, i) => row.key ?? String(i);
 
 /** Return the rows in the order of `sort`; rows without a value are last in both directions. */

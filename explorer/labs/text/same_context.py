@@ -1,0 +1,168 @@
+"""Included networks and the best n-gram under the same context, from a file that a benchmark computes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.tasks.text.config import TextConfig
+from explorer.ui.components.table import draw_table
+from explorer.ui.page_sections import escape_markdown
+from explorer.ui.wording import join_words
+
+FILE: Final = Path(__file__).with_name("same_context.json")
+COMMAND: Final = "python -m benchmarks.language_models contexts --json explorer/labs/text/same_context.json"
+_SMOOTHINGS: Final = {
+    "kneser_ney": "Kneser–Ney",
+    "modified_kneser_ney": "modified Kneser–Ney",
+    "stupid_backoff": "stupid backoff",
+}
+
+
+@dataclass(frozen=True)
+class BestNgram:
+    """The n-gram with the lowest held-out loss in one context."""
+
+    smoothing: str
+    n: int
+    loss: float  # nats per character
+
+
+@dataclass(frozen=True)
+class MeasuredNetwork:
+    """An included network and its losses in nats per character: by context, one for each seed."""
+
+    model: str  # its name in the catalogue
+    parameters: int
+    losses: Mapping[str, tuple[float, ...]]
+
+    @property
+    def title(self) -> str:
+        return MODELS[self.model].title
+
+
+@dataclass(frozen=True)
+class SameContextTable:
+    """Losses by context: a number of characters in a block, or "reading on"."""
+
+    ngrams: Mapping[str, BestNgram]
+    networks: Mapping[str, MeasuredNetwork]  # by the name of the run
+
+
+@lru_cache(maxsize=1)
+def read_table() -> SameContextTable:
+    """Return the stored losses."""
+    stored = json.loads(FILE.read_text())
+    networks = {
+        name: MeasuredNetwork(
+            each["model"], each["parameters"], {label: tuple(losses) for label, losses in each["losses"].items()}
+        )
+        for name, each in stored["networks"].items()
+    }
+    return SameContextTable({context: BestNgram(**best) for context, best in stored["ngram"].items()}, networks)
+
+
+def same_context_section(task: TextConfig) -> None:
+    """Draw the table, folded, if the page shows the text and the tokens for which it was computed."""
+    if not is_measured_text(task):
+        return
+    with st.expander("Best network and best n-gram under the same context", icon=":material/table_chart:"):
+        table = read_table()
+        st.markdown(escape_markdown(same_context_finding(table)))
+        columns: list[dict[str, object]] = [
+            {"key": "context", "label": "context", "kind": "text", "align": "left", "wrap": True},
+            {"key": "ngram", "label": "best n-gram", "kind": "number", "align": "right", "wrap": True},
+        ]
+        columns += [
+            {
+                "key": name,
+                "label": f"{each.title} {each.parameters / 1e6:.1f} M",
+                "kind": "text",
+                "align": "right",
+                "wrap": True,
+            }
+            for name, each in table.networks.items()
+        ]
+        rows = [
+            {
+                "cells": {
+                    "context": {"text": describe_context(context)},
+                    "ngram": {"text": f"{best.loss:.3f}"},
+                    **{name: {"text": _loss_range(each, context)} for name, each in table.networks.items()},
+                }
+            }
+            for context, best in table.ngrams.items()
+        ]
+        draw_table(
+            columns,
+            rows,
+            key="text-same-context",
+            label="Held-out loss by context, in nats per character",
+            caption=same_context_caption(table),
+        )
+
+
+def is_measured_text(task: TextConfig) -> bool:
+    """Return whether a task has the text, tokens and held-out part of the stored losses."""
+    usual = TextConfig()
+    return replace(task, context=usual.context, batches=usual.batches) == usual
+
+
+def describe_context(context: str) -> str:
+    """Return a context as in the table of results."""
+    return context if context == "reading on" else f"blocks of {context}"
+
+
+def same_context_finding(table: SameContextTable) -> str:
+    """Return for each network in which contexts it is below or above the best n-gram with all seeds."""
+    sentences = []
+    for each in table.networks.values():
+        ngrams = {context: table.ngrams[context].loss for context in each.losses}
+        groups = {
+            "below it": [c for c, losses in each.losses.items() if max(losses) < ngrams[c]],
+            "above it": [c for c, losses in each.losses.items() if min(losses) > ngrams[c]],
+        }
+        groups["below it with some seeds and above it with others"] = [
+            context for context in each.losses if context not in {c for group in groups.values() for c in group}
+        ]
+        seeds = max(map(len, each.losses.values()))
+        parts = [f"{where} {_describe_contexts(group, table)}" for where, group in groups.items() if group]
+        sentences.append(f"The {each.title} with {each.parameters:,} parameters ({seeds} seeds) is {'; '.join(parts)}.")
+    return f"Against the best n-gram in the same context: {' '.join(sentences)}"
+
+
+def same_context_caption(table: SameContextTable) -> str:
+    """Return what the numbers are, how they were measured, and the command that computes them."""
+    kinds: dict[str, list[str]] = {}
+    for context, best in table.ngrams.items():
+        kinds.setdefault(f"{_SMOOTHINGS[best.smoothing]} of order {best.n}", []).append(context)
+    described = join_words([f"{kind} ({_describe_contexts(contexts, table)})" for kind, contexts in kinds.items()])
+    return (
+        "Nats per character on the held-out tenth of Tiny Shakespeare, from the lowest to the highest seed; M: million "
+        f"parameters. Best n-gram: {described}. It is the best of three smoothings and orders 1 to 8 on the held-out "
+        "text itself, which is in its favour. Blocks are read without earlier context. Reading on, the n-gram reads "
+        "one row, the GRU carries its state, and the Transformer reads overlapping windows of 128 characters, so that "
+        "it has 64 to 128 characters of context; the first 64 characters are left out for the n-gram and the "
+        f"Transformer. –: longer than the context in training. Runs: {join_words(list(table.networks))}. Computed by: "
+        f"{COMMAND}"
+    )
+
+
+def _describe_contexts(contexts: list[str], table: SameContextTable) -> str:
+    if len(contexts) == len(table.ngrams):
+        return "in every context"
+    blocks = [context for context in contexts if context != "reading on"]
+    parts = [f"in blocks of {join_words(blocks)}"] if blocks else []
+    return " and ".join([*parts, *(["reading on"] if "reading on" in contexts else [])])
+
+
+def _loss_range(network: MeasuredNetwork, context: str) -> str:
+    losses = network.losses.get(context)
+    return f"{min(losses):.3f}–{max(losses):.3f}" if losses else "–"
