@@ -562,6 +562,7 @@ PAGES = (
     PageRow("tokens.py", "tokens", "Text and tokens"),
     PageRow("word_vectors.py", "word-vectors", "Word vectors"),
     PageRow("text.py", "text", "Language models"),
+    PageRow("perplexity.py", "perplexity", "Perplexity"),
     PageRow("generation.py", "studio", "Generation"),
     PageRow("attention.py", "attention", "Attention"),
     PageRow("memory.py", "memory", "Memory"),

@@ -15,7 +15,8 @@ from explorer.labs.compare.state import MOST, Comparison
 from explorer.labs.runs.descriptions import describe_settings, display_name
 from explorer.run_store import index
 from explorer.run_store.index import Query
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.tasks.text.config import TextConfig
+from explorer.ui.page_sections import empty_panel, lead, page_head, perplexity_link, show_problems
 from explorer.ui.state.session import (
     PageSession,
     focus_run,
@@ -58,6 +59,8 @@ def page(session: PageSession[Comparison]) -> None:
         return
     chart_controls(session)
     curves_section(session)
+    if any(isinstance(run.config.task, TextConfig) for run in runs):
+        perplexity_link()
     step_cost_section(runs)
     differences_section(runs)
     branch_section(session, runs)

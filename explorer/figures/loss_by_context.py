@@ -57,6 +57,21 @@ def loss_by_context(lines: Sequence[Line], context: int) -> go.Figure:
     )
 
 
+def loss_by_window(lines: Sequence[Line], window: int) -> go.Figure:
+    """Return the loss in nats per character over the size of the windows that are read; `window` is marked."""
+    values = [float(v) for line in lines for v in line.y if math.isfinite(v)]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    margin = 0.08 * max(high - low, 0.05)
+    sizes = sorted({int(x) for line in lines for x in line.x})
+    return _figure(
+        lines,
+        sizes,
+        {"title": {"text": "characters in a window"}},
+        {"range": [low - margin, high + margin], "nticks": 5, "title": {"text": "nats per character"}},
+        shapes=[vertical_line(float(window), SOFT, 1.5, "5px,4px")],
+    )
+
+
 def cost_by_length(lines: Sequence[Line], y_title: str, max_length: int) -> go.Figure:
     """Return the cost of a step over the row length; both axes are logarithmic, so a power law is a straight line."""
     values = [v for line in lines for v in line.y if math.isfinite(v) and v > 0]

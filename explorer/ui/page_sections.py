@@ -42,6 +42,11 @@ def empty_panel(sentence: str, height: int) -> None:
         st.markdown(escape_markdown(sentence))
 
 
+def perplexity_link() -> None:
+    """Draw the link to the page on comparing losses of language models."""
+    st.page_link("perplexity.py", label="When can two perplexities be compared?", icon=":material/arrow_forward:")
+
+
 def untrained_panel(views: Mapping[str, RunView], sentence: str, height: int) -> None:
     """Draw `sentence` in an empty panel, or that the models are training, where that is why nothing can be shown."""
     live = any(view.live for view in views.values())

@@ -8,6 +8,7 @@ windows are blocks without earlier context.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.errors import TextError
+from explorer.inspection.load_model import LoadedModel
 from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
@@ -66,6 +68,17 @@ def windowed_surprisals(
         counted |= (positions < targets) & (starts[first : first + rows, None] == 0)
         surprisals[positions[counted]] = found[counted]
     return surprisals
+
+
+def losses_by_stride(
+    model: LoadedModel, tokens: Integer[ndarray, " tokens"], window: int, strides: Sequence[int]
+) -> Float[ndarray, "strides replicas"]:
+    """Return the mean surprisal (nats per token) of each seed for each stride of windows of one size."""
+    seeds = model.config.replicas
+    models = [model.single_replica(seed) for seed in range(seeds)] if seeds > 1 else [model.stack]
+    return np.array(
+        [[windowed_surprisals(each, tokens, window, stride).mean() for each in models] for stride in strides]
+    )
 
 
 @torch.inference_mode()

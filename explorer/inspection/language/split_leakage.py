@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 from typing import Final
 
 from explorer.errors import CorpusMissing, NeedsText, TextError
+from explorer.inspection.language.fitted_ngram import fit_and_evaluate
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 
@@ -40,29 +40,9 @@ def measure_split_leakage(config: TextConfig) -> tuple[LeakageGap, ...]:
 
 def _measure_gap(clean: TextConfig, leaky: TextConfig) -> LeakageGap:
     try:
-        (honest_bits, clean_seconds), (leaky_bits, leaky_seconds) = (
-            _bits_per_character(clean),
-            _bits_per_character(leaky),
-        )
+        honest, leaked = (fit_and_evaluate(each, NgramTextConfig(n=ORDER)) for each in (clean, leaky))
     except (NeedsText, CorpusMissing):
         raise
     except TextError as error:
         return LeakageGap(clean.rows, problem=error.reason)
-    return LeakageGap(clean.rows, honest_bits, leaky_bits, clean_seconds + leaky_seconds)
-
-
-def _bits_per_character(config: TextConfig) -> tuple[float, float]:
-    """Return the held-out loss in bits per character, as in a run of the n-gram, and the seconds of fitting."""
-    from torch import Generator  # here: a page that only shows the results must not wait for torch
-
-    from explorer.models.kneser_ney import Ngram
-    from explorer.tasks.text.rows import text_data
-    from explorer.training.scoring import mean_loss
-
-    data = text_data(config)
-    model = Ngram(NgramTextConfig(n=ORDER), data.vocabulary, config.context, Generator())
-    everything = data.full_training_batch()
-    started = time.perf_counter()
-    model.fit(*everything)
-    seconds = time.perf_counter() - started
-    return float(mean_loss(model, data.held_out_batches())) / data.characters_per_token / math.log(2), seconds
+    return LeakageGap(clean.rows, honest.bits_per_character, leaked.bits_per_character, honest.seconds + leaked.seconds)

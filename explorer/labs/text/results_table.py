@@ -20,7 +20,7 @@ from explorer.training.comparability import loss_context
 from explorer.ui import visitor_text
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, untrained_panel
+from explorer.ui.page_sections import escape_markdown, perplexity_link, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.training.run_view import RunView
@@ -45,6 +45,7 @@ def results_section(
     alone = f"Only the n-gram has a result: no network has been {'evaluated' if live else 'trained'} yet."
     st.subheader(escape_markdown(passing or alone), anchor=False)
     results_table(session.experiment, views, standings)
+    perplexity_link()
     if not live and (comparison := findings.network_comparison_finding(standings)):
         st.markdown(escape_markdown(comparison))
     overfitting = findings.overfitting_finding(standings)

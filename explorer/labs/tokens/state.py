@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from explorer.environment import environment
-from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.language.batch_preview import Rows
 from explorer.inspection.language.tokenizers import MAX_VOCABULARY, Kind
-from explorer.tasks.text.config import MIN_VOCABULARY, SHA256_PATTERN, TextConfig
-from explorer.ui.state.fields import PageState, setting
+from explorer.tasks.text.config import MIN_VOCABULARY, TextConfig
+from explorer.ui.state.fields import PageState, check_fingerprint, setting
 
 Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
 WIDEST = 16  # tokens of a row that fit into the figure
@@ -27,20 +25,12 @@ _ROWS = {"blocks": "blocks of the stream", "sentences": "a line a row", "prefixe
 _EXCERPT = 120  # characters of the corpus that fill the text box at first
 
 
-def _check_fingerprint(text: object) -> None:
-    if not re.fullmatch(f"({SHA256_PATTERN})?", str(text)):
-        raise InvalidSetting(
-            f"text = {shorten(text)} is not possible: it is the SHA-256 of your own text, 64 digits from 0 to f. "
-            "Paste or upload the text again."
-        )
-
-
 @dataclass(frozen=True)
 class TokensState(PageState):
     """The text, its tokenizer, and how its tokens become rows. Each field is a URL parameter."""
 
     corpus: Corpus = setting("tinyshakespeare", "Text", options=_CORPORA)
-    text: str = setting("", check=_check_fingerprint)  # of an own text: its SHA-256
+    text: str = setting("", check=check_fingerprint)  # of an own text: its SHA-256
     say: str | None = setting(None, "Type a text")  # None: how the corpus begins
     tokenizer: Kind = setting("bpe", "Tokens", options=_TOKENIZERS)
     vocabulary: int = setting(500, low=2, high=MAX_VOCABULARY)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from explorer.errors import InvalidSetting, shorten
 from explorer.experiments import word_vectors
 from explorer.experiments.model_variant import ModelVariant
-from explorer.tasks.text.config import SHA256_PATTERN
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import RunConfig
 from explorer.ui.state.experiment_state import VariantComparison
-from explorer.ui.state.fields import setting
+from explorer.ui.state.fields import check_fingerprint, setting
 from explorer.ui.state.open_experiment import setting_value
 
 CORPUS_NAMES = {"grammar": "Grammar", "tinyshakespeare": "Tiny Shakespeare", "own": "Your own"}
@@ -55,14 +52,6 @@ _OPTIONAL = {  # by field, where 0 stands for what suits the text
 }
 
 
-def _check_fingerprint(text: object) -> None:
-    if not re.fullmatch(f"({SHA256_PATTERN})?", str(text)):
-        raise InvalidSetting(
-            f"text = {shorten(text)} is not possible: it is the SHA-256 of your own text, 64 digits from 0 to f. "
-            "Paste or upload the text again."
-        )
-
-
 @dataclass(frozen=True)
 class WordVectorsState(VariantComparison):
     """The text, the models with their settings, and the words that the visitor asks about."""
@@ -73,7 +62,7 @@ class WordVectorsState(VariantComparison):
         ("skip_gram",), "Models", options={name: each.title for name, each in word_vectors.VARIANTS.items()}
     )
     corpus: Literal["grammar", "tinyshakespeare", "own"] = setting("grammar", "Text", options=CORPUS_NAMES)
-    text: str = setting("", check=_check_fingerprint)  # the SHA-256 of an own text
+    text: str = setting("", check=check_fingerprint)  # the SHA-256 of an own text
     seeds: int = setting(0, "Seeds (0: as usual)", low=0, high=16, step=1)
     steps: int = setting(0, "Steps (0: as usual)", low=0, high=100_000, step=500)
     rate: float = setting(0.0, "Learning rate (0: as usual)", low=0.0, high=1.0)

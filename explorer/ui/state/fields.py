@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
+
+from explorer.errors import InvalidSetting, shorten
+from explorer.tasks.text.config import SHA256_PATTERN
 
 
 def setting(
@@ -47,6 +51,15 @@ def setting(
     }
     metadata = {name: value for name, value in given.items() if value is not None and value != ""}
     return field(default=default, metadata=metadata if in_url else {**metadata, "in_url": False})
+
+
+def check_fingerprint(text: object) -> None:
+    """Raise InvalidSetting if a URL parameter is not the SHA-256 of a visitor's own text; it may be empty."""
+    if not re.fullmatch(f"({SHA256_PATTERN})?", str(text)):
+        raise InvalidSetting(
+            f"text = {shorten(text)} is not possible: it is the SHA-256 of your own text, 64 digits from 0 to f. "
+            "Paste or upload the text again."
+        )
 
 
 @dataclass(frozen=True)

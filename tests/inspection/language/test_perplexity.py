@@ -6,13 +6,15 @@ import torch
 from torch import Generator, nn
 
 from explorer.errors import TextError
-from explorer.inspection.language.perplexity import held_out_tokens, windowed_surprisals
+from explorer.inspection.language.perplexity import held_out_tokens, losses_by_stride, windowed_surprisals
+from explorer.inspection.load_model import load_model
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import default_config, with_settings
 from explorer.training.model_factory import build_model
+from explorer.training.recorder import record_run
 from explorer.training.scoring import mean_loss
 
 TASK = TextConfig(corpus="brackets", size=2_000, context=8)
@@ -72,3 +74,13 @@ def test_a_stride_that_skips_targets_is_refused(stride: int) -> None:
 def test_windows_need_a_held_out_end() -> None:
     with pytest.raises(TextError, match="held-out end"):
         held_out_tokens(TextConfig(corpus="brackets", size=2_000, context=8, split="windows"), 20)
+
+
+def test_each_seed_has_a_loss_for_each_stride() -> None:
+    settings = {"corpus": "brackets", "size": 2_000, "context": 8, "width": 4, "hidden": 6, "iterations": 3}
+    run = record_run(with_settings(default_config("text", "gru"), {**settings, "batch_size": 4, "replicas": 2}))
+    loaded, tokens = load_model(run), held_out_tokens(TASK, 100)
+    found = losses_by_stride(loaded, tokens, 8, [8, 2])
+    assert found.shape == (2, 2) and len(np.unique(found)) == 4
+    second = windowed_surprisals(loaded.single_replica(1), tokens, 8, 2).mean()
+    assert found[1, 1] == pytest.approx(second, rel=1e-6)

@@ -1,0 +1,125 @@
+"""Sentences on what changes a perplexity, made from measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.inspection.language.tokenizers import Kind
+from explorer.labs.perplexity.state import STRIDES
+from explorer.number_format import format_interval
+from explorer.ui.wording import capitalize, count_seeds, percentage
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.tokenizer_losses import TokenizerLoss
+
+NAMES: Mapping[Kind, str] = {"char": "characters", "bytes": "byte-level BPE", "bpe": "BPE", "word": "words"}
+_NEGLIGIBLE = 0.001  # nats per character
+
+
+def tokenizers_finding(losses: Mapping[Kind, TokenizerLoss], counted: bool) -> str:
+    """Say which tokenizer has the lowest figure of each kind, or what a figure without omitted text leaves out.
+
+    counted: whether unknown words and dropped spaces are counted
+    """
+    if not counted:
+        return _omitted_finding(losses)
+    ranked = sorted(losses, key=lambda kind: losses[kind].bits_per_byte)
+    best = ranked[0]
+    bits = f"{losses[best].bits_per_byte:.3f}"
+    if len(losses) == 1:
+        return (
+            f"{capitalize(NAMES[best])} have a perplexity of {losses[best].ngram.perplexity:,.1f} per token, "
+            f"{losses[best].ngram.bits_per_character:.3f} bits per character and {bits} bits per byte of the text as "
+            "it is."
+        )
+    per_token = min(losses, key=lambda kind: losses[kind].ngram.loss)
+    per_character = min(losses, key=lambda kind: losses[kind].ngram.bits_per_character)
+    if per_token == per_character == best:
+        return f"Every figure is lowest for {NAMES[best]}: {bits} bits per byte."
+    second = f"{losses[ranked[1]].bits_per_byte:.3f} for {NAMES[ranked[1]]}"
+    return (
+        f"The perplexity per token is lowest for {NAMES[per_token]}, the bits per character for "
+        f"{NAMES[per_character]}. Bits per byte of the text as it is, the only figure that can be compared, are lowest "
+        f"for {NAMES[best]}: {bits}, against {second}."
+    )
+
+
+def _omitted_finding(losses: Mapping[Kind, TokenizerLoss]) -> str:
+    kind = max(losses, key=lambda kind: losses[kind].held_out.omitted_bits)
+    if not losses[kind].held_out.omitted_bits:
+        return "These tokens leave nothing of the text out, so bits per byte are the same either way."
+    return (
+        f"Without what {NAMES[kind]} leave out, they take {losses[kind].predicted_bits_per_byte:.3f} bits per byte; "
+        f"with it, {losses[kind].bits_per_byte:.3f}. A figure that leaves text out cannot be compared."
+    )
+
+
+def omitted_sentence(kind: Kind, loss: TokenizerLoss) -> str:
+    """Say what the tokens of one tokenizer leave out and what it costs; empty if they leave nothing out."""
+    text = loss.held_out
+    if not text.omitted_bits:
+        return ""
+    sentence = f"{capitalize(NAMES[kind])}: dropped spaces and line ends cost {text.spacing_bits:.3f} bits per byte"
+    if not text.unknown:
+        return f"{sentence}."
+    unknown = "words" if kind == "word" else "characters"
+    return (
+        f"{sentence}; {percentage(text.unknown / text.targets)} of the held-out tokens are unknown {unknown}, whose "
+        f"spelling costs {text.spelling_bits:.3f}."
+    )
+
+
+def windows_finding(losses: Mapping[int, Float[ndarray, "strides replicas"]]) -> str:
+    """Say how far apart the perplexities of the same networks are by context and stride."""
+    means = {
+        (context, divisor): float(each.mean())
+        for context, values in losses.items()
+        for divisor, each in zip(STRIDES, values, strict=True)
+    }
+    high, low = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+    return (
+        f"The same networks on the same text have a perplexity of {math.exp(means[high]):.2f} per character in "
+        f"{describe_windows(*high)} and of {math.exp(means[low]):.2f} in {describe_windows(*low)}."
+    )
+
+
+def describe_windows(context: int, divisor: int) -> str:
+    """Return how windows of a context are laid over a text, as “windows of 128 that begin 64 apart”."""
+    return f"blocks of {context}" if divisor == 1 else f"windows of {context} that begin {context // divisor} apart"
+
+
+def selected_sentence(context: int, divisor: int, losses: Float[ndarray, "strides replicas"]) -> str:
+    """State the loss and the perplexity for the selected context and stride."""
+    values = losses[STRIDES.index(divisor)]
+    loss = format_interval(float(values.mean()), float(values.min()), float(values.max()), 3)
+    return (
+        f"{capitalize(describe_windows(context, divisor))}: {loss} nats per character, a perplexity of "
+        f"{math.exp(float(values.mean())):.2f}, mean (lowest to highest) of {count_seeds(len(values))}."
+    )
+
+
+def stride_sentence(context: int, losses: Float[ndarray, "strides replicas"]) -> str:
+    """Say what each smaller stride changes for one context, in all seeds."""
+    strides = [context // divisor for divisor in STRIDES]
+    parts = [
+        f"stride {strides[i + 1]} instead of {strides[i]} {_describe_gain(losses[i] - losses[i + 1])}"
+        for i in range(len(strides) - 1)
+    ]
+    return f"With a context of {context}, {'; '.join(parts)}."
+
+
+def _describe_gain(gains: Sequence[float] | Float[ndarray, " replicas"]) -> str:
+    """Return what a change does to the loss, which it lowers by `gains` (nats per character, one for each seed)."""
+    mean, low, high = sum(gains) / len(gains), min(gains), max(gains)
+    if max(abs(low), abs(high)) < _NEGLIGIBLE:
+        return f"changes the loss of no seed by {_NEGLIGIBLE} nats or more"
+    if low > 0:
+        return f"lowers the loss of every seed, by {mean:.3f} nats on average"
+    if high < 0:
+        return f"raises the loss of every seed, by {-mean:.3f} nats on average"
+    return f"lowers the loss of some seeds and raises that of others, by {mean:+.4f} nats on average".replace("-", "−")

@@ -1,0 +1,98 @@
+"""One n-gram on one text, over the tokens of several tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.experiments.default_runs import text_run
+from explorer.figures.perplexity import bars
+from explorer.inspection.language.tokenizers import Kind
+from explorer.labs.perplexity import findings
+from explorer.labs.perplexity.state import TOKENIZERS, PerplexityState
+from explorer.models.configs import NgramTextConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.tokenizer_losses import TokenizerLoss
+
+_SHORT: Mapping[Kind, str] = {"char": "characters", "bytes": "bytes", "bpe": "BPE", "word": "words"}
+_NOT_COMPARABLE = "not comparable"
+
+
+def tokenizer_controls(session: PageSession[PerplexityState]) -> None:
+    """Draw the choice of the tokenizers, their vocabulary, and of what is counted."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(session, "tokens", st.pills, selection_mode="multi", update=PerplexityState.with_tokens)
+        bind_widget(session, "vocabulary", st.select_slider, width=260)
+        bind_widget(session, "omitted", st.segmented_control)
+
+
+def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
+    """Draw the loss of the n-gram in four units, a bar for each tokenizer."""
+    settings = text_run("ngram").model
+    assert isinstance(settings, NgramTextConfig)
+    tasks = state.tasks(text)
+    requests: dict[str, Request[TokenizerLoss]] = {
+        kind: (("tokenizer loss", text.text, task), partial(_measure, task, settings)) for kind, task in tasks.items()
+    }
+    result_section(
+        "perplexity-tokenizers",
+        requests,
+        partial(_draw_bars, state.omitted == "counted", settings.n, int(state.vocabulary)),
+        "The n-gram is fitted to the text once for each tokenizer …",
+        430,
+        partly=True,
+    )
+
+
+def _measure(task: TextConfig, settings: NgramTextConfig) -> TokenizerLoss:
+    from explorer.inspection.language.tokenizer_losses import measure_tokenizer_loss
+
+    return measure_tokenizer_loss(task, settings)
+
+
+def _draw_bars(
+    counted: bool, order: int, vocabulary: int, document: Document, results: Mapping[str, TokenizerLoss]
+) -> None:
+    """Write the finding, the bars and the caption.
+
+    counted: whether bits per byte contain what no token represents
+    order: of the n-gram
+    vocabulary: the largest number of tokens
+    document, results: as in `result_section`
+    """
+    losses = {kind: results[kind] for kind in TOKENIZERS if kind in results}
+    document.finding(findings.tokenizers_finding(losses, counted))
+    measures: tuple[tuple[str, str, int, Callable[[TokenizerLoss], float], str], ...] = (
+        ("loss", "Nats per token", 3, lambda each: each.ngram.loss, _NOT_COMPARABLE),
+        ("perplexity", "Perplexity", 1, lambda each: each.ngram.perplexity, _NOT_COMPARABLE),
+        ("characters", "Bits per character", 3, lambda each: each.ngram.bits_per_character, _NOT_COMPARABLE),
+        ("bytes", "Bits per byte", 3, lambda each: each.bits_per_byte, "of the text as it is: comparable")
+        if counted
+        else ("predicted", "Bits per byte", 3, lambda each: each.predicted_bits_per_byte, _NOT_COMPARABLE),
+    )
+    names = [findings.NAMES[kind] for kind in losses]
+    panels = []
+    for name, title, digits, measure, caption in measures:
+        values = [measure(each) for each in losses.values()]
+        numbers = ", ".join(f"{tokenizer} {value:,.{digits}f}" for tokenizer, value in zip(names, values, strict=True))
+        figure = bars([_SHORT[kind] for kind in losses], values, digits, "--m-ngram", is_marked=name == "bytes")
+        alt = f"{title}, {caption}: {numbers}."
+        panels.append(Panel(f"perplexity-{name}", figure, alt, title=title, caption=caption))
+    add_plot_frame(document, panels, key="perplexity-bars", height=60 + 46 * len(losses), columns=None)
+    sentences = [findings.omitted_sentence(kind, each) for kind, each in losses.items()]
+    document.caption(
+        f"A {order}-gram with modified Kneser–Ney smoothing, fitted to the first nine tenths of the text and evaluated "
+        f"on the last tenth in blocks of 64 tokens; at most {vocabulary:,} tokens except for characters. Bits per "
+        "character divide the loss by all characters, also by those that no token represents. "
+        + " ".join(filter(None, sentences))
+    )

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.inspection.language.tokenizer_losses import measure_tokenizer_loss
+from explorer.labs.perplexity import findings, windows
+from explorer.labs.perplexity.state import CONTEXTS, STRIDES, PerplexityState
+from explorer.models.configs import NgramTextConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.ui.document import Document
+from tests.pages.screen import (
+    assert_no_errors,
+    captions,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+    widget,
+)
+
+pytestmark = pytest.mark.usefixtures("no_loaded_text")
+NGRAM = NgramTextConfig(n=7, smoothing="modified_kneser_ney")
+
+
+def open_page(**address: str) -> AppTest:
+    return wait_until_ready(page("perplexity.py", {"corpus": "repeats", **address}))
+
+
+def test_the_page_shows_the_loss_of_each_tokenizer_in_four_units() -> None:
+    at = open_page(tokens="char,word")
+    assert warnings_of(at) == [] and url_params(at) == {"corpus": "repeats", "tokens": "char,word"}
+    tasks = PerplexityState(tokens=("char", "word")).tasks(TextConfig(corpus="repeats"))
+    losses = {kind: measure_tokenizer_loss(task, NGRAM) for kind, task in tasks.items()}
+    assert findings.tokenizers_finding(losses, counted=True) in headings(at)
+    figures = plot_frame_figures(at, "perplexity-bars")
+    assert [figure["caption"] for figure in figures] == 3 * ["not comparable"] + ["of the text as it is: comparable"]
+    for figure, measure in zip(figures, ("loss", "perplexity", "bits_per_character"), strict=False):
+        expected = [getattr(each.ngram, measure) for each in losses.values()]
+        assert figure["plot"]["data"][0]["x"] == pytest.approx(expected, abs=1e-3)
+    assert figures[-1]["plot"]["data"][0]["x"] == pytest.approx(
+        [each.bits_per_byte for each in losses.values()], abs=1e-3
+    )
+    assert any(findings.omitted_sentence("word", losses["word"]) in caption for caption in captions(at))
+    assert "is not on this machine" in page_text(at)  # Tiny Shakespeare, for the networks
+
+
+def test_text_left_out_makes_the_figure_not_comparable() -> None:
+    at = open_page(tokens="word")
+    at = wait_until_ready(
+        assert_no_errors(widget(at.segmented_control, "perplexity.omitted").set_value("left_out").run())
+    )
+    assert url_params(at)["omitted"] == "left_out"
+    assert plot_frame_figures(at, "perplexity-bars")[-1]["caption"] == "not comparable"
+    assert any("cannot be compared" in heading or "leave nothing" in heading for heading in headings(at))
+
+
+def test_contexts_and_strides_are_drawn_as_they_become_ready() -> None:
+    draw = partial(windows._draw_losses, "--m-transformer", 128, 2)
+    losses = {str(context): np.array([[1.5, 1.6], [1.4, 1.5], [1.39, 1.5]]) / context**0.01 for context in CONTEXTS}
+    document = Document()
+    draw(document, losses)
+    assert document.blocks[0]["text"] == findings.windows_finding({int(each): losses[each] for each in losses})
+    texts = [block["text"] for block in document.blocks if block["kind"] == "text"]
+    assert texts == [findings.selected_sentence(128, 2, losses["128"]), findings.stride_sentence(128, losses["128"])]
+    first = Document()
+    draw(first, {"16": losses["16"]})
+    assert [block["kind"] for block in first.blocks] == ["finding", "component", "caption"]
+    assert len(STRIDES) == 3
