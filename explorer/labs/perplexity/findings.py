@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NAMES: Mapping[Kind, str] = {"char": "characters", "bytes": "byte-level BPE", "bpe": "BPE", "word": "words"}
 _NEGLIGIBLE = 0.001  # nats per character
+_PRACTICALLY_EQUAL = 0.01  # bits per byte
 
 
 def tokenizers_finding(losses: Mapping[Kind, TokenizerLoss], counted: bool) -> str:
@@ -42,6 +43,8 @@ def tokenizers_finding(losses: Mapping[Kind, TokenizerLoss], counted: bool) -> s
     if per_token == per_character == best:
         return f"Every figure is lowest for {NAMES[best]}: {bits} bits per byte."
     second = f"{losses[ranked[1]].bits_per_byte:.3f} for {NAMES[ranked[1]]}"
+    if losses[ranked[1]].bits_per_byte - losses[best].bits_per_byte < _PRACTICALLY_EQUAL:
+        second += ", which is practically the same"
     return (
         f"The perplexity per token is lowest for {NAMES[per_token]}, the bits per character for "
         f"{NAMES[per_character]}. Bits per byte of the text as it is, the only figure that can be compared, are lowest "

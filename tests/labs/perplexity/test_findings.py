@@ -33,6 +33,11 @@ def test_each_figure_has_its_own_lowest_tokenizer() -> None:
     )
 
 
+def test_a_small_difference_in_bits_per_byte_is_said_to_be_small() -> None:
+    near = LOSSES | {"bytes": loss(2.99, 2.0)}
+    assert findings.tokenizers_finding(near, counted=True).endswith("for characters, which is practically the same.")
+
+
 def test_one_tokenizer_may_have_the_lowest_of_all_figures() -> None:
     found = findings.tokenizers_finding({"char": loss(1.5, 1.0), "bytes": loss(9.0, 1.2)}, counted=True)
     assert_states(found, f"Every figure … lowest … characters: {1.5 / math.log(2):.3f} bits per byte")
