@@ -1,4 +1,4 @@
-"""Lineage: how language models grew, from counting words to the Transformer.
+"""Lineage: how language models grew, from the bag of words to the Transformer.
 
 Start at `catalogue.py` (one row for each model, task and page), `training` (configurations and the training loop) and
 `run_store` (trained runs on disk). `import explorer` loads no torch: every name is imported when it is first used.

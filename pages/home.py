@@ -29,7 +29,7 @@ def open_station() -> None:
         open_page(opened, {})
 
 
-page_head("From counting words to paying attention")
+page_head("From a bag of words to attention")
 lead(
     "Eight ideas, and a small model for each that learns while you watch. Open one, change a number, see what breaks.",
 )

@@ -177,7 +177,7 @@ def _facts(config: RunConfig) -> Facts:
     if isinstance(task := config.task, TextConfig):
         ngram = isinstance(config.model, NgramTextConfig)
         of_script |= {
-            "RUN.replicas > 1": not alone and not ngram,  # counting is deterministic
+            "RUN.replicas > 1": not alone and not ngram,  # an n-gram has no random numbers
             "RUN.stop_at or RUN.patience": config.stop_at > 0 or config.patience > 0,
             "TASK.batches == 'contiguous'": task.batches == "contiguous",
             "TASK.rows == 'prefixes'": task.rows == "prefixes",

@@ -129,7 +129,7 @@ def _check_time(config: RunConfig) -> None:
             f"{format_duration(limits.most_seconds)} (LINEAGE_MOST_SECONDS). "
             f"{_describe_remedies(config, lambda each: each.seconds <= limits.most_seconds)}"
         )
-    # Counting is one step, and takes seconds only for the longest texts.
+    # Fitting an n-gram is one step, and takes seconds only for the longest texts.
     blocks = limits.executor == "here" and not isinstance(config.model, NgramTextConfig)
     limit = limits.most_step_seconds
     if blocks and not _is_prompt(cost, limit):

@@ -2,8 +2,8 @@
 
     x = [C(w_{t-L+1}); ...; C(w_t)],   h = tanh(d + H x),   y = b + U h        (eq. 1; y: logits of w_{t+1})
 
-C is the embedding. Unlike counts, it generalizes from one token to others with similar vectors. Each position of the
-window has its own weights.
+C is the embedding. Unlike an n-gram of counts, it generalizes from one token to others with similar vectors. Each
+position of the window has its own weights.
 
 Differences from the paper: there are no direct connections W x, which are optional there; positions before the row have
 zero vectors; batch normalization before the tanh and dropout after it are optional.

@@ -34,8 +34,8 @@ def build_empty_model(config: RunConfig, vocabulary: int | None = None) -> nn.Mo
     `vocabulary`: see `build_model`. Raises InvalidSetting for a model that the task does not allow.
     """
     make = objective_class(config.task).build_model
-    counts = isinstance(config.model, NgramTextConfig)  # its tables are empty until it has counted
-    with nullcontext() if counts else torch.device("meta"):
+    is_ngram = isinstance(config.model, NgramTextConfig)  # its tables are empty until it is fitted
+    with nullcontext() if is_ngram else torch.device("meta"):
         model = make(config, generator(config.seed, "start"), vocabulary)
         return model if config.replicas == 1 else stack([model] * config.replicas)
 

@@ -87,7 +87,7 @@ class Recorder:
 
     @property
     def resumable(self) -> bool:
-        """Whether there is a checkpoint to resume from, with an evaluation; a model fitted by counting has none."""
+        """Whether there is a checkpoint to resume from, with an evaluation; an n-gram has none."""
         return self.has_evaluation and bool(self._checkpoint or self._snapshots)
 
     def curves(self) -> Curves:

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 QUESTIONS = {
     "/compare": "Who learns fastest",
     "/runs": "trained here",
-    "/": "From counting words",
+    "/": "From a bag of words",
     "/negation": "sum of word weights",
 }
 # The controls under the panel's button, when the page is scrolled to its end.

@@ -117,7 +117,7 @@ def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_le
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("Gone for good when you leave this page.")).to_be_visible()
     go_to_page(page, "Lineage")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("From counting words")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("From a bag of words")
     go_to_page(page, "Runs")
     expect(rows(page)).to_have_count(1)
     expect(page.get_by_role("button", name=re.compile("^Undo"))).to_have_count(0)

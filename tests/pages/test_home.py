@@ -12,10 +12,10 @@ from tests.pages.screen import component_data, headings, home_page
 
 def test_the_home_page_has_its_title_and_eight_stations() -> None:
     at = home_page()
-    assert [title.value for title in at.title] == ["From counting words to paying attention"]
+    assert [title.value for title in at.title] == ["From a bag of words to attention"]
     stations = component_data(at, "home_timeline")[0]["stations"]
     assert [station["year"] for station in stations] == [
-        "Counts",
+        "1958",
         "2003",
         "2010",
         "2013",

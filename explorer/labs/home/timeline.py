@@ -35,7 +35,7 @@ def add_timeline(document: Document, stations: Sequence[Station], key: str) -> N
 
 
 def stations(figures: bool) -> list[Station]:
-    """Return the stations from counting to 2017. Without `figures` their figures stay empty."""
+    """Return the stations from the bag of words to the Transformer. Without `figures` their figures stay empty."""
     classifiers = run_views(negation_runs(), visitor_id="")
     language_models = run_views({model: text_run(model) for model in ("feedforward", "gru")}, visitor_id="")
     attention: Station = {"href": "/attention", "page": "attention", "link": "Open the attention explorer"}
@@ -61,7 +61,7 @@ def stations(figures: bool) -> list[Station]:
 
     return [
         station(
-            "Counts",
+            "1958",
             "Bag of words",
             "--m-counts",
             "Can a sum of word weights understand “not”?",

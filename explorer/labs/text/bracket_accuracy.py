@@ -35,7 +35,7 @@ from explorer.ui.wording import join_words
 if TYPE_CHECKING:
     from explorer.inspection.language.bracket_accuracy import BracketAccuracy
 
-_FAR = 16  # characters that neither counts nor a short window reach
+_FAR = 16  # characters that neither an n-gram nor a short window reaches
 
 
 def bracket_section(views: Mapping[str, RunView], choose_brackets: Callable[[], None]) -> None:
@@ -45,7 +45,7 @@ def bracket_section(views: Mapping[str, RunView], choose_brackets: Callable[[], 
     if task is None or not is_bracket_task(task):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
-                "That can be counted on a text of nested brackets and quotes, in characters, with its end held out."
+                "That can be measured on a text of nested brackets and quotes, in characters, with its end held out."
             )
             st.button("Choose it", icon=":material/data_object:", on_click=choose_brackets, key="text-brackets")
         return
@@ -61,9 +61,10 @@ def bracket_section(views: Mapping[str, RunView], choose_brackets: Callable[[], 
         HEIGHT + 120,
     )
     explanation(
-        "Which mark must close is decided by the last one still open, however much stands between. Counts of n tokens "
-        "see it only if it is among the last n − 1. A recurrent net has to remember: a pile of open marks, in a state "
-        "that every letter changes. Attention can look the mark up, but has to work out which of them is still open."
+        "Which mark must close is decided by the last one still open, however much stands between. An n-gram sees it "
+        "only if it is among the last n − 1 tokens. A recurrent net has to remember: a pile of open marks, in a "
+        "state that every letter changes. Attention can look the mark up, but has to work out which of them is still "
+        "open."
     )
 
 

@@ -38,7 +38,7 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
     st.header("What does context cost?", anchor=False)
     configs = {name: view.config for name, view in views.items() if name != "ngram"}
     if not configs:
-        empty_panel("Counting takes no training steps. Choose a model that learns, and its steps can be timed.", 120)
+        empty_panel("An n-gram takes no training steps. Choose a model that learns, and its steps can be timed.", 120)
         return
     sizes = tuple((each.model, each.task_as(TextConfig)) for each in configs.values())
     token, requested = st.session_state.get(_REQUEST_KEY, ("", None))

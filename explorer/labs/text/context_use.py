@@ -58,9 +58,9 @@ def context_section(views: Mapping[str, RunView]) -> None:
     )
     st.latex(r"L(i) - L(i+1) = I\,(w_t \,;\, w_{t-i-1} \mid h)")
     explanation(
-        "Counts and a window end somewhere, and whatever stands before does not exist for them. A recurrent net pours "
-        "everything into one state of fixed size, which new tokens write over. Attention keeps every token of the row "
-        "apart: none is lost on the way, but it has to learn which ones to look at."
+        "An n-gram and a window read a fixed number of tokens, and those before them have no effect. A recurrent net "
+        "pours everything into one state of fixed size, which new tokens overwrite. Attention keeps every token of the "
+        "row apart: none is lost on the way, but it has to learn which ones to look at."
     )
 
 

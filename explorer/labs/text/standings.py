@@ -91,7 +91,7 @@ def convert_loss(loss: Float[ndarray, "*shape"], unit: Unit, characters: float |
 
 
 def training_steps(config: RunConfig) -> int:
-    """Return the number of training steps; 0 for an n-gram, which is counted."""
+    """Return the number of training steps; 0 for an n-gram."""
     return 0 if config.model_name == "ngram" else config.steps
 
 

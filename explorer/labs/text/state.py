@@ -20,7 +20,7 @@ Unit = Literal["loss", "perplexity", "bits"]
 Along = Literal["step", "tokens", "seconds"]
 UNITS: dict[Unit, str] = {"loss": "nats a token", "perplexity": "perplexity", "bits": "bits a character"}
 ALONG: dict[Along, str] = {"step": "by step", "tokens": "by token", "seconds": "by second"}
-_TRAINING_SETTINGS = (  # what counting has no use for
+_TRAINING_SETTINGS = (  # without effect on an n-gram
     "iterations",
     "batch_size",
     "batches",

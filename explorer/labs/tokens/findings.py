@@ -132,7 +132,7 @@ def describe_leak(gap: LeakageGap) -> str:
         return f"{where}: {numbers}. Here the leak hardly matters."
     if gain < 0:
         return f"{where}: {numbers}. Here the leaky split is even the harder one, by {-gain:.0%}."
-    return f"{where}: {numbers}. The leak flatters the same counts by {gain:.0%}."
+    return f"{where}: {numbers}. The leak flatters the same n-gram by {gain:.0%}."
 
 
 def leakage_finding(gaps: Sequence[LeakageGap]) -> str:

@@ -31,7 +31,7 @@ def leakage_section(session: PageSession[TokensState], config: TextConfig) -> No
         "Some text must be held out, or a model that only remembers looks like one that understands. Two ways to hold "
         "out leak. **Windows** at every place of the text overlap: drawn at random, a held-out one "
         "lies almost wholly inside its trained neighbours. **Pairs** of a prefix and its next token, drawn at random, "
-        "have been read as part of the same line in training. The same model, a table of counts, is asked under "
+        "have been read as part of the same line in training. The same model, an n-gram, is evaluated under "
         "each split, and under the honest one."
     )
     state = replace(session.state, vocabulary=_LEAKAGE_VOCABULARY)
@@ -41,7 +41,7 @@ def leakage_section(session: PageSession[TokensState], config: TextConfig) -> No
         "tokens-leak",
         {"leaks": (("leaks", config.text, task), partial(measure_split_leakage, task))},
         partial(_draw_leakage, task),
-        "The n-gram is counting this text four times; that takes a few seconds …",
+        "The n-gram is fitted to this text four times; that takes a few seconds …",
         330,
     )
 

@@ -50,7 +50,7 @@ class TextObjective(Objective):
         if isinstance(config.model, NgramTextConfig) and config.task_as(TextConfig).rows == "prefixes":
             raise InvalidSetting("An n-gram reads lines, not padded prefixes. Choose rows = sentences: the same pairs.")
         if isinstance(config.model, NgramTextConfig) and config.replicas > 1:
-            raise InvalidSetting("Counting knows no chance: every seed gives the same n-gram. Give replicas = 1.")
+            raise InvalidSetting("An n-gram has no random numbers: every seed gives the same one. Give replicas = 1.")
         module, _, name = model_for_task(config.model).class_path.partition(":")
         vocabulary = text_data(config.task_as(TextConfig)).vocabulary if vocabulary is None else vocabulary
         model: nn.Module = getattr(import_module(module), name)(

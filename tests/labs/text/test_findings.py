@@ -50,15 +50,15 @@ def config(model: str, seeds: int = 1) -> RunConfig:
 
 
 def make_standing(
-    model: str, held_out: list[list[float]], counts: float | None = None, rising: bool = False
+    model: str, held_out: list[list[float]], ngram_loss: float | None = None, rising: bool = False
 ) -> Standing:
-    found = compute_standing(curves(held_out, rising), config(model, len(held_out[0])), counts)
+    found = compute_standing(curves(held_out, rising), config(model, len(held_out[0])), ngram_loss)
     assert found
     return found
 
 
 def test_a_standing_has_the_best_step_the_step_that_passed_the_ngram_and_the_speed() -> None:
-    found = make_standing("gru", [[3.0, 3.2], [1.4, 1.6], [1.6, 1.8]], counts=1.55)
+    found = make_standing("gru", [[3.0, 3.2], [1.4, 1.6], [1.6, 1.8]], ngram_loss=1.55)
     assert (found.best_step, found.best_loss, found.final_loss) == (5, 1.5, pytest.approx(1.7))
     assert found.ngram_passed == (5, 5.0)
     assert found.tokens_per_second == pytest.approx(200)  # two seeds with a hundred tokens a second each

@@ -335,7 +335,7 @@ def test_costs_are_measured_on_request_with_the_sizes_of_the_selected_models(
     RUN_VIEWS.pop("transformer")
     assert [button.label for button in at.run().button] == ["Measure on this server"]
     RUN_VIEWS.pop("gru")
-    assert "Counting takes no training steps" in page_prose(at.run())
+    assert "An n-gram takes no training steps" in page_prose(at.run())
 
 
 def test_every_request_measures_again_and_visitors_see_their_own_numbers(

@@ -93,7 +93,7 @@ def test_the_origin_of_rows_is_described_for_both_orders() -> None:
     ("honest", "leaky", "sentence"),
     [
         (2.19, 0.82, "0.82 bits … character … 2.19 … leak"),
-        (2.19, 0.82, "same counts by 63%."),
+        (2.19, 0.82, "same n-gram by 63%."),
         (2.00, 1.99, "hardly matters"),
         (2.00, 2.50, "even the harder one, by 25%."),
         (0.004, 0.001, "hardly matters"),
