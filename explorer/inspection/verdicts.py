@@ -226,15 +226,6 @@ def _fisher(first: int, second: int, solved: int) -> Mapping[int, float]:
     return {i: min(1.0, sum(p for p in table.values() if p <= here * (1 + 1e-7))) for i, here in table.items()}
 
 
-def proportion_interval(solved: int, seeds: int) -> tuple[float, float]:
-    """Return the exact 95 % interval of a share (Clopper and Pearson 1934)."""
-    from scipy.special import betaincinv
-
-    low = float(betaincinv(solved, seeds - solved + 1, 0.025)) if solved else 0.0
-    high = float(betaincinv(solved + 1, seeds - solved, 0.975)) if solved < seeds else 1.0
-    return low, high
-
-
 def _first_number_with_power(power: Callable[[int], float], seeds: int) -> int | None:
     """Return the smallest number of seeds above `seeds` with a power of 80 %; None if there is none."""
     low, high = seeds, MAXIMUM_SEEDS

@@ -16,7 +16,6 @@ from explorer.inspection.verdicts import (
     corrected_p,
     judge,
     mean_difference,
-    proportion_interval,
     solved_difference,
 )
 
@@ -97,13 +96,6 @@ def test_the_test_of_pairs_is_mcnemars(pairs: list[tuple[bool, bool]]) -> None:
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     expected = stats.binomtest(only_first, only_first + only_second).pvalue if only_first + only_second else 1.0
     assert found.p == pytest.approx(expected)
-
-
-@given(st.integers(1, 40), st.data())
-def test_the_interval_of_a_proportion_is_scipys(seeds: int, data: st.DataObject) -> None:
-    solved = data.draw(st.integers(0, seeds))
-    interval = stats.binomtest(solved, seeds).proportion_ci(0.95)
-    assert proportion_interval(solved, seeds) == pytest.approx((interval.low, interval.high))
 
 
 def make_difference(p: float) -> MeanDifference:

@@ -6,15 +6,20 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load, save
 
 from explorer.catalogue import models_of
 from explorer.errors import DamagedRun
+from explorer.inspection.load_model import load_model
 from explorer.jobs import limits
+from explorer.models.configs import NgramTextConfig
+from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
 from explorer.run_store.archive import read, write
 from explorer.run_store.store import StoredRun
@@ -48,6 +53,45 @@ def test_packing_and_unpacking_returns_the_same_language_model(model: str, token
         np.testing.assert_array_equal(imported.weights()[name], values)
     for name, values in run.curves.signals.items():
         np.testing.assert_array_equal(imported.curves.signals[name], values)
+
+
+NGRAMS: list[dict[str, object]] = [
+    {"n": 8, "smoothing": "modified_kneser_ney"},
+    {"n": 8, "smoothing": "stupid_backoff", "cache": 0.9},
+    {"n": 7, "smoothing": "kneser_ney", "cache": 0.1},
+]
+
+
+@pytest.mark.parametrize("settings", NGRAMS, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_an_imported_ngram_has_its_smoothing_and_its_cache(settings: dict[str, object], tmp_path: Path) -> None:
+    run = store.save_run(recorded(short("ngram", **settings)), tmp_path / "run")
+    imported = store.load(read.unpack(pack_zip(run), tmp_path / "again", "me", limits.check))
+    assert (imported.config, imported.card.key) == (run.config, run.card.key)
+    assert imported.config.model == NgramTextConfig(**settings)  # type: ignore[arg-type]
+    first, second = (load_model(each).single_replica(0) for each in (run, imported))
+    assert isinstance(first, Ngram) and isinstance(second, Ngram)
+    ids = torch.randint(first.vocabulary, (2, 20), generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(second(ids), first(ids), rtol=0, atol=0)
+    plain = replace(run.config, model=NgramTextConfig(second.order))
+    assert not torch.equal(second(ids), load_model(recorded(plain)).single_replica(0)(ids)), (
+        "the settings have an effect"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("n", 9, "n = 9"), ("smoothing", "witten_bell", "smoothing"), ("cache", 0.95, "cache = 0.95")],
+)
+def test_settings_that_no_ngram_has_are_rejected(name: str, value: object, message: str, tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        config = json.loads(files["config.json"])
+        config["model"][name] = value
+        files["config.json"] = json.dumps(config).encode()
+
+    run = store.save_run(recorded(short("ngram", n=3, smoothing="stupid_backoff", cache=0.2)), tmp_path / "run")
+    with pytest.raises(DamagedRun, match=message):
+        read.unpack(pack_zip(run, change), tmp_path / "again", "me", limits.check)
+    assert not (tmp_path / "again").exists()
 
 
 def test_a_run_with_early_stopping_can_be_imported(tmp_path: Path) -> None:
