@@ -141,6 +141,46 @@ CLAIMS = (
         1,
         8,
     ),
+    Claim(
+        "With two layers the second copy of random symbols is continued with all 8 seeds.",
+        "induction",
+        "reached",
+        _score("induction-two", "accuracy"),
+        8,
+        8,
+    ),
+    Claim(
+        "With one layer the loss there is that of knowing which symbols occur, 2.23 nats.",
+        "induction",
+        "score",
+        _score("induction-one", "second_copy_loss"),
+        1.8,
+        2.5,
+    ),
+    Claim(
+        "With two layers and without the previous-token head it is as high, or higher.",
+        "induction",
+        "loss_without",
+        {"run": "induction-two", "role": "previous"},
+        2,
+        6,
+    ),
+    Claim(
+        "Without the induction head it is too.",
+        "induction",
+        "loss_without",
+        {"run": "induction-two", "role": "induction"},
+        2,
+        6,
+    ),
+    Claim(
+        "Without a head beside the previous-token head it is lower.",
+        "induction",
+        "loss_without",
+        {"run": "induction-two", "role": "previous_control"},
+        0,
+        2,
+    ),
 )
 
 

@@ -31,8 +31,8 @@ def next_symbol_map(
             "text": [list(row) for row in predicted],
             "hoverinfo": "skip",
         },
-        xaxis={**labelled_ticks(following), "title": {"text": "the symbol that comes next"}, "showgrid": False},
+        xaxis={**labelled_ticks(following), "showgrid": False},
         yaxis={**labelled_ticks(labels), "autorange": "reversed", "showgrid": False},
-        margin={"l": 8, "r": 8, "t": 8, "b": 44},
+        margin={"l": 8, "r": 8, "t": 8, "b": 28},
         shapes=lines,
     )

@@ -24,7 +24,7 @@ from explorer.inspection.attention import alignment, attend, head_scores
 from explorer.inspection.load_model import LoadedModel, load_model
 from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
 from explorer.inspection.seq2seq import decoding
-from explorer.inspection.transformer import positions, softmax_scaling
+from explorer.inspection.transformer import induction, positions, softmax_scaling
 from explorer.inspection.words.negation_sentences import sustain_probabilities
 from explorer.inspection.words.word_vectors import load_table, pair_similarity
 from explorer.lessons.measures import evaluated_lengths
@@ -296,6 +296,14 @@ def importance_of_head(settings: Settings) -> list[float]:
 def largest_importance(settings: Settings) -> list[float]:
     """Return by how many nats the loss rises without the head without which it rises most."""
     return [float(seed.max()) for seed in _head_importance(store.find(settings["run"]))]
+
+
+@_measures("loss_without")
+def loss_without_head(settings: Settings) -> list[float]:
+    """Return the loss on the second copy of each seed with the output of its head of a role set to zero."""
+    loaded = _loaded_model(settings["run"])
+    roles = induction.find_roles(induction.measure_scores(loaded))
+    return _floats(induction.loss_without(loaded, [[heads[settings["role"]]] for heads in roles], "zero"))
 
 
 # ---- generation

@@ -12,7 +12,7 @@ from explorer.run_store import store
 from explorer.tasks import recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
 from explorer.tasks.seq2seq import digits
-from explorer.tasks.sequence_labelling import delayed_copy
+from explorer.tasks.sequence_labelling import delayed_copy, induction
 from explorer.training.config import RunConfig
 
 Check = Callable[[Mapping[str, Any]], None]
@@ -204,6 +204,12 @@ def _check_head_scores(given: Mapping[str, Any]) -> None:
     _check_head_score({**given, **_ALL_HEADS})
 
 
+def _check_role(given: Mapping[str, Any]) -> None:
+    _check_choice("role", induction.ROLES, given)
+    if getattr(_config(given).model, "layers", 0) < 2:
+        raise InvalidSetting(f"Run “{given['run']}” has one layer, and so no induction head. Name one with two layers.")
+
+
 def _check_head_score(given: Mapping[str, Any]) -> None:
     _check_head(given)
     _check_choice("habit", HEAD_SCORES, given)
@@ -371,6 +377,13 @@ MEASURES = {
             _TEXT_TASKS,
             {"run": _RUN},
             check=_check_heads,
+        ),
+        Measure(
+            "loss_without",
+            "The loss on the second copy of random symbols without one head of each seed, found by its scores.",
+            ("induction",),
+            {"run": _RUN, "role": _TEXT},
+            check=_check_role,
         ),
         Measure(
             "likeliest",

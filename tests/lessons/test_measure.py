@@ -11,6 +11,7 @@ from explorer.inspection.attention.alignment import exact_match_under
 from explorer.inspection.load_model import load_model
 from explorer.inspection.recurrent.input_gradients import input_gradient_norms
 from explorer.inspection.seq2seq.decoding import require_translator
+from explorer.inspection.transformer import induction
 from explorer.inspection.transformer.softmax_scaling import KEYS, WIDTHS
 from explorer.lessons import measure as lessons_measure
 from explorer.lessons.grading import grade_step
@@ -178,12 +179,27 @@ ORDER = {"sentence": "a", "other": "b", "positions": "none", "sees": "all"}
         ),
         ("terms", {"run": "echo-raw"}, "“terms” … recall … “echo-raw” … echo"),
         ("at_length", {"run": "echo-raw", "length": 99}, "was not evaluated at length 99"),
+        (
+            "loss_without",
+            {"run": "induction-two", "role": "first"},
+            "role = “first” … not … previous_control",
+        ),
+        ("loss_without", {"run": "induction-one", "role": "previous"}, "has one layer … no induction head"),
     ],
 )
 def test_invalid_settings_of_a_measure_are_reported(name: str, options: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidSetting) as error:
         measure_with(name, **options)
     assert_mentions(str(error.value), words)
+
+
+def test_a_head_is_removed_by_its_role() -> None:
+    loaded = load_model(store.find("induction-two"))
+    roles = induction.find_roles(induction.measure_scores(loaded))
+    losses = induction.head_losses(loaded, "zero")
+    for role in ("previous", "induction_control"):
+        expected = [losses[replica, *heads[role]] for replica, heads in enumerate(roles)]
+        assert measure_with("loss_without", run="induction-two", role=role) == pytest.approx(expected, rel=1e-5)
 
 
 def test_attention_measures() -> None:

@@ -30,11 +30,15 @@ def open_page(**address: str) -> AppTest:
 def test_the_page_answers_without_interaction() -> None:
     at = open_page()
     assert warnings_of(at) == [] and url_params(at) == {}
-    assert_mentions(page_text(at), "with two layers continues … all eight seeds: 0.08 (0.05 to 0.14) nats")
-    assert_mentions(page_text(at), "with one layer continues … no seed of eight: 2.20 (1.92 to 2.33) nats")
+    assert_mentions(
+        page_text(at), "with two layers continues … all eight seeds: 0.08 nats per symbol (0.05 to 0.14 over the seeds)"
+    )
+    assert_mentions(
+        page_text(at), "with one layer continues … no seed of eight: 2.20 nats per symbol (1.92 to 2.33 over the seeds)"
+    )
     assert_mentions(page_text(at), "Seven symbols follow … 0.92 (0.84 to 0.98) by the model with two layers")
     titles = [panel["title"] for panel in plot_frame_figures(at, "induction-training")]
-    assert titles == ["Loss on the second copy (nats)", "Previous-token score", "Induction score"]
+    assert titles == ["Loss, second copy (nats)", "Previous-token score", "Induction score"]
     (tiles,) = plot_frame_figures(at, "induction-row-figure")
     assert "two layers: " in tiles["alt"] and "; one layer: " in tiles["alt"]
     (heads,) = component_data(at, "attention_heads")

@@ -127,7 +127,7 @@ def _draw(role: str, by: str, words: str, colour: str, document: Document, resul
         add_row_map(document, "induction-ablation-row", dict(zip(labels, rows.readings, strict=True)))
         document.caption(
             f"The row of the page, with all heads and with {title} set to zero in every seed. Tiles: the predicted "
-            "symbol; colour: the probability of the symbol that comes next, mean over the seeds."
+            "symbol. Below: the symbol that comes next; the colour is its probability, mean over the seeds."
         )
 
 

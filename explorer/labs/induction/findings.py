@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference
-from explorer.number_format import format_interval, format_number
+from explorer.number_format import format_interval, format_number, format_range
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
@@ -48,9 +48,14 @@ def loss_finding(losses: Mapping[str, Seeds]) -> str:
     """Say with how many seeds each model, by its words, continues the second copy, with its loss."""
     return " ".join(
         f"{capitalize(words)} continues the second copy with "
-        f"{_count_of_all(int((values < SOLVED_LOSS).sum()), len(values))}: {_mean_and_range(values)} nats per symbol."
+        f"{_count_of_all(int((values < SOLVED_LOSS).sum()), len(values))}: {float(values.mean()):.2f} nats per symbol"
+        f"{f' ({_range(values)} over the seeds)' if len(values) > 1 else ''}."
         for words, values in losses.items()
     )
+
+
+def _range(values: Seeds) -> str:
+    return format_range(float(values.min()), float(values.max()))
 
 
 def comparison_text(losses: Mapping[str, Seeds]) -> str:

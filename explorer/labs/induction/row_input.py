@@ -84,8 +84,8 @@ def _draw_row(words: tuple[tuple[str, str, str], ...], document: Document, resul
     )
     add_row_map(document, "induction-row-figure", {label: results[name] for name, _, label in shown})
     document.caption(
-        "Tiles: the symbol that each model predicts; the colour is the probability of the symbol that comes next, mean "
-        f"of {count_seeds(len(first.next_probability))}."
+        "Tiles: the symbol that each model predicts. Below: the symbol that comes next; the colour is its probability, "
+        f"mean of {count_seeds(len(first.next_probability))}."
         + (" From the line on, the row repeats what stands before." if any(first.repeated) else "")
     )
 
@@ -106,5 +106,5 @@ def add_row_map(document: Document, key: str, readings: Mapping[str, RowReading]
         [reading.predicted for reading in readings.values()],
     )
     panel = Panel(key, chart, alt=f"Probability of each next symbol. {numbers}.")
-    height = 62 + 38 * len(readings)
+    height = 44 + 38 * len(readings)
     add_plot_frame(document, [panel], key=key, height=height, narrow_height=height, columns=1)

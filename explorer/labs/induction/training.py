@@ -22,7 +22,7 @@ from explorer.ui.training.train_controls import TrainRequest, is_finished
 from explorer.ui.wording import join_words
 
 _METRICS = {
-    "second_copy_loss": "Loss on the second copy (nats)",
+    "second_copy_loss": "Loss, second copy (nats)",
     "previous_score": "Previous-token score",
     "induction_score": "Induction score",
 }

@@ -16,6 +16,7 @@ from explorer.tasks.sequence_labelling.config import PAD, LabellingConfig
 
 VERSION = 1
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+ROLES = ("previous", "previous_control", "induction", "induction_control")  # of heads, see `find_roles`
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ def test_seeds_that_continue_the_second_copy_are_counted() -> None:
     sentence = findings.loss_finding({"one": LOW, "two": HIGH, "three": np.array([0.1, 0.7, 0.1])})
     assert_states(
         sentence,
-        "One … with all three seeds: 0.20 (0.10 to 0.30) … Two … with no seed of three: 2.20 (2.00 to 2.40) … "
-        "Three … with 2 of three seeds: 0.30 (0.10 to 0.70) nats per symbol.",
+        "One … with all three seeds: 0.20 nats per symbol (0.10 to 0.30 over the seeds) … Two … with no seed of three: "
+        "2.20 nats per symbol (2.00 to 2.40 … Three … with 2 of three seeds: 0.30 nats per symbol (0.10 to 0.70 … .",
     )
     assert "its only seed" in findings.loss_finding({"one": LOW[:1]})
 

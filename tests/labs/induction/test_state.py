@@ -4,10 +4,9 @@ import pytest
 
 from explorer.errors import LineageError
 from explorer.experiments.labelling import INDUCTION_VARIANTS
-from explorer.inspection.transformer.induction import ROLES
 from explorer.labs.induction.state import DRAWN_SYMBOLS, ROLE_TITLES, InductionState
 from explorer.run_store import store
-from explorer.tasks.sequence_labelling.induction import InductionConfig
+from explorer.tasks.sequence_labelling.induction import ROLES, InductionConfig
 from explorer.training.config import with_settings
 from explorer.ui.state import url_codec
 
