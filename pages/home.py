@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorer.catalogue import PAGES
 from explorer.experiments.default_runs import negation_runs
 from explorer.labs.home.timeline import SENTENCE, add_timeline, stations
-from explorer.labs.negation.verdicts import verdicts_section
+from explorer.labs.negation.answers import answers_section
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import lead, page_head
@@ -40,4 +40,4 @@ live_section(
     events={"lineage": ("open",)},
     apply_events=open_station,
 )
-verdicts_section(run_views(negation_runs()), lambda: SENTENCE, "one-sentence")
+answers_section(run_views(negation_runs()), lambda: SENTENCE, "one-sentence")

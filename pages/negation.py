@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.errors import DamagedRun
+from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.linear_readout_ceiling import ceiling_section
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
 from explorer.labs.negation.padding_trap import padding_section
@@ -13,7 +14,6 @@ from explorer.labs.negation.sentence_input import sentence_row, version_row
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.task_description import task_section
 from explorer.labs.negation.training_chart import training_section
-from explorer.labs.negation.verdicts import verdicts_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import page_head, show_problems
 from explorer.ui.state.session import experiment_session, fragment
@@ -29,7 +29,7 @@ def page(session: NegationSession) -> None:
     fragment(session, "sentence", lambda: sentence_row(session))
     views = request.views(configs)
     draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
-    verdicts_section(views, lambda: session.words, "verdicts")
+    answers_section(views, lambda: session.words, "verdicts")
     internals_section(session, views)
     training_section(session)
     results_section(session, views)

@@ -80,7 +80,7 @@ def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> Non
     assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in runs]
     for row, run in zip(rows, runs.values(), strict=True):
         assert row["parameters"]["text"] == f"{run.card.parameters:,}"
-        for metric in ("test_accuracy", "test_accuracy_plain", "test_accuracy_negated"):
+        for metric in ("exact_accuracy", "test_accuracy_plain", "test_accuracy_negated"):
             values = run.curves.last(metric)
             assert row[metric]["text"] == format_mean(values)
             assert row[metric]["values"] == pytest.approx(values.tolist(), abs=1e-4)
@@ -347,7 +347,7 @@ def test_missing_runs_are_offered_and_then_trained() -> None:
     for row, model in zip(table(at, "negation-results"), ("bag_of_words", "rnn"), strict=True):
         run = store.find_by_config(read(NegationLab, SMALL)[0].config(model))
         assert run is not None
-        assert row["test_accuracy"]["values"] == pytest.approx(run.curves.last("test_accuracy").tolist(), abs=1e-4)
+        assert row["exact_accuracy"]["values"] == pytest.approx(run.curves.last("exact_accuracy").tolist(), abs=1e-4)
 
 
 def test_training_again_reports_identical_curves() -> None:
@@ -460,7 +460,7 @@ def test_the_comparison_with_the_best_is_that_of_the_runs() -> None:
     ends = [(run.config.title, run.curves.last("exact_accuracy")) for run in runs.values()]
     sentence = findings.comparison_with_best(ends)
     assert sentence and sentence in page_text(negation_page())
-    assert "Bag of words by 0 against 8 of 8 seeds" in sentence
+    assert "Bag of words with 0 of 8 against 8 of 8 seeds" in sentence
 
 
 def test_more_steps_than_the_server_allows_are_rejected_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

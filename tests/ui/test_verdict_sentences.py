@@ -43,8 +43,8 @@ def test_solved_seeds_are_counted() -> None:
 
     found = compare_with_best({"Transformer": solved(4), "feedforward": solved(6), "RNN": solved(0)}, paired=False)
     assert comparison_finding(found) == (
-        "Worse than feedforward: RNN by 0 against 6 of 8 seeds. Cannot tell whether feedforward is better than "
-        "Transformer (4 against 6 of 8 seeds; about 85 seeds would probably decide)."
+        "Worse than feedforward: RNN with 0 of 8 against 6 of 8 seeds. Cannot tell whether feedforward is better than "
+        "Transformer (4 of 8 against 6 of 8 seeds; about 85 seeds would probably decide)."
     )
     assert comparison_note(found) == "Tests: Fisher’s exact test, corrected for three comparisons (Holm)."
 
@@ -58,4 +58,4 @@ def test_a_cell_has_the_difference_its_interval_and_the_verdict() -> None:
     )
     assert describe_judgement(judge([same])[0]) == "the same value in every seed"
     few = solved_difference(np.zeros(3, bool), np.ones(3, bool), paired=True)
-    assert describe_judgement(judge([few])[0]) == "0 against 3 of 3 seeds: no verdict with fewer than eight seeds"
+    assert describe_judgement(judge([few])[0]) == "0 of 3 against 3 of 3 seeds: no verdict with fewer than eight seeds"

@@ -26,6 +26,7 @@ from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
 from explorer.training.comparability import comparability, comparability_sentence
 from explorer.training.record import Axis
+from explorer.ui.budgets import budget_sentence
 from explorer.ui.components.table import add_table, draw_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation
@@ -213,6 +214,8 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
     by_axis = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
     ends = [last for run in runs if (last := run.last(state.y)) is not None]
     shared = f"{SHARED_TEST_SET} " if state.y.startswith(("test", "val")) else ""
+    budgets = budget_sentence({run.title: run.config for run in runs})
+    budgets += " " * bool(budgets)
     final_values = np.concatenate(ends) if ends else np.zeros(1)
     axis_range = [0.5, 1.0] if state.rising and np.nanmin(final_values) >= 0.5 else [0.0, 1.0]
     if not state.rising:
@@ -257,7 +260,7 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
         caption="At the end: the mean and a dot for each seed. In brackets: 95 % confidence intervals over seeds "
         "(Student's t of pairs where seeds and data are the same, otherwise Welch's). Where a seed reaches an accuracy "
         "of 1, the seeds of the first run that do are counted against those of the row (Fisher's exact test). Verdicts "
-        f"are corrected for the number of rows (Holm). {shared}"
+        f"are corrected for the number of rows (Holm). {shared}{budgets}"
         "To the target: where the mean curve crosses it, and how many seeds ever do.",
     )
 

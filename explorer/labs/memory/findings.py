@@ -16,6 +16,8 @@ from explorer.number_format import format_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
+from explorer.ui.budgets import budget_sentence
+from explorer.ui.verdict_sentences import solved_comparison
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 _MORE_STEPS = " With more, others may solve it."
@@ -94,15 +96,15 @@ def solved_finding(results: Mapping[str, RecallResult], length: int) -> str:
 def budget_caption(results: Mapping[str, RecallResult]) -> str:
     """Return for how many steps each model was trained."""
     more = "" if all(each.solved == len(each.accuracy) for each in results.values()) else _MORE_STEPS
-    by_steps: dict[int, list[str]] = {}
-    for each in results.values():
-        titles = by_steps.setdefault(each.config.steps, [])
-        if MODELS[each.variant.model].title not in titles:
-            titles.append(MODELS[each.variant.model].title)
-    if len(by_steps) == 1:
-        return f"All were trained for {next(iter(by_steps)):,} steps.{more}"
-    steps = [f"{join_words(titles)} {steps:,}" for steps, titles in sorted(by_steps.items())]
-    return f"Steps of training: {'; '.join(steps)}.{more}"
+    configs = {f"the {MODELS[each.variant.model].title}": each.config for each in results.values()}
+    same = f"All were trained for {next(iter(configs.values())).steps:,} steps."
+    return f"{budget_sentence(configs) or same}{more}"
+
+
+def solved_comparison_finding(results: Mapping[str, RecallResult]) -> str:
+    """Return whether the models differ in the number of seeds that solve recall at the trained length."""
+    solved = {each.variant.full_label: each.accuracy >= SOLVED for each in results.values()}
+    return solved_comparison(solved, f"are right in {SOLVED:.0%} or more")
 
 
 def other_length_findings(results: Mapping[str, RecallResult], length: int) -> list[str]:
@@ -162,7 +164,8 @@ def learning_rate_finding(results: Mapping[tuple[float, int], RecallResult], nam
     if len(longest) < 2:
         return ""
     parts = [
-        f"{end:,} at a step size of {rate:g}" if end else f"none at {rate:g}" for rate, end in sorted(longest.items())
+        f"{end:,} at a learning rate of {rate:g}" if end else f"none at {rate:g}"
+        for rate, end in sorted(longest.items())
     ]
     return f"The longest that any seed of {names} solves: {join_words(parts)}."
 

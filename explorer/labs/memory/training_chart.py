@@ -85,7 +85,8 @@ def length_chart(state: MemoryState, variants: Mapping[str, ModelVariant], resul
         )
     draw_plot_frame(panels, key="memory-lengths", height=HEIGHT, narrow_height=NARROW)
     st.caption(
-        f"The share of 256 fresh sequences whose first symbol is named, by their length. {_line_caption(state)} "
+        "The share of 256 fresh sequences whose first symbol is named, by their length; the sequences are the same "
+        f"for all seeds. {_line_caption(state)} "
         f"Dashed line: guessing.{_orderless_caption(task, variants.values())} Upright line: the trained length, "
         f"{task.length:,}; nothing was trained at any other."
     )

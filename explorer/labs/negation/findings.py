@@ -1,4 +1,4 @@
-"""Sentences and verdicts of the negation page, made from numbers; each holds whatever the numbers are."""
+"""Sentences of the negation page, made from numbers; each holds whatever the numbers are."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy import ndarray
 from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_range, format_signed
 from explorer.tasks.negation import CLASSES
-from explorer.ui.verdict_sentences import comparison_finding, comparison_note
+from explorer.ui.verdict_sentences import comparison_finding, comparison_note, solved_comparison
 from explorer.ui.wording import both_or_all, join_words, number_word
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What one model says about a sentence: P(sustain) of every seed."""
+class ModelAnswer:
+    """The answer of one model to a sentence: P(sustain) of every seed."""
 
     title: str
     colour: str
@@ -55,16 +55,16 @@ class Verdict:
         return f"{word} in all {count} seeds" if held == count else f"{word} in {held} of {count} seeds"
 
 
-def verdict_finding(verdicts: Sequence[Verdict], truth: int | None) -> str:
+def answers_finding(answers: Sequence[ModelAnswer], truth: int | None) -> str:
     """The headline of a sentence: who says what, and what the grammar says."""
-    if not verdicts:
+    if not answers:
         return "No model has been trained under these settings yet."
-    sides = {answer: [v.title for v in verdicts if v.answer == answer] for answer in (0, 1)}
+    sides = {answer: [v.title for v in answers if v.answer == answer] for answer in (0, 1)}
     grammar = "The grammar has no sentence like this one." if truth is None else None
     if not sides[0] or not sides[1]:
         answer = 0 if sides[0] else 1
-        everyone = verdicts[0].title if len(verdicts) == 1 else both_or_all(len(verdicts))
-        says = f"{everyone} {_say_verb(len(verdicts))} {CLASSES[answer]}"
+        everyone = answers[0].title if len(answers) == 1 else both_or_all(len(answers))
+        says = f"{everyone} {_say_verb(len(answers))} {CLASSES[answer]}"
         if truth is None:
             return f"{says}. {grammar}"
         return f"{says}, and so does the grammar." if answer == truth else f"{says}; the grammar says {CLASSES[truth]}."
@@ -141,7 +141,7 @@ def attention_finding(tokens: Sequence[str], weights: Float[ndarray, "query key"
 
 
 def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceiling: float) -> str:
-    """How a race ended in exact accuracy: who is right everywhere, who ends alike, who depends on the seed."""
+    """Return how exact accuracy ends: models right everywhere, with one value, and those that depend on the seed."""
     perfect = [title for title, values in ends if _is_solved(values).all()]
     parts, partly_solved = [], []
     if perfect:
@@ -174,13 +174,7 @@ def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]
     if not any(seeds.any() for seeds in solved.values()):
         found = compare_with_best(dict(ends), paired=True)
         return f"{comparison_finding(found)} {comparison_note(found)}".strip()
-    # Fisher's test, although the models share seeds and data: McNemar's cannot decide 8 of 8 seeds against 0 of 8 after
-    # the correction for all pairs of six models. Where seeds agree between models, Fisher's test is conservative.
-    found = compare_with_best(solved, paired=False)
-    if found is None:
-        return ""
-    counted = "The seeds that classify every sentence correctly are compared."
-    return f"{counted} {comparison_finding(found)} {comparison_note(found)}".strip()
+    return solved_comparison(solved, "classify every sentence correctly")
 
 
 def _in_every_seed(values: Float[ndarray, " replicas"]) -> str:
@@ -251,7 +245,7 @@ def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " repli
     return " ".join(parts)
 
 
-def padding_finding(alone: Sequence[Verdict], padded: Sequence[Verdict], truth: int | None) -> str:
+def padding_finding(alone: Sequence[ModelAnswer], padded: Sequence[ModelAnswer], truth: int | None) -> str:
     """Whether the answer to one sentence depends on what stands beside it in the batch."""
     changed_answers, changed_probabilities = [], []
     for a, b in zip(alone, padded, strict=True):

@@ -9,11 +9,11 @@ from functools import partial
 import streamlit as st
 
 from explorer.labs.negation import findings
-from explorer.labs.negation.findings import Verdict
+from explorer.labs.negation.answers import measure_answer
+from explorer.labs.negation.findings import ModelAnswer
 from explorer.labs.negation.results_tables import answer_cell
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
-from explorer.labs.negation.verdicts import measure_verdict
 from explorer.tasks.negation import true_label
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
@@ -64,12 +64,12 @@ class _Padded:
     """The answers of one model to a sentence alone, and padded to the longest sentence of a batch."""
 
     words: tuple[str, ...]
-    alone: Verdict
-    padded: Verdict
+    alone: ModelAnswer
+    padded: ModelAnswer
 
 
 def _measure(view: RunView, words: tuple[str, ...], longest: int, on: bool) -> _Padded:
-    alone, padded = (measure_verdict(view, words, length if on else None) for length in (len(words) + 2, longest))
+    alone, padded = (measure_answer(view, words, length if on else None) for length in (len(words) + 2, longest))
     return _Padded(words, alone, padded)
 
 
@@ -83,8 +83,8 @@ def _draw_paddings(longest: int, document: Document, results: Mapping[str, _Padd
 
 def _add_paddings_table(
     document: Document,
-    alone: Sequence[Verdict],
-    padded: Sequence[Verdict],
+    alone: Sequence[ModelAnswer],
+    padded: Sequence[ModelAnswer],
     sentence: str,
     extra: int,
     truth: int | None,

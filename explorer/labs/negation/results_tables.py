@@ -8,14 +8,15 @@ import numpy as np
 import streamlit as st
 
 from explorer.labs.negation import findings
-from explorer.labs.negation.findings import Verdict
+from explorer.labs.negation.findings import ModelAnswer
 from explorer.labs.negation.predictions import sustain_probabilities
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
 from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, Negation
+from explorer.ui.budgets import budget_sentence
 from explorer.ui.components.table import draw_table
-from explorer.ui.page_sections import untrained_panel
+from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
 from explorer.ui.training.run_view import RunView
 
 
@@ -38,18 +39,20 @@ def results_section(session: NegationSession, views: Mapping[str, RunView]) -> N
         st.subheader(findings.final_accuracy_finding(ends, best), anchor=False)
     if comparison := findings.comparison_with_best(ends):
         st.markdown(comparison)
+    if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):
+        explanation(escape_markdown(budgets))
     results_table(views, best)
 
 
 def results_table(views: Mapping[str, RunView], best: float) -> None:
     """Draw parameters, seconds and the accuracies on all, plain and negated sentences, a row for each model."""
     kinds = {
-        "test_accuracy": "all test sentences",
-        "test_accuracy_plain": "without “not”",
-        "test_accuracy_negated": "with “not”",
+        "exact_accuracy": "exact accuracy",
+        "test_accuracy_plain": "test accuracy without “not”",
+        "test_accuracy_negated": "test accuracy with “not”",
     }
     if any(view.result and "exact_accuracy_held_out" in view.result.metrics for view in views.values()):
-        kinds["exact_accuracy_held_out"] = "the held-out pair"
+        kinds["exact_accuracy_held_out"] = "exact accuracy on the held-out pair"
     lowest = min(
         (
             float(np.nanmin(view.result.last(k)))
@@ -74,7 +77,7 @@ def results_table(views: Mapping[str, RunView], best: float) -> None:
                 continue
             values = view.result.last(metric)
             dots = [round(float(v), 4) for v in values if not np.isnan(v)]
-            mark = best if metric == "test_accuracy" else None
+            mark = best if metric == "exact_accuracy" else None
             cells[metric] = {"text": f"{np.nanmean(values):.3f}", "values": dots, "mark": mark}
         rows.append({"cells": cells})
     strips = [{"key": k, "label": v, "kind": "strip", "align": "left", "range": axis} for k, v in kinds.items()]
@@ -88,8 +91,10 @@ def results_table(views: Mapping[str, RunView], best: float) -> None:
         rows,
         key="negation-results",
         label="Results of the race, a row a model",
-        caption="Accuracy on the test sentences: the mean, and a dot for each seed. Dashed: the ceiling of a sum of "
-        "word weights. Seconds: the whole training divided by its seeds.",
+        caption="The mean, and a dot for each seed. Exact accuracy: over every sentence of the grammar, weighted by "
+        "its probability; the sentences above are about it. Test accuracy: over the test sentences that were drawn "
+        "for the seed, as in the learning curves, so it can differ by chance. Dashed: the ceiling of a sum of word "
+        "weights. Seconds: the whole training divided by its seeds.",
     )
 
 
@@ -102,12 +107,12 @@ def class_cell(label: int) -> dict[str, object]:
     return {"text": CLASSES[label], "tone": CLASSES[label], "wrong": False}
 
 
-def answer_cell(verdict: Verdict, truth: int | None) -> dict[str, object]:
+def answer_cell(answer: ModelAnswer, truth: int | None) -> dict[str, object]:
     """Return the table cell of a model's answer, marked where it is wrong."""
     return {
-        "text": f"{CLASSES[verdict.answer]} {verdict.probability:.2f}",
-        "tone": CLASSES[verdict.answer],
-        "wrong": truth is not None and verdict.answer != truth,
+        "text": f"{CLASSES[answer.answer]} {answer.probability:.2f}",
+        "tone": CLASSES[answer.answer],
+        "wrong": truth is not None and answer.answer != truth,
     }
 
 
@@ -130,8 +135,8 @@ def sentences_table(task: Negation, views: Mapping[str, RunView]) -> None:
             "truth": {"text": CLASSES[sentence.label]},
         }
         for model, view in trained.items():
-            verdict = Verdict(view.row.title, view.row.colour, sustain_probabilities(view.stored, sentence.words))  # type: ignore[arg-type]
-            cells[model] = answer_cell(verdict, sentence.label)
+            answer = ModelAnswer(view.row.title, view.row.colour, sustain_probabilities(view.stored, sentence.words))  # type: ignore[arg-type]
+            cells[model] = answer_cell(answer, sentence.label)
         rows.append({"rule": i > 0 and sentence.nots == 0, "cells": cells})
     draw_table(
         columns,

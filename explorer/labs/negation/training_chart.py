@@ -81,8 +81,8 @@ def _learning_curves(session: NegationSession) -> None:
     )
     best = linear_readout_ceiling(negation_task(lab.task).sentences)
     what = (
-        f"{lab.task.test_size:,} test sentences a seed. Dashed: the best that a sum of word weights can do on endless "
-        f"text, {best:.4f}; a sampled test set may land above it by luck."
+        f"Test accuracy, over {lab.task.test_size:,} test sentences a seed. Dashed: the best that a sum of word "
+        f"weights can do on endless text, {best:.4f}; a sampled test set may land above it by luck."
         if lab.metric == "accuracy"
         else "Cross-entropy over all training sentences, in nats."
     )

@@ -187,10 +187,10 @@ def test_differences_have_a_verdict_and_three_seeds_have_none() -> None:
 
 def test_seeds_that_reach_an_accuracy_of_1_are_counted() -> None:
     right, never = run_of_seeds("right", [1.0] * 8), run_of_seeds("never", [0.883] * 8, hidden=9)
-    assert describe_differences([right, never], STATE)[1] == "8 against 0 of 8 seeds: different"
+    assert describe_differences([right, never], STATE)[1] == "8 of 8 against 0 of 8 seeds: different"
     some = run_of_seeds("some", [1.0] * 5 + [0.9] * 3, hidden=10)
     assert_states(
-        describe_differences([right, some], STATE)[1], "8 against 5 of 8 seeds: cannot tell (about 25 seeds …"
+        describe_differences([right, some], STATE)[1], "8 of 8 against 5 of 8 seeds: cannot tell (about 25 seeds …"
     )
     losses = Comparison(y="test_loss")
     assert describe_differences([right, never], losses)[1].startswith("+0.117")

@@ -14,6 +14,7 @@ from explorer.labs.memory.findings import (
     notebook_caption,
     other_length_findings,
     recall_result,
+    solved_comparison_finding,
     solved_finding,
     sweep_finding,
     train_set_findings,
@@ -150,5 +151,22 @@ def test_the_train_set_finding_compares_both_accuracies_over_seeds() -> None:
 
 def test_the_caption_has_the_steps_of_each_model() -> None:
     found = {name: make_result(name, [0.5, 1.0]) for name in ("rnn-usual", "gru-usual", "gru-chrono")}
-    assert budget_caption(found).startswith("Steps of training: GRU 300; RNN 1,000.")
+    assert budget_caption(found).startswith(
+        "The training budgets differ: 19,200 examples (300 steps of 64) for the GRU; "
+        "64,000 examples (1,000 steps of 64) for the RNN."
+    )
     assert budget_caption({"gru-usual": found["gru-usual"]}).startswith("All were trained for 300 steps.")
+
+
+def test_the_seeds_that_solve_recall_are_compared_by_an_exact_test() -> None:
+    every, none, some = [1.0] * 8, [0.5] * 8, [1.0] * 4 + [0.5] * 4
+    runs = {"gru-chrono": every, "gru-usual": none, "rnn-usual": some}
+    found = solved_comparison_finding({name: make_result(name, values) for name, values in runs.items()})
+    assert_mentions(found, "95% or more … Worse than GRU open: GRU usual with 0 of 8 against 8 of 8 seeds")
+    assert_mentions(
+        found, "Cannot … RNN usual (4 of 8 against 8 of 8 seeds; about 19 seeds … Fisher … three comparisons"
+    )
+    three = {name: make_result(name, values[-3:]) for name, values in runs.items()}
+    assert_mentions(solved_comparison_finding(three), "Three seeds are too few")
+    assert solved_comparison_finding({"gru-usual": three["gru-usual"], "rnn-usual": three["rnn-usual"]}) == ""
+    assert solved_comparison_finding({"gru-chrono": three["gru-chrono"]}) == ""

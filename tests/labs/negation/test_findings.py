@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy import ndarray
 
 from explorer.labs.negation.findings import (
-    Verdict,
+    ModelAnswer,
+    answers_finding,
     attention_finding,
     beyond_sums_finding,
     ceiling_finding,
@@ -21,7 +22,6 @@ from explorer.labs.negation.findings import (
     pairs_finding,
     reading_finding,
     units_finding,
-    verdict_finding,
 )
 from explorer.tasks.negation import CLASSES
 from tests.words import assert_mentions, assert_states
@@ -29,8 +29,8 @@ from tests.words import assert_mentions, assert_states
 SUSTAIN, COLLAPSE = CLASSES.index("sustain"), CLASSES.index("collapse")
 
 
-def make_verdict(title: str, *sustain: float) -> Verdict:
-    return Verdict(title, "--m-rnn", np.array(sustain))
+def make_answer(title: str, *sustain: float) -> ModelAnswer:
+    return ModelAnswer(title, "--m-rnn", np.array(sustain))
 
 
 def ends(**values: list[float]) -> list[tuple[str, ndarray]]:
@@ -38,29 +38,31 @@ def ends(**values: list[float]) -> list[tuple[str, ndarray]]:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "truth", "note"),
+    ("answer", "truth", "note"),
     [
-        (make_verdict("a", 0.9, 0.8), SUSTAIN, "right in all 2 seeds"),
-        (make_verdict("a", 0.9, 0.8), COLLAPSE, "wrong in all 2 seeds"),
-        (make_verdict("a", 0.9, 0.9, 0.1), SUSTAIN, "right in 2 of 3 seeds"),
-        (make_verdict("a", 0.9, 0.9, 0.1), COLLAPSE, "wrong in 2 of 3 seeds"),
-        (make_verdict("a", 0.9, 0.45, 0.45), COLLAPSE, "wrong in 1 of 3 seeds"),  # the mean may side with the few
-        (make_verdict("a", 0.9), SUSTAIN, "right"),
-        (make_verdict("a", 0.9), COLLAPSE, "wrong"),
-        (make_verdict("a", 0.9, 0.1, 0.8), None, "2 of 3 seeds say so"),
-        (make_verdict("a", 0.9), None, "one seed"),
+        (make_answer("a", 0.9, 0.8), SUSTAIN, "right in all 2 seeds"),
+        (make_answer("a", 0.9, 0.8), COLLAPSE, "wrong in all 2 seeds"),
+        (make_answer("a", 0.9, 0.9, 0.1), SUSTAIN, "right in 2 of 3 seeds"),
+        (make_answer("a", 0.9, 0.9, 0.1), COLLAPSE, "wrong in 2 of 3 seeds"),
+        (make_answer("a", 0.9, 0.45, 0.45), COLLAPSE, "wrong in 1 of 3 seeds"),  # the mean may side with the few
+        (make_answer("a", 0.9), SUSTAIN, "right"),
+        (make_answer("a", 0.9), COLLAPSE, "wrong"),
+        (make_answer("a", 0.9, 0.1, 0.8), None, "2 of 3 seeds say so"),
+        (make_answer("a", 0.9), None, "one seed"),
     ],
 )
-def test_a_verdict_notes_in_how_many_seeds_it_is_right_or_wrong(verdict: Verdict, truth: int | None, note: str) -> None:
-    assert verdict.note(truth) == note
+def test_an_answer_notes_in_how_many_seeds_it_is_right_or_wrong(
+    answer: ModelAnswer, truth: int | None, note: str
+) -> None:
+    assert answer.note(truth) == note
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
-def test_a_verdict_gives_the_likelier_class_and_its_probability(sustain: list[float]) -> None:
-    verdict = make_verdict("a", *sustain)
-    assert verdict.probability >= 0.5
-    assert verdict.probability == pytest.approx(verdict.mean if verdict.answer == SUSTAIN else 1 - verdict.mean)
-    assert verdict.correct_seeds(SUSTAIN) + verdict.correct_seeds(COLLAPSE) == len(sustain)
+def test_an_answer_gives_the_likelier_class_and_its_probability(sustain: list[float]) -> None:
+    answer = make_answer("a", *sustain)
+    assert answer.probability >= 0.5
+    assert answer.probability == pytest.approx(answer.mean if answer.answer == SUSTAIN else 1 - answer.mean)
+    assert answer.correct_seeds(SUSTAIN) + answer.correct_seeds(COLLAPSE) == len(sustain)
 
 
 YES, NO = 0.9, 0.1
@@ -86,8 +88,8 @@ YES, NO = 0.9, 0.1
     ],
 )
 def test_the_headline_names_the_answer_of_every_model(sustain: list[float], truth: int | None, sentence: str) -> None:
-    verdicts = [make_verdict(title, p) for title, p in zip("ABCDE", sustain, strict=False)]
-    assert_states(verdict_finding(verdicts, truth), sentence)
+    answers = [make_answer(title, p) for title, p in zip("ABCDE", sustain, strict=False)]
+    assert_states(answers_finding(answers, truth), sentence)
 
 
 def test_the_contributions_finding_is_about_not_or_else_the_strongest_word() -> None:
@@ -230,20 +232,20 @@ def test_the_held_out_pair_is_described_seed_by_seed(values: list[tuple[str, nda
 
 
 def test_padding_without_effect_is_described_so() -> None:
-    same = [make_verdict("A", 0.9, 0.8), make_verdict("B", 0.2, 0.1)]
+    same = [make_answer("A", 0.9, 0.8), make_answer("B", 0.2, 0.1)]
     assert_states(padding_finding(same, same, SUSTAIN), "same sentence … same answer, alone or in company")
 
 
 def test_padding_that_changes_an_answer_is_described_with_both_answers() -> None:
-    sentence = padding_finding([make_verdict("A", 0.2, 0.1)], [make_verdict("A", 0.9, 0.8)], SUSTAIN)
+    sentence = padding_finding([make_answer("A", 0.2, 0.1)], [make_answer("A", 0.9, 0.8)], SUSTAIN)
     assert_states(
         sentence, "One sentence, two answers … A … collapse alone, sustain in company … alone … wrong in all 2 seeds"
     )
-    assert "wrong" not in padding_finding([make_verdict("A", 0.9)], [make_verdict("A", 0.2)], SUSTAIN)
+    assert "wrong" not in padding_finding([make_answer("A", 0.9)], [make_answer("A", 0.2)], SUSTAIN)
 
 
 def test_padding_that_only_changes_a_probability_is_not_called_two_answers() -> None:
-    sentence = padding_finding([make_verdict("A", 0.9)], [make_verdict("A", 0.8)], SUSTAIN)
+    sentence = padding_finding([make_answer("A", 0.9)], [make_answer("A", 0.8)], SUSTAIN)
     assert "A is 0.90 sure alone, 0.80 in company." in sentence
     assert "two answers" not in sentence
 
@@ -251,8 +253,10 @@ def test_padding_that_only_changes_a_probability_is_not_called_two_answers() -> 
 def test_seeds_that_are_right_everywhere_are_compared_by_an_exact_test() -> None:
     right, never, some = [1.0] * 8, [0.883] * 8, [1.0] * 5 + [0.9] * 3
     found = comparison_with_best(ends(GRU=right, RNN=right, Transformer=some, bag=never, n4=[0.9] * 8, n5=never))
-    assert_mentions(found, "seeds … every sentence correctly … Worse than GRU: bag by 0 against 8 of 8 seeds")
-    assert_mentions(found, "GRU and RNN … same … Cannot tell … Transformer (5 against 8 of 8 seeds; about 35 seeds")
+    assert_mentions(found, "seeds … every sentence correctly … Worse than GRU: bag with 0 of 8 against 8 of 8 seeds")
+    assert_mentions(
+        found, "GRU and RNN … same … Cannot tell … Transformer (5 of 8 against 8 of 8 seeds; about 35 seeds"
+    )
     assert_mentions(found, "Fisher … 15 comparisons")
     assert "noise" not in found
     assert_mentions(comparison_with_best(ends(GRU=[1.0] * 3, bag=[0.9] * 3)), "Three seeds … too few")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import streamlit as st
 
-from explorer.labs.negation.findings import Verdict, verdict_finding
+from explorer.labs.negation.findings import ModelAnswer, answers_finding
 from explorer.labs.negation.predictions import sustain_probabilities
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
 from explorer.tasks.negation import CLASSES, VOCABULARY, true_label
@@ -21,19 +21,19 @@ HEIGHT = 430  # pixels reserved for the answers
 FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the sentence as it is now
 
 
-def measure_verdict(view: RunView, words: tuple[str, ...], length: int | None = None) -> Verdict:
+def measure_answer(view: RunView, words: tuple[str, ...], length: int | None = None) -> ModelAnswer:
     """Return the answer of a model that has a stored run; `length` is the padded length. Raises DamagedRun."""
     assert view.stored
-    return Verdict(view.row.title, view.row.colour, sustain_probabilities(view.stored, words, length))
+    return ModelAnswer(view.row.title, view.row.colour, sustain_probabilities(view.stored, words, length))
 
 
-def verdicts_section(views: Mapping[str, RunView], find_words: FindWords, name: str) -> None:
+def answers_section(views: Mapping[str, RunView], find_words: FindWords, name: str) -> None:
     """Draw the finding, then the tokens, then a bar for each model."""
     trained = {model: view for model, view in views.items() if view.stored}
     if not trained:
         live = any(view.live for view in views.values())
         st.subheader(
-            "The models are training; their answers follow." if live else verdict_finding([], None), anchor=False
+            "The models are training; their answers follow." if live else answers_finding([], None), anchor=False
         )
         return
     windows = {
@@ -42,33 +42,33 @@ def verdicts_section(views: Mapping[str, RunView], find_words: FindWords, name: 
         if isinstance(view.config.model, FeedforwardConfig | TransformerEncoderConfig)
     }
 
-    def requests() -> dict[str, Request[tuple[tuple[str, ...], Verdict]]]:
+    def requests() -> dict[str, Request[tuple[tuple[str, ...], ModelAnswer]]]:
         words = find_words()
         return {
             model: (("verdict", words, *view.cache_key), partial(_measure, view, words))
             for model, view in trained.items()
         }
 
-    draw = partial(_draw_verdicts, windows, name)
+    draw = partial(_draw_answers, windows, name)
     result_section(name, requests, draw, "The models read the sentence …", HEIGHT, pool="quick")
 
 
-def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], Verdict]:
-    return words, measure_verdict(view, words)
+def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], ModelAnswer]:
+    return words, measure_answer(view, words)
 
 
-def _draw_verdicts(
-    windows: Mapping[str, int], key: str, document: Document, results: Mapping[str, tuple[tuple[str, ...], Verdict]]
+def _draw_answers(
+    windows: Mapping[str, int], key: str, document: Document, results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]]
 ) -> None:
     """Write the answers to a sentence; see `static/components/verdicts/view.js`. `windows` maps titles to sizes."""
     words = next(iter(results.values()))[0]
-    verdicts = [verdict for _, verdict in results.values()]
+    answers = [answer for _, answer in results.values()]
     truth = true_label(words)
-    document.finding(verdict_finding(verdicts, truth))
+    document.finding(answers_finding(answers, truth))
     tokens = (VOCABULARY.first, *words, VOCABULARY.last)
     short = {title: window for title, window in windows.items() if window < len(tokens)}
     visible = min(short.values(), default=len(tokens))
-    count = len(verdicts[0].sustain)
+    count = len(answers[0].sustain)
     document.component(
         "verdicts",
         {
@@ -92,7 +92,7 @@ def _draw_verdicts(
                     "right": None if truth is None else v.answer == truth,
                     "note": v.note(truth),
                 }
-                for v in verdicts
+                for v in answers
             ],
             "caption": f"Bar: mean probability over {count_seeds(count)}. Dots: the seeds."
             if count > 1
