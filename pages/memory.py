@@ -18,6 +18,7 @@ from explorer.labs.memory import (
 )
 from explorer.labs.memory.state import MemoryState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.learning_rates import learning_rates_section
 from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
@@ -77,6 +78,9 @@ def page(session: PageSession[MemoryState]) -> None:
         for sentence in findings.other_length_findings(results, state.length):
             explanation(escape_markdown(sentence))
         training_chart.results_table(state, variants, results, views)
+        learning_rates_section(
+            "recall", {name: each.full_label for name, each in variants.items()}, "new sequences of 50"
+        )
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
         draw_train_controls(request, configs)

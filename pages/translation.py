@@ -16,6 +16,7 @@ from explorer.labs.translation import (
     training_chart,
 )
 from explorer.labs.translation.state import TranslationState
+from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, comparison_session, write_url
@@ -42,6 +43,12 @@ def page(session: PageSession[TranslationState]) -> None:
     if results:
         st.subheader(escape_markdown(findings.exact_match_finding(results, state.task)), anchor=False)
         training_chart.exact_match_chart(state, results)
+        compared = {results[name].variant.words: views[name].config for name in results}
+        for sentence in (
+            findings.exact_match_comparison(results),
+            f"{budget_sentence(compared)} {learning_rates_sentence(compared)}".strip(),
+        ):
+            explanation(escape_markdown(sentence))
         for sentence in findings.other_findings(results):
             explanation(escape_markdown(sentence))
         training_chart.results_table(state, results, views)

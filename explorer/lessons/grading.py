@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
 from explorer.errors import LineageError
+from explorer.inspection.verdicts import MINIMUM_SEEDS, compare_with_best
 from explorer.lessons.lesson import Measurement, Step
 from explorer.number_format import format_rounded
 
@@ -88,11 +91,26 @@ def _right_choices(step: Step, rows: tuple[Row, ...]) -> tuple[str, ...]:
     if step.question.scale is not None:
         return ()
     if step.measurement.which:
-        best = (max if step.measurement.which == "highest" else min)(row.median for row in rows)
-        return tuple(row.name for row in rows if row.median == best)
+        return _undistinguished_from_best(rows, higher=step.measurement.which == "highest")
     if step.measurement.measure.labels:
         return (rows[0].most_common,)
     return tuple(each.name for each in step.question.choices if each.contains(rows[0].median))
+
+
+def _undistinguished_from_best(rows: tuple[Row, ...], higher: bool) -> tuple[str, ...]:
+    """Return the subject with the extreme median, and those of which the seeds do not show that they are behind it.
+
+    With the seeds of a verdict, those are all without the verdict “different”. With fewer, those whose values overlap
+    with the values of the best; so one seed each is compared by its value.
+    """
+    sign = 1 if higher else -1
+    best = max(rows, key=lambda row: sign * row.median)
+    worst_of_best = min(sign * value for value in best.values)
+    found = compare_with_best({row.name: np.array(row.values) for row in rows}, paired=False, higher=higher)
+    enough = found is not None and min(row.count for row in rows) >= MINIMUM_SEEDS
+    if found is not None and enough:
+        return tuple(row.name for row in rows if row.name not in found.with_verdict("different"))
+    return tuple(row.name for row in rows if row is best or max(sign * v for v in row.values) >= worst_of_best)
 
 
 def _placeholders(rows: Sequence[Row]) -> dict[str, str]:
@@ -140,7 +158,10 @@ def describe_measurement(step: Step, found: Answer) -> str:
     if found.value is not None:
         return f"Measured: {_with_unit(step, found.value)}{_describe_spread(step, found.rows[0])}."
     texts = [f"“{step.question.find_choice(name).text}”" for name in found.right]
+    seeds = min(row.count for row in found.rows)
     tie = f" These {len(texts)} tie." if len(texts) > 1 else ""
+    if len(texts) > 1 and seeds > 1:
+        tie = f" Between these {len(texts)} the {seeds} seeds cannot tell."
     spread = "" if step.measurement.which else _describe_spread(step, found.rows[0])
     return f"Measured: {' and '.join(texts)}{spread}.{tie}"
 

@@ -37,3 +37,17 @@ def budget_sentence(configs: Mapping[str, RunConfig]) -> str:
         for (examples, steps, batch), names in sorted(names_by_budget.items())
     ]
     return f"The training budgets differ: {'; '.join(parts)}."
+
+
+def learning_rates_sentence(configs: Mapping[str, RunConfig]) -> str:
+    """Return which learning rate each of several compared runs uses, for comparisons without a search for the best."""
+    trained = {name: config for name, config in configs.items() if not isinstance(config.model, NgramTextConfig)}
+    names_by_rate: dict[float, list[str]] = {}
+    for name, config in trained.items():
+        names_by_rate.setdefault(config.optimiser.learning_rate, []).append(name)
+    if not names_by_rate:
+        return ""
+    if len(names_by_rate) == 1:
+        return f"Learning rate of all: {next(iter(names_by_rate)):g}, set by hand and not searched for each model."
+    parts = [f"{rate:g} for {join_words(names)}" for rate, names in sorted(names_by_rate.items())]
+    return f"Learning rates: {'; '.join(parts)}. They were set by hand, not by the same search for each model."

@@ -67,6 +67,14 @@ def comparison_finding(found: BestComparison | None, digits: int = 3, unit: str 
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def compare_pair(
+    first: tuple[str, ndarray], second: tuple[str, ndarray], paired: bool, digits: int = 2, margin: float = 0.0
+) -> str:
+    """Return sentences that compare two models, given their names and one value for each seed; "" with single seeds."""
+    found = compare_with_best(dict([first, second]), paired, margin=margin)
+    return f"{comparison_finding(found, digits)} {comparison_note(found)}".strip()
+
+
 def solved_comparison(solved: Mapping[str, ndarray], counted: str) -> str:
     """Return sentences that compare the seeds of several models that solve a task with those of the best model.
 

@@ -101,15 +101,23 @@ def test_the_highest_median_is_the_answer_and_ties_are_reported(steps: tuple[Ste
 
         return grade_step(steps[2], measure)
 
-    result = grade([0.5, 0.6], [0.9, 0.1])
+    result = grade([0.5, 0.6], [0.3, 0.1])
     assert (result.right, result.agrees) == (("rnn",), True)
-    assert result.why == "55 and 50, from 50 to 60."
+    assert result.why == "55 and 20, from 50 to 60."
     result = grade([0.5], [0.9])
     assert (result.right, result.agrees) == (("lstm",), False)
     assert describe_measurement(steps[2], result) == "Measured: “The LSTM”."
     result = grade([1.0], [1.0])
     assert (result.right, result.agrees) == (("rnn", "lstm"), True)
     assert "These 2 tie" in describe_measurement(steps[2], result)
+    result = grade([0.5, 0.6, 0.7], [0.9, 0.55, 0.4])
+    assert result.right == ("rnn", "lstm"), "three seeds that overlap"
+    assert "Between these 2 the 3 seeds cannot tell." in describe_measurement(steps[2], result)
+    low = [0.1, 0.2, 0.15, 0.12, 0.18, 0.17, 0.13, 0.45]
+    assert grade([0.5, 0.6, 0.55, 0.52, 0.58, 0.57, 0.53, 0.4], low).right == ("rnn",), (
+        "different, although they overlap"
+    )
+    assert grade([0.5, 0.6, 0.55, 0.52, 0.58, 0.57, 0.53, 0.4], [0.45] * 7 + [0.9]).right == ("rnn", "lstm")
 
 
 def test_a_number_selects_the_choice_whose_range_contains_it(steps: tuple[Step, ...]) -> None:

@@ -60,7 +60,7 @@ def test_page_shows_results_without_interaction() -> None:
     at = open_page()
     assert warnings_of(at) == [] and url_params(at) == {}
     assert heads_data(at)["tokens"] == list("the night and the day")
-    assert heads_data(at)["cuts"]["4"]["finding"].startswith("Four heads hardly differ before training")  # type: ignore[index]
+    assert heads_data(at)["cuts"]["4"]["finding"].startswith("Four heads look")  # type: ignore[index]
     assert "16,384" in heads_data(at)["cuts"]["8"]["words"]  # type: ignore[index]
     assert len(stacks_data(at)["combinations"]) == len(stacks_data(at)["expected"]) == 10  # type: ignore[arg-type]
     assert stacks_data(at)["chosen"] == {"residual": True, "norm": "pre", "kind": "layer", "layers": 24}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorer.experiments.default_runs import negation_runs, text_run
 from explorer.experiments.recall import VARIANTS
 from explorer.training.config import with_settings
-from explorer.ui.budgets import budget_sentence, examples_read
+from explorer.ui.budgets import budget_sentence, examples_read, learning_rates_sentence
 
 
 def test_runs_with_other_steps_have_other_budgets() -> None:
@@ -34,3 +34,12 @@ def test_texts_are_counted_in_tokens_and_an_ngram_has_no_steps() -> None:
     assert examples_read(longer) == 2 * examples_read(rnn) == rnn.steps * rnn.batch_size * 128
     assert "rows) for longer" in budget_sentence({"rnn": rnn, "longer": longer})
     assert budget_sentence({"rnn": rnn, "n-gram": text_run("ngram")}) == ""
+
+
+def test_the_learning_rates_of_a_comparison_are_named() -> None:
+    runs = {name: VARIANTS[name].config() for name in ("rnn-usual", "gru-usual", "transformer-learned")}
+    assert learning_rates_sentence(runs).startswith(
+        "Learning rates: 0.005 for transformer-learned; 0.01 for rnn-usual and gru-usual. They were set by hand"
+    )
+    assert learning_rates_sentence({"a": runs["rnn-usual"]}).startswith("Learning rate of all: 0.01, set by hand")
+    assert learning_rates_sentence({"n-gram": text_run("ngram")}) == ""

@@ -9,10 +9,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.steps_to_solve import LossCurves
+from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.number_format import format_interval
+from explorer.ui.verdict_sentences import verdict_words
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
-
-_SIMILAR_BITS = 0.05  # bits of divergence (at most 1) below which heads count as equal
 
 
 def _median_and_range(values: Sequence[float] | Float[ndarray, " seeds"], digits: int = 2) -> str:
@@ -29,19 +29,11 @@ def heads_finding(heads: int, trained: Sequence[float], untrained: Sequence[floa
         return "A single head has nobody to differ from: every token has one picture of where to look."
     before, after = _median_and_range(untrained), _median_and_range(trained)
     head_count = capitalize(number_word(heads))
-    if max(untrained) < min(trained):
-        comparison = "hardly differ" if float(np.median(untrained)) < _SIMILAR_BITS else "differ less"
-        return (
-            f"{head_count} heads {comparison} before training, {before} of at most 1 bit apart; training brings them "
-            f"to {after}."
-        )
-    if min(untrained) > max(trained):
-        return f"{head_count} heads look {before} of at most 1 bit apart before training, and only {after} after it."
-    return (
-        f"Training does not tell {number_word(heads)} heads apart here: they look {before} of at most 1 bit apart "
-        "before "
-        f"it, and {after} after it."
-    )
+    sentence = f"{head_count} heads look {before} of at most 1 bit apart before training and {after} after it"
+    difference = mean_difference(np.array(untrained, float), np.array(trained, float), paired=False)
+    if difference is None:
+        return f"{sentence}. One trained seed is too few for a verdict."
+    return f"{sentence}: {verdict_words(judge([difference])[0])}."
 
 
 def heads_text(
@@ -137,11 +129,11 @@ def norm_kinds_text(layer: Float[ndarray, " seeds"], rms: Float[ndarray, " seeds
         f"after {layers} blocks v is {_median_and_range(layer)} with LayerNorm and {_median_and_range(rms)} with "
         "RMSNorm"
     )
-    apart = layer.max() < rms.min() or rms.max() < layer.min()
+    difference = mean_difference(layer, rms, paired=True)  # the weights of a seed are the same with both
+    verdict = f": {verdict_words(judge([difference])[0])}" if difference else ""
     return (
         f"LayerNorm subtracts the mean of a token’s numbers before it divides; RMSNorm only divides. With the norm "
-        f"before each part {summary}: "
-        f"{'no seed of one is within those of the other' if apart else 'the seeds overlap'}."
+        f"before each part {summary}{verdict}."
     )
 
 
@@ -197,9 +189,8 @@ def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> st
     )
     if learned_default == learned_low_rate == count:
         return f"{sentence} Here it learns without one: {summary}."
-    if learned_default < count and learned_low_rate == count:
-        return f"{sentence} Here that depends on how large the steps are: {summary}."
-    return f"{sentence} Here {summary}."
+    difference = solved_difference(np.isfinite(after.steps_to_solve), np.isfinite(gentle.steps_to_solve), paired=False)
+    return f"{sentence} Here {summary}: {verdict_words(judge([difference])[0])}."
 
 
 def _seeds_that_learn(learned: int, count: int) -> str:

@@ -7,6 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from explorer.ui.verdict_sentences import solved_comparison
+
 
 def product_latex(factors: tuple[float, ...]) -> str:
     """Format a product in LaTeX, with equal factors as powers: 0.9^{49}. Of more than four different factors, the rest
@@ -45,7 +49,9 @@ def gate_init_finding(outcomes: Mapping[float, GateInitOutcome], length: int, ti
             f"at {1 / (1 + math.exp(-bias)):.2f} (bias {bias:g})" if bias else "at about 0.50 (the usual start)"
         )
         parts.append(f"{initialization} {outcome.solved} of {outcome.seeds}")
+    solved = {f"bias {bias:g}": np.arange(each.seeds) < each.solved for bias, each in sorted(outcomes.items())}
+    comparison = solved_comparison(solved, "learned it")
     return (
         f"{title}s were trained to name the first of {length} symbols. So many seeds learned it, by where their gates "
-        f"started: {'; '.join(parts)}."
-    )
+        f"started: {'; '.join(parts)}. {comparison}"
+    ).strip()

@@ -68,8 +68,8 @@ def leak_verdict(baseline: LossBaseline, causal: FinalLosses | None, unmasked: F
         else:
             parts.append(
                 f"Without the mask the loss ends at {end:.2f} nats a {baseline.unit}, not below "
-                f"{baseline.floor_text}: nothing "
-                "leaked yet."
+                f"{baseline.floor_text}: this loss "
+                "shows no leak."
             )
     if causal is not None:
         end, limit = float(causal.loss.mean()), "it" if parts else baseline.floor_text
@@ -102,7 +102,7 @@ def position_finding(baseline: LossBaseline, unmasked: FinalLosses) -> str:
     before, last = values[:-1], float(values[-1])
     if before.max() > baseline.floor / 2 or last < baseline.floor - TOLERANCE:
         return f"By place its loss lies between {values.min():.2f} and {values.max():.2f} nats."
-    guessing = ", no better than guessing" if last > baseline.uniform_loss - TOLERANCE else ""
+    guessing = f", and guessing costs {baseline.uniform_loss:.2f}" if last > baseline.uniform_loss - TOLERANCE else ""
     share = last / len(values)
     mean_note = (
         f" That place alone makes most of the mean: {last:.2f} / {len(values)} = {share:.2f}."

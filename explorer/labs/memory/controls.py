@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.catalogue import MODELS
+from explorer.experiments.learning_rates import RATES
 from explorer.experiments.recall import LEARNING_RATES, VARIANTS
 from explorer.labs.memory.state import MemoryState
 from explorer.labs.memory.training_chart import group_by_architecture
@@ -42,7 +43,7 @@ def settings_row(session: PageSession[MemoryState]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "length", st.number_input, width=150)
         bind_widget(session, "symbols", st.number_input, width=150)
-        rates = sorted({0.0, *LEARNING_RATES, state.rate})
+        rates = sorted({0.0, *LEARNING_RATES, *RATES, state.rate})
         bind_widget(session, "rate", st.selectbox, options={r: f"{r:g}" if r else "as usual" for r in rates}, width=150)
         bind_widget(session, "seeds", st.number_input, width=110)
         bind_widget(session, "steps", st.number_input, width=170)

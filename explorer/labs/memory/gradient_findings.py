@@ -12,7 +12,9 @@ from numpy import ndarray
 
 from explorer.experiments.gradient_clipping import CLIP
 from explorer.experiments.recall import SOLVED
+from explorer.inspection.verdicts import Judgement, judge, solved_difference
 from explorer.number_format import format_approximate, format_significant, superscript
+from explorer.ui.verdict_sentences import verdict_words
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 SINGLE_SYMBOL = "With a single symbol there is nothing to carry: the first one is the last."
@@ -193,12 +195,18 @@ def clipping_finding(found: Sequence[ClippingResult]) -> str:
     """Return for each pair of runs how many seeds solve recall with and without clipping."""
     if not found:
         return "No run with and without clipping yet."
-    return " ".join(map(_clipping_sentence, found))
+    differences = {
+        each.words: solved_difference(each.none > SOLVED, each.clip > SOLVED, paired=False)
+        for each in found
+        if not each.same
+    }
+    judgements = dict(zip(differences, judge(list(differences.values())), strict=True))
+    return " ".join(_clipping_sentence(each, judgements.get(each.words)) for each in found)
 
 
-def _clipping_sentence(each: ClippingResult) -> str:
+def _clipping_sentence(each: ClippingResult, judgement: Judgement | None) -> str:
     right, helped, all_seeds = _count_solved(each.none), _count_solved(each.clip), count_seeds(len(each.none))
-    if each.same:
+    if judgement is None:
         return (
             f"{capitalize(each.words)} no gradient is longer than {format_significant(each.longest)}: clipping at "
             f"{CLIP:g} never acts, "
@@ -207,7 +215,7 @@ def _clipping_sentence(each: ClippingResult) -> str:
         )
     return (
         f"{capitalize(each.words)} {_count(right)} of {all_seeds} learn{_plural_s(right)} it without clipping, "
-        f"{_count(helped)} with it."
+        f"{_count(helped)} with it: {verdict_words(judgement)}."
     )
 
 

@@ -16,6 +16,7 @@ from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, Negation
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.components.table import draw_table
+from explorer.ui.learning_rates import learning_rates_section
 from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
 from explorer.ui.training.run_view import RunView
 
@@ -42,6 +43,8 @@ def results_section(session: NegationSession, views: Mapping[str, RunView]) -> N
     if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):
         explanation(escape_markdown(budgets))
     results_table(views, best)
+    titles = {model: view.row.title for model, view in views.items()}
+    learning_rates_section("negation", titles, "all sentences of the grammar with at most one “not”")
 
 
 def results_table(views: Mapping[str, RunView], best: float) -> None:

@@ -11,7 +11,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.positions import ROUNDING
+from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_range, format_significant
+from explorer.ui.verdict_sentences import comparison_finding, comparison_note
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 if TYPE_CHECKING:
@@ -113,7 +115,8 @@ def length_verdict(results: Mapping[str, CopyAccuracy], longest: int) -> str:
             f"nearest, up to {best.longest_solved()}."
         )
     names = capitalize(join_words([one.words for one in successful]))
-    first = f"{names} get{'s' if len(successful) == 1 else ''} at least half of the rows right up to {longest} digits"
+    get = "gets" if len(successful) == 1 else "get"
+    first = f"{names} {get} at least half of the rows right on average up to {longest} digits"
     if not beyond:
         best = max(successful, key=lambda one: one.accuracy_at(longest + 1))
         after = f"at {longest + 1} the best, {best.words}, has {best.accuracy_at(longest + 1):.2f}"
@@ -138,6 +141,16 @@ def extrapolation_finding(results: Mapping[str, CopyAccuracy], longest: int) -> 
         else f"At {last} digits nobody gets a row right."
     )
     return f"At {longest}, {longest + 1} and {longest + 2} digits: {'; '.join(falls)}. {end}"
+
+
+def beyond_training_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:
+    """Compare the models one digit beyond the longest trained length; "" if none gets a row right there."""
+    length = longest + 1
+    exact = {one.words: one.exact[:, one.lengths.index(length)] for one in results.values() if length in one.lengths}
+    found = compare_with_best(exact, paired=True)  # all models have the same seeds and data
+    if found is None or not any(values.any() for values in exact.values()):
+        return ""
+    return f"At {length} digits: {comparison_finding(found, digits=2)} {comparison_note(found)}".strip()
 
 
 def no_positions_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:

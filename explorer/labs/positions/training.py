@@ -49,6 +49,8 @@ def training_section(session: PageSession[PositionsState]) -> None:
         st.subheader(escape_markdown(findings.length_verdict(ends, state.longest)), anchor=False)
         _length_charts(state, ends)
         explanation(escape_markdown(findings.extrapolation_finding(ends, state.longest)))
+        if sentence := findings.beyond_training_finding(ends, state.longest):
+            explanation(escape_markdown(sentence))
         if sentence := findings.no_positions_finding(ends, state.longest):
             explanation(escape_markdown(sentence))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):

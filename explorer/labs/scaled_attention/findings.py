@@ -10,10 +10,12 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.steps_to_solve import LEARNED_LOSS, LossCurves
-from explorer.number_format import format_range
+from explorer.inspection.verdicts import judge, mean_difference, solved_difference
+from explorer.number_format import format_interval, format_range
+from explorer.ui.verdict_sentences import describe_judgement, verdict_words
 from explorer.ui.wording import count_seeds, number_word
 
-_NOTABLE_RATIO = 1.5  # from this ratio of steps on, a training counts as slower
+_EQUAL_RATIO = 1.2  # of steps: practically equal up to this factor
 
 
 def width_finding(widths: Sequence[int], gradient: Float[ndarray, "kinds widths"]) -> str:
@@ -72,16 +74,25 @@ def training_verdict(width: int, divided: LossCurves | None, raw: LossCurves | N
         f"At d_k = {width}, {_steps_to_learn('divided', scaled_steps)}; {_steps_to_learn('not divided', raw_steps)}."
     ]
     if scaled_learned == len(scaled_steps) and raw_learned == count:
-        ratio = float(np.median(raw_steps) / np.median(scaled_steps))
-        if ratio >= _NOTABLE_RATIO:
-            parts.append(f"Without the division it still learns, only {ratio:.1f} times more slowly.")
-        elif ratio <= 1 / _NOTABLE_RATIO:
-            parts.append(f"Here it is even slower with the division, {1 / ratio:.1f} times.")
-        else:
-            parts.append("Here the division makes hardly a difference.")
-    elif 0 < raw_learned < count and scaled_learned == len(scaled_steps):
-        parts.append("Without the division it can learn, only more slowly, and not in every seed in this time.")
+        parts.append(_ratio_of_steps(scaled_steps, raw_steps))
+    else:
+        difference = solved_difference(np.isfinite(scaled_steps), np.isfinite(raw_steps), paired=False)
+        parts.append(f"Seeds that learn it, divided against not divided: {describe_judgement(judge([difference])[0])}.")
     return " ".join(parts)
+
+
+def _ratio_of_steps(scaled_steps: Float[ndarray, " replicas"], raw_steps: Float[ndarray, " replicas"]) -> str:
+    """Say how many times as many steps it takes without the division. Seeds are compared with themselves."""
+    logarithms = [np.log2(np.maximum(steps, 1.0)) for steps in (scaled_steps, raw_steps)]
+    difference = mean_difference(logarithms[0], logarithms[1], paired=True)
+    if difference is None:
+        return f"Without the division it takes {raw_steps[0] / max(scaled_steps[0], 1.0):.1f} times as many steps."
+    (judgement,) = judge([difference], margin=float(np.log2(_EQUAL_RATIO)))
+    mean, low, high = (2**value for value in (difference.mean, difference.low, difference.high))
+    ratio = f"Without the division it takes {format_interval(mean, low, high)} times as many steps"
+    if judgement.verdict == "equal":
+        return f"{ratio}: practically equal (the interval lies within a factor of {_EQUAL_RATIO:g})."
+    return f"{ratio}: {verdict_words(judgement)}."
 
 
 def _steps_to_learn(name: str, steps: Float[ndarray, " replicas"]) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_interval, format_number
-from explorer.ui.wording import count_seeds, number_word
+from explorer.ui.verdict_sentences import comparison_finding, comparison_note
+from explorer.ui.wording import count_seeds, join_words, number_word
 
 CHANCE = 0.5  # of two senses
 MIN_DIFFERENCE, MAX_EQUAL = 0.1, 0.03  # of two cosines: different from here on; equal up to here
@@ -36,21 +39,24 @@ def similarity_verdict(same: Cosines, other: Cosines) -> str:
     return f"{start} {after} it is {numbers} (mean of {count_seeds(replicas)}).{every}"
 
 
-def controls_finding(untrained: tuple[Any, Any], alone: tuple[Any, Any]) -> str:
-    """Say whether training and attention are both needed to separate the senses.
+def controls_finding(trained: tuple[Any, Any], untrained: tuple[Any, Any], alone: tuple[Any, Any]) -> str:
+    """Compare how far the senses part after training, before it, and without attention.
 
-    untrained, alone: similarity (replicas, layers) in the same sense and in the other one; the controls may have other
-    numbers of layers.
+    trained, untrained, alone: similarity (replicas, layers) in the same sense and in the other one; the controls may
+    have other numbers of layers.
     """
-    gaps = [float((same - other)[:, -1].mean()) for same, other in (untrained, alone)]
-    names = ("before training", "without attention")
-    apart = [name for name, gap in zip(names, gaps, strict=True) if gap >= MIN_DIFFERENCE]
-    summary = ", ".join(
-        f"{float(o[:, -1].mean()):.2f} {name}" for name, (_, o) in zip(names, (untrained, alone), strict=True)
-    )
-    if not apart:
-        return f"It takes both, training and attention: to the other sense the likeness stays {summary}."
-    return f"The senses part also {' and '.join(apart)}: to the other sense the likeness is {summary}."
+    each = {
+        "the trained encoder": trained,
+        "the encoder before training": untrained,
+        "the one without attention": alone,
+    }
+    summary = join_words([f"{name} {_range(other[:, -1])}" for name, (_, other) in each.items()])
+    gaps = {name: np.asarray((same - other)[:, -1], float) for name, (same, other) in each.items()}
+    found = compare_with_best(gaps, paired=False)
+    return (
+        f"To the other sense the likeness is, mean and lowest to highest seed: {summary}. How much larger the likeness "
+        f"to the same sense is: {comparison_finding(found, digits=2)} {comparison_note(found)}"
+    ).strip()
 
 
 def nearest_neighbour_finding(trained: Cosines, untrained: Cosines) -> str:
@@ -71,15 +77,10 @@ def word_sense_finding(
     right: Float[ndarray, " replicas"], new: Float[ndarray, " replicas"], blind: float | None
 ) -> str:
     """Say how often the sense is right, and how often with new cue words. `blind`: accuracy without attention."""
-    without = "" if blind is None else f" Without attention it is {blind:.2f}, about what a coin would say."
-    limit = (
-        f" Beside nouns that never stood next to a homograph in training it falls to {_range(new)}."
-        if float(new.mean()) < float(right.mean()) - MIN_DIFFERENCE
-        else f" Beside nouns that never stood next to a homograph in training it is {_range(new)}."
-    )
+    without = "" if blind is None else f" Without attention it is {blind:.2f}; a coin is right in {CHANCE:.2f}."
     return (
-        f"On fresh sentences the sense is right {_range(right)} of the "
-        f"time.{without if _near_chance(blind) else ''}{limit}"
+        f"On fresh sentences the sense is right {_range(right)} of the time.{without} Beside nouns that never stood "
+        f"next to a homograph in training it is {_range(new)}."
     )
 
 
@@ -87,17 +88,12 @@ def masked_word_finding(
     right: Float[ndarray, " replicas"], new: Float[ndarray, " replicas"], blind: float | None
 ) -> str:
     """Say how often a homograph is nearer to the right synonym, also with new cue words. `blind`: without attention."""
-    without = f" Without attention {blind:.2f} do, about as many as by chance." if _near_chance(blind) else ""
-    generalization = "better than chance." if float(new.mean()) > CHANCE + MIN_DIFFERENCE else "about chance."
+    without = "" if blind is None else f" Without attention {blind:.2f} do."
     return (
         f"Nobody told it what a homograph means; yet {_range(right)} of them lie nearer to the synonym of their sense "
         f"than to that of the other one.{without} Beside nouns that never stood next to a homograph it is "
-        f"{_range(new)}: {generalization}"
+        f"{_range(new)}. By chance it would be {CHANCE:.2f}."
     )
-
-
-def _near_chance(share: float | None) -> bool:
-    return share is not None and abs(share - CHANCE) < MIN_DIFFERENCE
 
 
 def _range(values: Float[ndarray, " replicas"]) -> str:

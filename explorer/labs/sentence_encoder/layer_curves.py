@@ -76,7 +76,11 @@ def _draw(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
         columns=3,
     )
     document.text(
-        findings.controls_finding((untrained.same_sense, untrained.other_sense), (alone.same_sense, alone.other_sense))
+        findings.controls_finding(
+            (trained.same_sense, trained.other_sense),
+            (untrained.same_sense, untrained.other_sense),
+            (alone.same_sense, alone.other_sense),
+        )
     )
     document.text(findings.nearest_neighbour_finding(trained.neighbour_agreement, untrained.neighbour_agreement))
     document.caption(

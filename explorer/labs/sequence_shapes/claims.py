@@ -23,6 +23,7 @@ from explorer.number_format import format_significant
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.training.record import Curves, Record
+from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
@@ -191,7 +192,8 @@ def _draw_position_results(results: Mapping[str, Sequence[PositionRuleAccuracy]]
     draw_plot_frame(panels, key="shapes-place", height=HEIGHT, narrow_height=220, columns=2)
     for rule in RULES:
         st.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
-    summary = findings.extrapolation_finding(results)
+    configs = {f"the {MODELS[m].title}": sequence_shapes.position_rule_config(RULES[0], m) for m in RULE_MODELS}
+    summary = f"{findings.extrapolation_finding(results)} {budget_sentence(configs)} {learning_rates_sentence(configs)}"
     st.caption(f"{summary} Line: middle of the seeds. Band: lowest to highest. Dashed: the last place of the training.")
 
 

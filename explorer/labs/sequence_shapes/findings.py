@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.number_format import format_range, format_significant
+from explorer.ui.verdict_sentences import verdict_words
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 LAST_STEPS = 2  # the last steps, whose share of the gradient is reported
@@ -60,16 +62,24 @@ def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
     """Say whether clipping restores vanished gradients."""
     solved = [int((each.accuracy >= LEARNED).sum()) for each in (clipped, unclipped)]
     ends = [float(np.median(each.gradient_ratio)) for each in (clipped, unclipped)]
+    learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED, paired=False)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        orders = [np.log10(each.gradient_ratio) for each in (unclipped, clipped)]
+    ratio = mean_difference(orders[0], orders[1], paired=True) if np.isfinite(orders).all() else None
+    judgements = judge([learned, *([ratio] if ratio else [])])
     summary = (
-        f"With clipping {solved[0]} of {len(clipped.accuracy)} seeds learn to recall, without it {solved[1]}; at the "
-        f"end the first symbol gets {format_significant(ends[0])} and {format_significant(ends[1])} of the last one’s "
-        "gradient."
+        f"With clipping {solved[0]} of {len(clipped.accuracy)} seeds learn to recall, without it {solved[1]} "
+        f"({verdict_words(judgements[0])}). At the end the first symbol gets {format_significant(ends[0])} and "
+        f"{format_significant(ends[1])} of the last one’s gradient in the middle seed"
+        f"{f' ({verdict_words(judgements[1])})' if ratio else ''}."
     )
-    if max(ends) < _VANISHED and abs(solved[0] - solved[1]) <= 1:
-        return f"No. {summary}"
-    if ends[0] > _VANISHED > ends[1]:
+    if ends[0] < _VANISHED:
+        return f"No. The gradient vanishes with clipping too. {summary}"
+    if ends[1] > _VANISHED:
+        return f"These gradients do not vanish, clipped or not. {summary}"
+    if ratio and judgements[1].verdict == "different":
         return f"In these runs, yes. {summary}"
-    return f"No, though the runs differ. {summary}"
+    return f"These runs cannot tell. {summary}"
 
 
 # ---- places

@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.verdicts import judge, mean_difference
+from explorer.ui.verdict_sentences import describe_judgement
 from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
 
 MAX_QUOTED = 14  # tokens up to which an answer is written out in a sentence
@@ -138,18 +140,12 @@ def exposure_finding(
     after_right, after_own = map(_format_nats, losses)
     rises = f"The loss is {after_right} nats a place after the right tokens, {after_own} after its own."
     over = np.flatnonzero(gap >= NEGLIGIBLE)
-    if not len(over):
-        if float(-gap.min()) >= NEGLIGIBLE:
-            return (
-                f"{capitalize(words)} does not suffer from its own writing: over all places it is right in "
-                f"{alone.mean():.2f} with it, in {taught.mean():.2f} with the right tokens put before it. {rises}"
-            )
-        return (
-            f"It makes no difference to {words} what stands before: at its worst place it is right in "
-            f"{taught.min():.2f} after the right tokens, in {alone.min():.2f} after its own. {rises}"
-        )
-    first = int(over[0])
-    if gap[first:].mean() < NEGLIGIBLE:
+    verdict = ""
+    if (difference := mean_difference(own.mean(axis=1), given.mean(axis=1), paired=True)) is not None:
+        (judgement,) = judge([difference], margin=NEGLIGIBLE)
+        verdict = f" Over all places, the first minus the second: {describe_judgement(judgement)}."
+    first = int(over[0]) if len(over) else 0
+    if len(over) and gap[first:].mean() < NEGLIGIBLE:
         first = int(gap.argmax())
         where, ends = f"At place {first + 1}", first + 1
     else:
@@ -158,7 +154,7 @@ def exposure_finding(
         where = "Over all places"
     return (
         f"{where} {words} is right in {taught[first:ends].mean():.2f} when the right tokens are put before it, in "
-        f"{alone[first:ends].mean():.2f} when it reads its own. {rises}"
+        f"{alone[first:ends].mean():.2f} when it reads its own.{verdict} {rises}"
     )
 
 

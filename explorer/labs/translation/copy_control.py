@@ -56,7 +56,7 @@ def _draw(document: Document, results: Mapping[str, CopyAccuracy]) -> None:
     if len(results) < len(_TITLES):
         return
     ends = {
-        name: {with_attention: float(values[-1].mean()) for with_attention, values in each.by_attention.items()}
+        name: {with_attention: values[-1] for with_attention, values in each.by_attention.items()}
         for name, each in results.items()
     }
     finding = findings.copy_finding(ends["plain"], ends["separated"], results["plain"].steps[-1])

@@ -10,14 +10,16 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
+from explorer.inspection.verdicts import compare_with_best
+from explorer.number_format import format_interval
 from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, FIRST_DAY, LAST_DAY, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig, evaluation_lengths
 from explorer.training.record import Curves
-from explorer.ui.wording import capitalize, join_words
+from explorer.ui.verdict_sentences import compare_pair, comparison_finding, comparison_note
+from explorer.ui.wording import capitalize, count_seeds, join_words
 
 SOLVED = 0.95  # exact match from which on a length counts as held
-NEGLIGIBLE = 0.02  # exact match that is too little to speak of
 _UNTRAINED = (1, 2, 5, 10)  # digits past the longest trained source
 VERBS = {"reverse": "turned around", "copy": "copied", "dates": "read"}
 
@@ -114,11 +116,18 @@ def other_findings(results: Mapping[str, TranslationResult]) -> list[str]:
             f"{float(one.exact_at(n).mean()):.2f} to {float(two.exact_at(n).mean()):.2f} at {n}"
             for n in dict.fromkeys(lengths)
         ]
-        trained = [n for n in range(1, longest + 1) if n in evaluation_lengths(one.task)]  # type: ignore[arg-type]
-        gains = [float(two.exact_at(n).mean() - one.exact_at(n).mean()) for n in trained]
-        moves = "moves the cliff" if float(np.mean(gains)) > NEGLIGIBLE else "does not move the cliff here"
-        sentences.append(f"A vector twice as wide {moves}: from {join_words(pairs)}.")
+        comparison = compare_pair((one.variant.words, one.exact), (two.variant.words, two.exact), paired=True)
+        sentences.append(
+            f"With a vector twice as wide, exact match goes from {join_words(pairs)}. Over all trained lengths: "
+            f"{comparison}"
+        )
     return sentences
+
+
+def exact_match_comparison(results: Mapping[str, TranslationResult]) -> str:
+    """Compare the exact match of all models over what was trained; the models share seeds and data."""
+    found = compare_with_best({each.variant.words: each.exact for each in results.values()}, paired=True)
+    return f"{comparison_finding(found)} {comparison_note(found)}" if found else ""
 
 
 def capacity_finding(task: TranslationConfig, one: TranslationResult | None, width: int) -> str:
@@ -154,10 +163,17 @@ def ablation_finding(means: Mapping[str, Mapping[str, float]]) -> str:
     return f"Made to look evenly at the whole source, {join_words(parts)}."
 
 
-def copy_finding(plain: Mapping[bool, float], separated: Mapping[bool, float], steps: int) -> str:
-    """Return whether each copy task needs attention."""
+def copy_finding(
+    plain: Mapping[bool, Float[ndarray, " seeds"]], separated: Mapping[bool, Float[ndarray, " seeds"]], steps: int
+) -> str:
+    """Return the share of right tokens on each copy task, of every seed with attention and without it."""
+    with_it, without, separated_with, separated_without = (
+        format_interval(float(values.mean()), float(values.min()), float(values.max()))
+        for values in (plain[True], plain[False], separated[True], separated[False])
+    )
+    learned = "The notebook's copy is learned without attention too" if plain[False].min() >= SOLVED else "Copying"
     return (
-        f"The notebook's copy needs no attention: after {steps} steps {plain[True]:.2f} of the tokens are right with "
-        f"it and {plain[False]:.2f} without. After a separator it is {separated[True]:.2f} with and "
-        f"{separated[False]:.2f} without."
+        f"{learned}: after {steps} steps {with_it} of the tokens are right with attention and {without} without. "
+        f"After a separator it is {separated_with} with and {separated_without} without (mean, and lowest to highest "
+        f"of {count_seeds(len(plain[True]))})."
     )

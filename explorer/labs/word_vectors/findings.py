@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.number_format import format_interval, format_percent, format_signed
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import count_seeds, join_words, number_word
 
 if TYPE_CHECKING:
     from explorer.inspection.words.word_vectors import (
@@ -74,16 +74,17 @@ def frequency_finding(effects: FrequencyEffects) -> str:
         return "Nearly all words of this text are about equally frequent, so it cannot be told what frequency changes."
     rare, frequent = effects.agreement[:, 0], effects.agreement[:, -1]
     first, last = effects.groups[0], effects.groups[-1]
-    numbers = f"{_percent_of(rare)} for words that occur {first} times, {_percent_of(frequent)} for {last}"
-    if rare.max() < frequent.min():
-        return f"Two seeds agree less on the neighbours of rare words: they share {numbers}."
-    if rare.min() > frequent.max():
-        return f"In this text two seeds agree more on the neighbours of rare words: they share {numbers}."
-    return f"Whether rare words have less reliable neighbours cannot be told here: two seeds share {numbers}."
+    pairs = f"mean, and lowest to highest of {number_word(len(rare))} pairs of seeds" if len(rare) > 1 else "one pair"
+    return (
+        f"Two seeds share {_percent_of(rare)} of the nearest neighbours of words that occur {first} times, and "
+        f"{_percent_of(frequent)} of those of words that occur {last} times ({pairs}). Pairs have seeds in common, so "
+        "this difference is not tested."
+    )
 
 
 def _percent_of(values: Float[ndarray, " pairs"]) -> str:
-    return format_percent(float(values.mean()), 0)
+    mean, low, high = (format_percent(float(v), 0) for v in (values.mean(), values.min(), values.max()))
+    return mean if low == high else f"{mean} ({low} to {high})"
 
 
 def antonyms_finding(pairs: Sequence[PairSimilarity]) -> str:

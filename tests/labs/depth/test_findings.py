@@ -10,14 +10,17 @@ from tests.words import assert_mentions, assert_states
 def test_heads_that_differ_after_training() -> None:
     text = findings.heads_finding(4, [0.4, 0.37, 0.43], [0.03, 0.03, 0.04])
     assert_states(
-        text, "Four heads … before training … 0.03 (0.03 to 0.04) … at most 1 bit … training … 0.40 (0.37 to 0.43)"
+        text,
+        "Four heads … 0.03 (0.03 to 0.04) … at most 1 bit … before training … 0.40 (0.37 to 0.43) … no verdict … eight",
     )
-    assert "differ less before training" in findings.heads_finding(4, [0.4, 0.5], [0.2, 0.3])
+    trained, untrained = np.linspace(0.3, 0.4, 8), np.linspace(0.03, 0.04, 8)
+    assert findings.heads_finding(4, list(trained), list(untrained)).endswith("after it: different.")
 
 
-def test_heads_that_stay_equal_or_become_more_similar() -> None:
-    assert "Training does not tell two heads apart here" in findings.heads_finding(2, [0.1, 0.4], [0.2, 0.3])
-    assert "and only 0.15 (0.10 to 0.20) after it" in findings.heads_finding(2, [0.1, 0.2], [0.5, 0.6])
+def test_heads_of_which_one_cannot_tell_whether_they_changed() -> None:
+    trained, untrained = np.linspace(0.1, 0.4, 8), np.linspace(0.2, 0.32, 8)
+    assert "cannot tell (" in findings.heads_finding(2, list(trained), list(untrained))
+    assert findings.heads_finding(2, [0.1], [0.5]).endswith("One trained seed is too few for a verdict.")
     assert "nobody to differ from" in findings.heads_finding(1, [np.nan], [np.nan])
 
 
@@ -56,8 +59,11 @@ def test_gradients_of_the_top_block_are_compared() -> None:
 
 
 def test_layernorm_and_rmsnorm_are_compared() -> None:
-    assert "the seeds overlap" in findings.norm_kinds_text(np.array([3.0, 4.0]), np.array([3.5, 5.0]), 24)
-    assert "no seed of one is within" in findings.norm_kinds_text(np.array([3.0, 4.0]), np.array([4.5, 5.0]), 24)
+    layer = np.linspace(3.0, 4.0, 8)
+    assert findings.norm_kinds_text(layer, layer + 0.1 * layer, 24).endswith("with RMSNorm: different.")
+    assert findings.norm_kinds_text(layer, layer[::-1] + 0.1, 24).endswith("would be needed).")
+    assert findings.norm_kinds_text(layer, layer, 24).endswith("the same value in every seed.")
+    assert findings.norm_kinds_text(layer[:2], layer[:2] + 1, 24).endswith("fewer than eight seeds.")
 
 
 def loss_curves(*reached: float | None) -> LossCurves:
@@ -86,7 +92,9 @@ def test_stacks_that_learn_are_named() -> None:
 def test_the_warmup_claim_is_judged() -> None:
     all_, some, none = loss_curves(50, 60), loss_curves(50, None), loss_curves(None, None)
     turns = findings.warmup_claim_text(none, all_)
-    assert_mentions(turns, "steps … none of two seeds learn … steps, two of two seeds learn")
+    assert_mentions(turns, "none of two seeds learn … steps, two of two seeds learn … no verdict … eight seeds")
+    eight = findings.warmup_claim_text(loss_curves(*[None] * 8), loss_curves(*[50] * 8))
+    assert_mentions(eight, "none of eight seeds learn … eight of eight seeds learn … size: different.")
     assert "Here it learns without one: two of two" in findings.warmup_claim_text(all_, all_)
     assert_mentions(findings.warmup_claim_text(none, some), "none of two seeds learn … steps, one of two seeds learns")
     assert findings.warmup_claim_text(None, all_) == "" == findings.warmup_claim_text(none, None)

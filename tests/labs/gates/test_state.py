@@ -65,3 +65,11 @@ def test_the_gate_initialization_finding_states_solved_seeds() -> None:
     found = {3.0: GateInitOutcome(3.0, 7, 8), 0.0: GateInitOutcome(0.0, 0, 8)}
     assert_mentions(gate_init_finding(found, 50, "GRU"), "0.50 … 0 of 8 … 0.95 (bias 3) 7 of 8")
     assert gate_init_finding({}, 50, "GRU") == ""
+
+
+def test_the_numbers_of_seeds_by_initial_bias_are_compared() -> None:
+    outcomes = {bias: GateInitOutcome(bias, solved, 8) for bias, solved in ((0.0, 0), (1.0, 2), (3.0, 8))}
+    sentence = gate_init_finding(outcomes, 50, "GRU")
+    assert_mentions(sentence, "Worse than bias 3: bias 0 with 0 of 8 against 8 of 8 seeds")
+    none = {bias: GateInitOutcome(bias, 0, 8) for bias in (0.0, 1.0)}
+    assert "compared" not in gate_init_finding(none, 50, "GRU")

@@ -38,7 +38,7 @@ def test_a_loss_below_the_floor_is_called_a_leak() -> None:
 @pytest.mark.parametrize(
     ("causal", "without", "words"),
     [
-        (None, 2.95, "2.95 nats … symbol … not below ln 19 = 2.94 … nothing leaked"),
+        (None, 2.95, "2.95 nats … symbol … not below ln 19 = 2.94 … no leak"),
         (0.3, None, "below ln 19 = 2.94 too: here is another leak"),
         (3.4, None, "it ends at 3.40, above ln 19 = 2.94"),
         (2.95, None, "it stays at 2.95, the floor ln 19 = 2.94"),
@@ -68,7 +68,7 @@ def test_prefix_loss_is_compared_with_guessing() -> None:
 def test_only_the_last_position_cannot_copy_its_answer() -> None:
     sentence = findings.position_finding(NOISE, final_losses(0.25, by_position=[0.01, 0.02, 3.0]))
     assert "At places 1 to 2" in sentence and "at most 0.02" in sentence and "3.00 / 3 = 1.00" in sentence
-    assert "3.00, no better than guessing." in sentence
+    assert "3.00, and guessing costs 2.94." in sentence
     sentence = findings.position_finding(TALE, final_losses(0.03, by_position=[0.01, 0.02, 1.1]))
     assert "nothing stands there: 1.10. That place alone" in sentence
     assert "alone" not in findings.position_finding(NOISE, final_losses(1.3, by_position=[1.2] * 19 + [2.95]))

@@ -97,7 +97,7 @@ def test_clipping_helps_where_gradients_explode_and_nowhere_else() -> None:
     )
     assert_mentions(sentence, "no gradient … longer than 0.88 … clipping at 1 never")
     assert "no of eight seeds" not in sentence
-    assert_mentions(sentence, "radius of 2 … one of eight seeds … without clipping, eight with")
+    assert_mentions(sentence, "radius of 2 … one of eight seeds … without clipping, eight with it: different.")
     assert findings.clipping_finding([]) == "No run with and without clipping yet."
 
 

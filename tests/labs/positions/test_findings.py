@@ -71,3 +71,17 @@ def test_the_reach_of_the_mask_without_positions_is_stated() -> None:
     assert "up to one digit, the others up to two" in findings.no_positions_finding(found, 2)
     assert "as far as any other" in findings.no_positions_finding({**found, "none": found["rotary"]}, 2)
     assert findings.no_positions_finding({"rotary": found["rotary"]}, 2) == ""
+
+
+def test_models_are_compared_one_digit_beyond_training() -> None:
+    def result(words: str, mean: float, seeds: int) -> CopyAccuracy:
+        return CopyAccuracy(words, (1, 2, 3), np.array([[1, 1, mean + 0.01 * i] for i in range(seeds)]))
+
+    three = {name: result(name, mean, 3) for name, mean in (("rotary", 0.4), ("learned", 0.1))}
+    found = findings.beyond_training_finding(three, 2)
+    assert_mentions(found, "At 3 digits: Rotary is best on average … learned by 0.30 … Three seeds are too few")
+    eight = {name: result(name, mean, 8) for name, mean in (("rotary", 0.4), ("learned", 0.1))}
+    eight["learned"].exact[0, 2] = 0.12
+    assert_mentions(findings.beyond_training_finding(eight, 2), "Worse than rotary: learned by 0.30")
+    none = {name: copy_accuracy(name, 1, 1, 0) for name in "ab"}
+    assert findings.beyond_training_finding(none, 2) == ""

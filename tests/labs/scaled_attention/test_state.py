@@ -117,12 +117,17 @@ def test_the_training_verdict_follows_the_numbers() -> None:
     assert loss_curves(50, None).steps_to_solve.tolist() == [50, np.inf]
     slower = training_verdict(64, loss_curves(50, 60), loss_curves(100, 120))
     assert_mentions(slower, "all two seeds … below 0.1 nats, after 50 to 60 steps")
-    assert "2.0 times more slowly" in slower
+    assert "2.00 times as many steps: no verdict with fewer than eight seeds." in slower
     lost = training_verdict(64, loss_curves(50, 50, 50), loss_curves(90, None, None))
     assert_mentions(lost, "one of three seeds … below 0.1 nats, after 90 steps")
-    assert "not in every seed" in lost
-    assert "hardly a difference" in training_verdict(8, loss_curves(50), loss_curves(50))
-    assert "even slower with the division, 2.0 times" in training_verdict(8, loss_curves(100), loss_curves(50))
+    assert lost.endswith("not divided: 3 of 3 against 1 of 3 seeds: no verdict with fewer than eight seeds.")
+    assert "takes 0.5 times as many steps." in training_verdict(8, loss_curves(100), loss_curves(50))
+    steps = [50, 60, 70, 80, 90, 100, 110, 120]
+    assert training_verdict(8, loss_curves(*steps), loss_curves(*steps)).endswith("the same value in every seed.")
+    doubled = training_verdict(8, loss_curves(*[50] * 8), loss_curves(*[100] * 7, 110))
+    assert_mentions(doubled, "2.02 (1.97 to 2.08) times as many steps: different.")
+    near = training_verdict(8, loss_curves(*[100] * 8), loss_curves(*[100] * 7, 110))
+    assert "practically equal (the interval lies within a factor of 1.2)" in near
     never = training_verdict(64, loss_curves(50), loss_curves(None))
     assert "not divided, none of one seed comes below" in never and "more slowly" not in never
     assert training_verdict(64, loss_curves(None), loss_curves(None)).startswith("Neither model learned it")

@@ -99,7 +99,7 @@ LOSSES = "1.50 nats … right tokens, 2.50 … own"
         (
             [[1.0, 0.8, 0.6], [1.0, 0.8, 0.6]],
             [[1.0, 0.4, 0.2], [1.0, 0.4, 0.0]],
-            "2 on … right in 0.70 … right tokens … 0.25 … own",
+            "2 on … right in 0.70 … right tokens … 0.25 … own … +0.30 (−0.12 to +0.72): no verdict … eight seeds",
         ),
         (
             [[0.9, 0.7]],
@@ -114,12 +114,12 @@ LOSSES = "1.50 nats … right tokens, 2.50 … own"
         (
             [[1.0, 1.0]],
             [[1.0, 0.99]],
-            "no difference … worst … right in 1.00 … right tokens … 0.99 … own",
+            "all … right in 1.00 … right tokens … 0.99 … own",
         ),
         (
             [[1.0, 0.5]],
             [[1.0, 0.7]],
-            "not suffer … own … all … right in 0.85 … 0.75 … right tokens",
+            "all … right in 0.75 … right tokens … 0.85 … own",
         ),
     ],
 )
@@ -130,6 +130,15 @@ def test_the_exposure_finding_compares_teacher_forcing_with_free_running(
     assert_states(
         findings.exposure_finding("it", right, np.array(free_running), (loss, loss + 1)), f"{expected} … {LOSSES}"
     )
+
+
+def test_eight_seeds_have_a_verdict_on_exposure() -> None:
+    right = np.tile(np.linspace(0.8, 0.9, 8)[:, None], 2)
+    losses = (right, right)
+    assert "the same value in every seed" in findings.exposure_finding("it", right, right, losses)
+    assert "different" in findings.exposure_finding("it", right, right * 0.8, losses)
+    close = right - 0.001 * np.arange(8)[:, None]
+    assert "practically equal (within ±0.020)" in findings.exposure_finding("it", right, close, losses)
 
 
 def test_a_small_loss_keeps_a_digit() -> None:

@@ -8,6 +8,7 @@ from explorer.labs.translation.findings import (
     ablation_finding,
     capacity_finding,
     copy_finding,
+    exact_match_comparison,
     exact_match_finding,
     longest_solved,
     other_findings,
@@ -57,19 +58,32 @@ def test_accuracy_beyond_the_trained_lengths_is_reported() -> None:
 
 
 def test_a_wider_vector_solves_longer_sources() -> None:
-    finding = other_findings({"vector": solved_up_to("vector", 8), "wide": solved_up_to("wide", 11)})
-    (sentence,) = finding
-    assert_states(
+    wide = solved_up_to("wide", 11)
+    wide = TranslationResult(wide.variant, wide.task, np.array([0.55, 0.65]), wide.parts)
+    (sentence,) = other_findings({"vector": solved_up_to("vector", 8), "wide": wide})
+    assert_mentions(
         sentence,
         "vector twice as wide … 1.00 to 1.00 at 8, 0.00 to 1.00 at 11, 0.00 to 0.00 at 14 and 0.00 to 0.00 at 20",
     )
+    assert_mentions(sentence, "twice as wide is best on average … by 0.10 (−0.54 to 0.74) … Two seeds are too few")
+
+
+def test_the_exact_match_of_all_models_is_compared() -> None:
+    found = {name: solved_up_to(name, 8, seeds=8) for name in ("vector", "additive")}
+    spread = np.linspace(0, 0.02, 8)
+    each = found["additive"]
+    found["additive"] = TranslationResult(each.variant, each.task, each.exact + 0.1 + spread, each.parts)
+    sentence = exact_match_comparison(found)
+    assert_mentions(sentence, "Worse than the model with additive attention: the model with one vector by 0.110")
+    assert exact_match_comparison({"vector": found["vector"]}) == ""
 
 
 def test_without_a_difference_none_is_reported() -> None:
     held = solved_up_to("additive", 30)
     assert_mentions(other_findings({"additive": held})[0], "trained 20 digits … additive attention still")
     finding = other_findings({"vector": solved_up_to("vector", 8), "wide": solved_up_to("wide", 8)})
-    assert_mentions(finding[-1], "vector twice as wide … not … from 1.00 to 1.00 at 8")
+    assert_mentions(finding[-1], "vector twice as wide … from 1.00 to 1.00 at 8")
+    assert "have the same value in every seed" in finding[-1]
 
 
 def test_the_capacity_is_computed_from_task_vector_and_result() -> None:
@@ -107,6 +121,8 @@ def test_the_ablation_finding_covers_models_with_attention() -> None:
 
 
 def test_the_copy_finding_compares_with_and_without_attention() -> None:
-    finding = copy_finding({True: 1.0, False: 1.0}, {True: 0.96, False: 0.05}, 150)
-    assert_mentions(finding, "no attention: after 150 steps 1.00 … tokens … right … 1.00")
-    assert_mentions(finding, "0.96 with … 0.05 without")
+    ones, low = np.ones(3), np.array([0.05, 0.04, 0.06])
+    finding = copy_finding({True: ones, False: ones}, {True: 0.96 * ones, False: low}, 150)
+    assert_mentions(finding, "learned without attention too: after 150 steps 1.00 … tokens … right … 1.00 without")
+    assert_mentions(finding, "0.96 with … 0.05 (0.04 to 0.06) without … three seeds")
+    assert "too" not in copy_finding({True: ones, False: low}, {True: ones, False: low}, 150)
