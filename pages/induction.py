@@ -8,7 +8,7 @@ from explorer.labs.induction.ablation import ablation_section
 from explorer.labs.induction.heads import heads_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
-from explorer.labs.induction.training import loss_finding, moment_text, training_section
+from explorer.labs.induction.training import loss_finding, moments_section, training_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, comparison_session, write_url
@@ -73,7 +73,7 @@ def page(session: PageSession[InductionState]) -> None:
         st.subheader(escape_markdown(sentence), anchor=False)
     row_section(state, views)
     training_section(state, request)
-    moment_text(state, views)
+    moments_section(state, views)
     heads_section(session, views)
     ablation_section(session, views)
     formulas_section()

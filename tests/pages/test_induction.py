@@ -39,6 +39,14 @@ def test_the_page_answers_without_interaction() -> None:
     assert_mentions(page_text(at), "Seven symbols follow … 0.92 (0.84 to 0.98) by the model with two layers")
     titles = [panel["title"] for panel in plot_frame_figures(at, "induction-training")]
     assert titles == ["Loss, second copy (nats)", "Previous-token score", "Induction score"]
+    assert_mentions(page_text(at), "0.5 before the loss falls below 0.5 nats, in all eight seeds")
+    moments = table(at, "induction-moments")
+    assert [row["event"]["text"] for row in moments] == [
+        "previous-token score 0.4",
+        "induction score 0.5",
+        "loss 0.5 nats",
+    ]
+    assert all(len(row["step"]["values"]) == 8 for row in moments)
     (tiles,) = plot_frame_figures(at, "induction-row-figure")
     assert "two layers: " in tiles["alt"] and "; one layer: " in tiles["alt"]
     (heads,) = component_data(at, "attention_heads")

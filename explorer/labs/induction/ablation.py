@@ -44,6 +44,7 @@ class RowPair:
     readings: tuple[RowReading, RowReading] | None
 
 
+_ROW_LABELS = {"previous": "previous-token head", "induction": "induction head"}
 Results: TypeAlias = Mapping[str, AblationLosses | RowPair]
 
 
@@ -133,7 +134,7 @@ def _draw(role: str, by: str, words: str, colour: str, document: Document, resul
 
 def _add_losses(document: Document, chosen: str, colour: str, found: AblationLosses) -> None:
     top = float(np.ceil(max(found.base.max(), *(losses.max() for losses in found.without.values()))))
-    labels = {"": "no head", **{role: ROLE_TITLES[role] for role in found.without}}
+    labels = {"": "no head", **{role: _ROW_LABELS.get(role, "a head beside it") for role in found.without}}
     rows: list[dict[str, object]] = [
         {
             "cells": {
@@ -150,6 +151,6 @@ def _add_losses(document: Document, chosen: str, colour: str, found: AblationLos
     ]
     columns: list[dict[str, object]] = [
         {"key": "head", "label": "without", "kind": "text", "align": "left"},
-        {"key": "loss", "label": "loss on the second copy", "kind": "strip", "align": "left", "range": [0, top]},
+        {"key": "loss", "label": "loss (nats)", "kind": "strip", "align": "left", "range": [0, top]},
     ]
     add_table(document, columns, rows, key="induction-ablation-table", label="Loss on the second copy without a head")

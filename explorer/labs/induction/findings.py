@@ -14,7 +14,7 @@ from explorer.ui.verdict_sentences import comparison_finding, comparison_note, d
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 SOLVED_LOSS = 0.5  # nats per symbol on the second copy, below which a model continues it
-HIGH_SCORE = 0.5  # of the attention of a head
+PREVIOUS_SCORE, INDUCTION_SCORE = 0.4, 0.5  # shares of attention that count as the appearance of a head
 
 Seeds = Float[ndarray, " seeds"]
 
@@ -64,25 +64,25 @@ def comparison_text(losses: Mapping[str, Seeds]) -> str:
     return f"{comparison_finding(found, digits=2, unit='nats')} {comparison_note(found)}".strip()
 
 
-def moment_finding(words: str, loss: Seeds, induction: Seeds) -> str:
-    """Say at which steps the induction score of a model rises and its loss falls.
+def moment_finding(words: str, previous: Seeds, induction: Seeds, loss: Seeds) -> str:
+    """Say in which order the scores of a model rise and its loss falls; "" if no seed does all three.
 
-    loss: the step at which the loss of each seed falls below SOLVED_LOSS; NaN if it does not.
-    induction: the step at which the highest induction score of each seed passes HIGH_SCORE; NaN if it does not.
+    Each array has the step at which a seed passes PREVIOUS_SCORE, INDUCTION_SCORE or SOLVED_LOSS; NaN if it does not.
     """
-    both = np.isfinite(loss) & np.isfinite(induction)
-    if not both.any():
+    all_three = np.isfinite(previous + induction + loss)
+    seeds = int(all_three.sum())
+    if not seeds:
         return ""
-    earlier = int((induction[both] < loss[both]).sum())
+    earlier = int((induction < loss)[all_three].sum())
+    below = int((previous < induction)[all_three].sum())
     return (
-        f"In {words} a head reaches an induction score of {HIGH_SCORE} at step {_steps(induction[both])}, and the loss "
-        f"falls below {SOLVED_LOSS} nats at step {_steps(loss[both])} (medians, and the range over the seeds). The "
-        f"score comes first in {_count_of_all(earlier, int(both.sum()))}."
+        f"In {words} the induction score reaches {INDUCTION_SCORE} before the loss falls below {SOLVED_LOSS} nats, in "
+        f"{_count_of_all(earlier, seeds)}; the previous-token score reaches {PREVIOUS_SCORE} before the induction score "
+        f"does, in {_count_of_all(below, seeds)}."
+        if 2 * earlier > seeds
+        else f"In {words} the induction score reaches {INDUCTION_SCORE} before the loss falls below {SOLVED_LOSS} nats "
+        f"in only {_count_of_all(earlier, seeds)}."
     )
-
-
-def _steps(steps: Seeds) -> str:
-    return format_interval(float(np.median(steps)), float(steps.min()), float(steps.max()), 0)
 
 
 def heads_finding(

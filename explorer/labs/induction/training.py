@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import comparison_figure, variant_line
@@ -15,6 +17,7 @@ from explorer.labs.induction.state import InductionState
 from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
+from explorer.ui.components.table import draw_table
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
@@ -26,6 +29,11 @@ _METRICS = {
     "previous_score": "Previous-token score",
     "induction_score": "Induction score",
 }
+_EVENTS = {  # metric, value, and whether the metric rises to it
+    f"previous-token score {findings.PREVIOUS_SCORE}": ("previous_score", findings.PREVIOUS_SCORE, True),
+    f"induction score {findings.INDUCTION_SCORE}": ("induction_score", findings.INDUCTION_SCORE, True),
+    f"loss {findings.SOLVED_LOSS} nats": ("second_copy_loss", findings.SOLVED_LOSS, False),
+}
 
 
 def loss_finding(state: InductionState, views: Mapping[str, RunView]) -> str:
@@ -33,7 +41,7 @@ def loss_finding(state: InductionState, views: Mapping[str, RunView]) -> str:
     return findings.loss_finding(_final_losses(state, views))
 
 
-def _final_losses(state: InductionState, views: Mapping[str, RunView]) -> dict[str, np.ndarray]:
+def _final_losses(state: InductionState, views: Mapping[str, RunView]) -> dict[str, Float[ndarray, " seeds"]]:
     return {
         state.variants[name].words: view.result.last("second_copy_loss")
         for name, view in views.items()
@@ -60,24 +68,55 @@ def training_section(state: InductionState, request: TrainRequest) -> None:
     )
 
 
-def moment_text(state: InductionState, views: Mapping[str, RunView]) -> None:
-    """Write when the scores rise and the losses fall, and how the models differ."""
-    sentences = [
-        findings.moment_finding(
-            state.variants[name].words,
-            first_crossing(
-                metric_curve(view.result, view.config, "second_copy_loss", "step"), findings.SOLVED_LOSS, rising=False
-            ),
-            first_crossing(
-                metric_curve(view.result, view.config, "induction_score", "step"), findings.HIGH_SCORE, rising=True
-            ),
+def moments_section(state: InductionState, views: Mapping[str, RunView]) -> None:
+    """Draw at which step each seed passes a score or a loss, and write how the models differ."""
+    finished = {name: view for name, view in views.items() if is_finished(view) and view.result is not None}
+    if not finished:
+        return
+    moments = {name: _moments(view) for name, view in finished.items()}
+    sentences = [findings.moment_finding(state.variants[name].words, *steps) for name, steps in moments.items()]
+    if text := " ".join(filter(None, sentences)):
+        explanation(escape_markdown(text))
+    learned = {name: steps for name, steps in moments.items() if np.isfinite(steps).any()}
+    rows = [
+        _moment_row(
+            event if len(learned) == 1 else f"{state.variants[name].label}: {event}", finished[name].row.colour, steps
         )
-        for name, view in views.items()
-        if is_finished(view) and view.result is not None
+        for name in learned
+        for event, steps in zip(_EVENTS, learned[name], strict=True)
+        if np.isfinite(steps).any()
     ]
-    for text in (" ".join(filter(None, sentences)), findings.comparison_text(_final_losses(state, views))):
-        if text:
-            explanation(escape_markdown(text))
+    columns: list[dict[str, object]] = [
+        {"key": "event", "label": "first step with", "kind": "text", "align": "left"},
+        {"key": "step", "label": "step", "kind": "strip", "align": "left", "range": [0, last_step(finished)]},
+    ]
+    if rows:
+        label = "Steps at which the scores rise and the loss falls"
+        caption = "Median of the seeds that reach it, and a dot for each; interpolated between two evaluations."
+        draw_table(columns, rows, key="induction-moments", label=label, caption=caption)
+    if text := findings.comparison_text(_final_losses(state, views)):
+        explanation(escape_markdown(text))
+
+
+def _moments(view: RunView) -> tuple[Float[ndarray, " seeds"], ...]:
+    """Return the step at which each seed reaches each of the _EVENTS; NaN where it does not."""
+    assert view.result is not None
+    return tuple(
+        first_crossing(metric_curve(view.result, view.config, metric, "step"), target, rising)
+        for metric, target, rising in _EVENTS.values()
+    )
+
+
+def _moment_row(event: str, colour: str, steps: Float[ndarray, " seeds"]) -> dict[str, object]:
+    reached = steps[np.isfinite(steps)]
+    seeds = "" if len(reached) == len(steps) else f" ({len(reached)} of {len(steps)} seeds)"
+    values = [round(float(step)) for step in reached]
+    return {
+        "cells": {
+            "event": {"text": f"{event}{seeds}", "colour": colour},
+            "step": {"text": f"{np.median(reached):.0f}", "values": values, "mark": None},
+        }
+    }
 
 
 def _panels(state: InductionState, task: InductionConfig, views: Mapping[str, RunView]) -> list[Panel]:

@@ -37,15 +37,13 @@ def test_models_are_compared_with_a_verdict_from_eight_seeds_on() -> None:
     assert findings.comparison_text({"A": LOW}) == ""
 
 
-def test_the_step_at_which_scores_rise_is_stated_for_seeds_that_learn() -> None:
-    sentence = findings.moment_finding("A", np.array([300, 320, NAN]), np.array([200.0, 330, 250]))
-    assert_states(
-        sentence,
-        "A … score of 0.5 at step 265 (200 to 330) … below 0.5 nats at step 310 (300 to 320) … "
-        "first in 1 of two seeds.",
-    )
-    assert "in both seeds" in findings.moment_finding("A", np.array([3.0, 4]), np.array([1.0, 2]))
-    assert findings.moment_finding("A", np.array([NAN]), np.array([200.0])) == ""
+def test_the_order_in_which_scores_rise_and_the_loss_falls_is_stated_for_seeds_that_learn() -> None:
+    previous, induction = np.array([190.0, 210, NAN, 150]), np.array([200.0, 200, 250, 250])
+    sentence = findings.moment_finding("A", previous, induction, np.array([300, 320, 300, NAN]))
+    assert_states(sentence, "A … 0.5 before … below 0.5 nats, in both seeds … 0.4 before … in 1 of two seeds.")
+    sentence = findings.moment_finding("A", previous, induction, np.array([100, 320, 300, NAN]))
+    assert_states(sentence, "A … 0.5 before … below 0.5 nats in only 1 of two seeds.")
+    assert findings.moment_finding("A", previous, induction, np.full(4, NAN)) == ""
 
 
 def test_heads_are_named_by_layer_and_number() -> None:
