@@ -42,8 +42,8 @@ def test_the_page_answers_without_interaction() -> None:
     assert_mentions(page_text(at), "0.5 before the loss falls below 0.5 nats, in all eight seeds")
     moments = table(at, "induction-moments")
     assert [row["event"]["text"] for row in moments] == [
-        "previous-token score 0.4",
-        "induction score 0.5",
+        "previous-token 0.4",
+        "induction 0.5",
         "loss 0.5 nats",
     ]
     assert all(len(row["step"]["values"]) == 8 for row in moments)

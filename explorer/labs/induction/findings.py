@@ -77,8 +77,8 @@ def moment_finding(words: str, previous: Seeds, induction: Seeds, loss: Seeds) -
     below = int((previous < induction)[all_three].sum())
     return (
         f"In {words} the induction score reaches {INDUCTION_SCORE} before the loss falls below {SOLVED_LOSS} nats, in "
-        f"{_count_of_all(earlier, seeds)}; the previous-token score reaches {PREVIOUS_SCORE} before the induction score "
-        f"does, in {_count_of_all(below, seeds)}."
+        f"{_count_of_all(earlier, seeds)}; the previous-token score reaches {PREVIOUS_SCORE} before the induction "
+        f"score does, in {_count_of_all(below, seeds)}."
         if 2 * earlier > seeds
         else f"In {words} the induction score reaches {INDUCTION_SCORE} before the loss falls below {SOLVED_LOSS} nats "
         f"in only {_count_of_all(earlier, seeds)}."

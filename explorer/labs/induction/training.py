@@ -30,8 +30,8 @@ _METRICS = {
     "induction_score": "Induction score",
 }
 _EVENTS = {  # metric, value, and whether the metric rises to it
-    f"previous-token score {findings.PREVIOUS_SCORE}": ("previous_score", findings.PREVIOUS_SCORE, True),
-    f"induction score {findings.INDUCTION_SCORE}": ("induction_score", findings.INDUCTION_SCORE, True),
+    f"previous-token {findings.PREVIOUS_SCORE}": ("previous_score", findings.PREVIOUS_SCORE, True),
+    f"induction {findings.INDUCTION_SCORE}": ("induction_score", findings.INDUCTION_SCORE, True),
     f"loss {findings.SOLVED_LOSS} nats": ("second_copy_loss", findings.SOLVED_LOSS, False),
 }
 
@@ -87,8 +87,8 @@ def moments_section(state: InductionState, views: Mapping[str, RunView]) -> None
         if np.isfinite(steps).any()
     ]
     columns: list[dict[str, object]] = [
-        {"key": "event", "label": "first step with", "kind": "text", "align": "left"},
-        {"key": "step", "label": "step", "kind": "strip", "align": "left", "range": [0, last_step(finished)]},
+        {"key": "event", "label": "score or loss", "kind": "text", "align": "left"},
+        {"key": "step", "label": "first step", "kind": "strip", "align": "left", "range": [0, last_step(finished)]},
     ]
     if rows:
         label = "Steps at which the scores rise and the loss falls"

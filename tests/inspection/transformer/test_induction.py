@@ -92,14 +92,14 @@ def test_without_the_induction_head_every_symbol_is_equally_probable() -> None:
 
 def test_the_mean_of_a_head_replaces_its_output_at_every_position() -> None:
     model = perfect_model()
-    model.stack.readout.weight[:, COPIED] /= SHARP  # so that no symbol is ruled out
+    model.stack.readout.weight[:, COPIED] /= 10  # so that no symbol is ruled out
     task, rows = induction._rows(model)
     visible = rows.ids != task.symbols
     outputs = [attend(model.stack, ids[seen].tolist()) for ids, seen in zip(rows.ids, visible, strict=True)]
     read = [result.weights[1, 0, : len(result.weights[1, 0])] for result in outputs]
     one_hot = [np.eye(SYMBOLS)[ids[seen].numpy()] for ids, seen in zip(rows.ids, visible, strict=True)]
     copied = [np.nan_to_num(weights) @ each for weights, each in zip(read, one_hot, strict=True)]
-    logits = np.concatenate(copied).mean(axis=0)
+    logits = SHARP / 10 * np.concatenate(copied).mean(axis=0)
     surprisals = np.log(np.exp(logits).sum()) - logits
     second = induction.in_second_copy(task, rows)
     expected = surprisals[rows.targets[second].numpy()].mean()
