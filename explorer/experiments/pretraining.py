@@ -41,6 +41,18 @@ TEXT_SETTINGS: dict[str, dict[str, object]] = {
     "gru": _THREE_SEEDS | {"batches": "contiguous"},
     "transformer": _THREE_SEEDS,
 }
+# A run whose test split no evaluation during training reads, and whose tokenizer has not seen the held-out lines.
+LINES_WITH_TEST_SPLIT: dict[str, object] = {
+    **_THREE_SEEDS,
+    "tokenizer": "bpe",
+    "rows": "sentences",
+    "split": "sentences",
+    "test": 0.5,
+    "tokenizer_from_training": True,
+    "width": 32,
+    "hidden": 96,
+    "iterations": 600,
+}
 # Runs whose weights the memory page shows at every snapshot.
 WITH_ALL_SNAPSHOTS = tuple(f"recall-50-{name}" for name in recall.DEFAULT_VARIANTS)
 # Runs whose heads the induction page shows during training: the steps from which snapshots are kept, and each how many.
@@ -71,6 +83,7 @@ def shipped_configs() -> dict[str, RunConfig]:
     runs |= labelling.shipped_configs() | sequence_shapes.shipped_configs() | word_vectors.shipped_configs()
     runs["text-best"] = preset("characters-transformer").config()
     runs["text-best-seeds"] = with_settings(runs["text-best"], {"replicas": 3})
+    runs["text-lines"] = with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)
     runs["text-assignment"] = preset("assignment").config()
     runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)
     return runs

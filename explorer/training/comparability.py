@@ -26,8 +26,8 @@ _CORPORA = {
     "brackets": "Brackets",
     "own": "a text of a visitor",
 }
-_TEXT_FIELDS = ("corpus", "text", "size", "corpus_seed")
-_TOKEN_FIELDS = ("tokenizer", "vocabulary", "lower", "tokenizer_from_training")
+_TEXT_FIELDS = ("corpus", "text", "size", "corpus_seed", "lower")
+_TOKEN_FIELDS = ("tokenizer", "vocabulary", "tokenizer_from_training")
 _CONTEXT_FIELDS = ("context", "batches")
 
 
@@ -130,13 +130,14 @@ def _text(run: RunConfig) -> object:
     task = run.task
     assert isinstance(task, TextConfig)
     generated = task.corpus not in ("tinyshakespeare", "own")
-    return _values(task, _TEXT_FIELDS if generated else ("corpus", "text"))
+    return _values(task, _TEXT_FIELDS if generated else ("corpus", "text", "lower"))
 
 
 def _describe_text(run: RunConfig) -> str:
     task = run.task
     assert isinstance(task, TextConfig)
-    return f"{_CORPORA[task.corpus]} {task.text[:8]}".strip()
+    name = f"{_CORPORA[task.corpus]} {task.text[:8]}".strip()
+    return f"{name} in lower case" if task.lower else name
 
 
 def _tokens(run: RunConfig) -> object:

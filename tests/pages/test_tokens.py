@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.errors import CorpusMissing
-from explorer.inspection.language.split_leakage import measure_split_leakage
+from explorer.inspection.language.split_leakage import measure_split_leakage, measure_unknown_words
 from explorer.inspection.language.tokenizers import train_tokenizers
 from explorer.labs.tokens import findings
 from explorer.tasks.text import corpora
@@ -87,6 +87,8 @@ def test_all_numbers_of_the_page_follow_from_the_text() -> None:
     heads = [plain(heading) for heading in headings(at)]
     assert findings.leakage_finding(found) in heads
     assert all(findings.describe_leak(each) in plain(page_text(at)) for each in found)
+    unknown = measure_unknown_words(task)
+    assert unknown and findings.describe_unknown_words(unknown) in plain(page_text(at))
     honest, leaky = plot_frame_figures(at, "tokens-leaks")[0]["plot"]["data"][1:]
     assert honest["x"] == pytest.approx([each.clean_bits for each in found], abs=1e-4)
     assert leaky["x"] == pytest.approx([each.leaky_bits for each in found], abs=1e-4)

@@ -70,7 +70,7 @@ def test_runs_of_one_task_can_be_compared() -> None:
     [
         ({"corpus": "brackets"}, "text", False),
         ({"tokenizer": "bpe"}, "token", True),
-        ({"lower": True}, "token", True),
+        ({"lower": True}, "text", False),
         ({"held_out": 0.2}, "held out", False),
         ({"context": 128}, "context", True),
         ({"batches": "contiguous"}, "context", True),

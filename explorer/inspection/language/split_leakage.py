@@ -25,6 +25,36 @@ class LeakageGap:
     problem: str = ""  # why there is no result; without advice, because rows and context are fixed here
 
 
+MANY_WORDS: Final = 20_000  # words of a tokenizer that may have learned nearly every word of a text
+
+
+@dataclass(frozen=True)
+class UnknownWords:
+    """Shares of the words of held-out lines that a tokenizer does not know, by the lines that it learned from."""
+
+    from_all_lines: float
+    from_training_lines: float
+
+
+def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
+    """Measure unknown words with whole lines held out; None for a text that has too few lines.
+
+    Raises NeedsText and CorpusMissing.
+    """
+    from explorer.tasks.text.rows import text_data  # needs torch, for which no page waits
+
+    lines = replace(config, rows="sentences", split="sentences", tokenizer="word", vocabulary=MANY_WORDS)
+    try:
+        return UnknownWords(
+            text_data(replace(lines, tokenizer_from_training=False)).unknown_rate,
+            text_data(replace(lines, tokenizer_from_training=True)).unknown_rate,
+        )
+    except (NeedsText, CorpusMissing):
+        raise
+    except TextError:
+        return None
+
+
 def measure_split_leakage(config: TextConfig) -> tuple[LeakageGap, ...]:
     """Measure the leakage of blocks and of sentences for the text, tokens and context of a configuration.
 

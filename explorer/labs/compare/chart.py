@@ -13,6 +13,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.inspection.compare import MetricCurve, downsample, mean_and_range
+from explorer.labs.compare.bits_per_byte import bits_per_byte
 from explorer.labs.compare.comparison import (
     ComparedRun,
     available_measures,
@@ -33,6 +34,7 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.learning_chart import seconds_to_next
 from explorer.ui.wording import join_words
 
+_COUNTING = 0.5  # seconds until the next request while a held-out text is counted
 _KEY, _HEIGHT = "comparison", 700  # of the section, with its figure and its table
 
 _AXIS_TITLES: dict[Axis, str] = {
@@ -83,15 +85,16 @@ def _draw_comparison(state: Comparison, visitor_id: str, document: Document) -> 
         state = with_available_measure(state, runs)
         target = default_target(state, runs) if state.target is None else state.target
         document.finding(target_finding(state, runs, target))
+        bits = bits_per_byte(runs)
         if note := comparability_note(state, runs):
-            document.text(note)
+            document.text(f"{note} {bits.note}".strip() if bits else note)
         panel = _panel(state, runs, target)
         add_plot_frame(document, [panel], key=_KEY, height=420, narrow_height=320, columns=1)
-        add_results_table(document, state, runs, target)
+        add_results_table(document, state, runs, target, bits)
     except LineageError as error:
         document.problems([str(error)])
         return None
-    return seconds_to_next(run.view for run in runs)
+    return seconds_to_next(run.view for run in runs) or (_COUNTING if bits and bits.pending else None)
 
 
 def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> Panel:

@@ -20,6 +20,7 @@ from explorer.inspection.compare import (
     shared_initial_weights,
 )
 from explorer.inspection.verdicts import Difference, judge, mean_difference, solved_difference
+from explorer.labs.compare.bits_per_byte import BitsPerByte
 from explorer.labs.compare.comparison import ComparedRun, differing_settings, displayed_curves
 from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
@@ -188,6 +189,8 @@ def describe_differences(runs: Sequence[ComparedRun], state: Comparison) -> list
     for i, run in enumerate(runs[1:], start=1):
         if runs[0].may_continue or run.may_continue:
             texts[i] = "not finished"
+        elif comparability_note(state, [runs[0], run]):
+            texts[i] = "not comparable"
         elif difference := compare_final_values(runs[0], run, state):
             found[i] = difference
         else:
@@ -209,8 +212,21 @@ def _format_signed(value: float, rising: bool) -> str:
     return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
 
 
-def add_results_table(document: Document, state: Comparison, runs: Sequence[ComparedRun], target: float) -> None:
-    """Add a row for each run: final value, difference from the first run, cost, and when it reached the target."""
+def add_results_table(
+    document: Document,
+    state: Comparison,
+    runs: Sequence[ComparedRun],
+    target: float,
+    bits: BitsPerByte | None = None,
+) -> None:
+    """Add a row for each run: final value, difference from the first run, cost, and when it reached the target.
+
+    document: that the table is added to
+    state: which measure is compared
+    runs: the rows
+    target: the value that is to be reached
+    bits: bits per byte of language models, a further column
+    """
     by_axis = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
     ends = [last for run in runs if (last := run.last(state.y)) is not None]
     shared = f"{SHARED_TEST_SET} " if state.y.startswith(("test", "val")) else ""
@@ -233,6 +249,8 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
             "parameters": {"text": f"{run.view.parameters:,}" if run.view.parameters else "–"},
             "price": {"text": f"{cost[0]:.2f} ms" if cost else "–"},
         }
+        if bits:
+            cells["bytes"] = {"text": bits.texts[i]}
         for axis in AXES:
             cells[axis] = {"text": format_amount(by_axis[axis][i].at, axis) + (seeds if axis == "step" else "")}
         rows.append({"cells": cells})
@@ -242,6 +260,7 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
         [
             {"key": "name", "label": "", "kind": "model", "align": "left"},
             {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range},
+            *([{"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right"}] if bits else []),
             {"key": "against", "label": f"against 1, {first}", "kind": "text", "align": "left"},
             {
                 "key": "step",
@@ -261,7 +280,8 @@ def add_results_table(document: Document, state: Comparison, runs: Sequence[Comp
         "(Student's t of pairs where seeds and data are the same, otherwise Welch's). Where a seed reaches an accuracy "
         "of 1, the seeds of the first run that do are counted against those of the row (Fisher's exact test). Verdicts "
         f"are corrected for the number of rows (Holm). {shared}{budgets}"
-        "To the target: where the mean curve crosses it, and how many seeds ever do.",
+        + ("Bits per byte: on the whole held-out text as it is, at the end. " if bits else "")
+        + "To the target: where the mean curve crosses it, and how many seeds ever do.",
     )
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
-from explorer.errors import LineageError
 from explorer.labs.text import findings
 from explorer.labs.text.current_standings import live_or_final_curves
 from explorer.labs.text.standings import Standing, convert_loss
 from explorer.labs.text.state import UNITS, TextLab
+from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
+from explorer.training.record import Record
 from explorer.ui import visitor_text
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
+from explorer.ui.held_out_text import CountedText, count_request
 from explorer.ui.page_sections import escape_markdown, perplexity_link, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import ExperimentSession
@@ -90,56 +93,50 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
         rows.append({**name, **{key: {"text": text} for key, text in cells.items()}})
         means.append(mean)
     losses = [each.held_out for each in standings.values() if np.isfinite(each.held_out).all()]
-    requests: dict[str, Request[CountedText | None]] = {"table": (("text-results",), lambda: None)}
+    requests: dict[str, Request[Any]] = {"table": (("text-results",), lambda: None)}
     if visitor_text.is_available(task):
-        requests["text"] = ("held-out text", task.text, task), partial(_count_held_out_text, task)
+        requests["text"] = count_request(task)
+        for model in standings:
+            run = views[model].loaded_run
+            if task.test and run:
+                requests[model] = ("test split", *views[model].cache_key), partial(_measure_test_losses, run)
     result_section(
         "text-results",
         requests,
-        partial(_draw_results, task, rows, tuple(means), _axis_range(losses), "text" in requests),
-        "For bits per byte, the held-out text is being counted …",
+        partial(_draw_results, task, tuple(standings), rows, tuple(means), _axis_range(losses), tuple(requests)),
+        "The held-out text is being counted and read …",
         130 + 41 * len(rows),
         partly=True,
     )
 
 
-@dataclass(frozen=True)
-class CountedText:
-    """The held-out text, and the number of tokens that the tokenizer has."""
+def _measure_test_losses(run: StoredRun | Record) -> Float[ndarray, " replicas"]:
+    from explorer.inspection.language.final_losses import final_test_loss  # needs torch, for which no page waits
 
-    held_out: HeldOutText
-    vocabulary: int
-
-
-def _count_held_out_text(task: TextConfig) -> CountedText | None:
-    from explorer.inspection.language.bits_per_byte import held_out_text  # needs torch, for which no page waits
-    from explorer.tasks.text.rows import text_data
-
-    try:
-        return CountedText(held_out_text(task), text_data(task).vocabulary)
-    except LineageError:  # where the rows cannot be made, the training itself says why
-        return None
+    return final_test_loss(run).test
 
 
 def _draw_results(
     task: TextConfig,
+    models: Sequence[str],
     rows: Sequence[Mapping[str, object]],
     means: Sequence[float],
     loss_range: Sequence[float],
-    awaited: bool,
+    awaited: Sequence[str],
     document: Document,
-    results: Mapping[str, CountedText | None],
+    results: Mapping[str, Any],
 ) -> None:
     """Write the table and its caption.
 
     task: the text and its tokens.
-    rows: cells of each model, without bits per byte.
+    models: the model of each row.
+    rows: cells of each model, without bits per byte and losses on the test split.
     means: the mean loss of each model over its seeds, in nats per token.
     loss_range: ends of the axis of the losses.
-    awaited: whether the text is on this machine, so that its count is expected.
+    awaited: names of the results that are there or will be: "text", and each model with a loss on the test split.
     document, results: as in `result_section`.
     """
-    counted = results.get("text")
+    counted: CountedText | None = results.get("text")
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "", "kind": "model", "align": "left"},
         {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
@@ -154,23 +151,43 @@ def _draw_results(
         {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right"},
         {"key": "seconds", "label": "seconds", "kind": "number", "align": "right"},
     ]
-    pending = awaited and "text" not in results
+    if task.test:
+        place = [column["key"] for column in columns].index("bytes") + 1
+        columns.insert(place, {"key": "test", "label": "test split", "kind": "number", "align": "right"})
+    pending = {name: "…" if name in awaited and name not in results else "–" for name in ("text", *models)}
     bits = [
-        f"{float(counted.held_out.bits_per_byte(np.array(mean))):.3f}" if counted else "…" if pending else "–"
-        for mean in means
+        f"{float(counted.held_out.bits_per_byte(np.array(mean))):.3f}" if counted else pending["text"] for mean in means
     ]
+    test = [f"{results[model].mean():.3f}" if model in results else pending[model] for model in models]
     add_table(
         document,
         columns,
-        [{"cells": {**cells, "bytes": {"text": text}}} for cells, text in zip(rows, bits, strict=True)],
+        [
+            {"cells": {**cells, "bytes": {"text": one}, "test": {"text": other}}}
+            for cells, one, other in zip(rows, bits, test, strict=True)
+        ],
         key="text-results",
         label="Results of the race, a row a model",
-        caption="Losses over all of the held-out text, a dot for each seed; known text: a part of the training text. "
+        caption=f"Losses over all of the {'validation split' if task.test else 'held-out text'}, a dot for each seed; "
+        f"known text: a part of the training text. {describe_test_split(task)} "
         f"{comparability_note(task, counted.held_out if counted else None)} "
         "Parameters of the n-gram: entries of its tables.",
     )
     if counted and counted.vocabulary < task.vocabulary and task.tokenizer != "char":
         document.caption(f"{task.vocabulary:,} tokens were wished for; this text gives {counted.vocabulary:,}.")
+
+
+def describe_test_split(task: TextConfig) -> str:
+    """Return what the test split is, or what follows from its absence."""
+    if task.test:
+        return (
+            f"Test split (used for nothing else): nats a token on {percentage(task.test)} of the held-out part, which "
+            "no evaluation during training reads."
+        )
+    return (
+        "There is no test split here: evaluations during training have read all of the held-out text, and settings may "
+        "have been chosen by them."
+    )
 
 
 def comparability_note(task: TextConfig, held_out: HeldOutText | None) -> str:

@@ -30,6 +30,7 @@ _TRAINING_SETTINGS = (  # without effect on an n-gram
     "snapshots",
 )
 _QUICK_RUN: dict[str, object] = {"iterations": 300, "evaluate_every": 30}  # a first look at another text
+_TEST_SHARE = 0.5  # of the held-out part, for what is newly trained from the page
 _TITLES = {model: MODELS[model].title for model in models_of("text")}
 _EXPERIMENTS = {name: each.title for name, each in EXPERIMENTS.items()}
 
@@ -102,7 +103,20 @@ class TextLab(OpenExperiment):
             return type(self)(models=self.models, unit=self.unit, along=self.along, experiment=self.experiment)
         quick_settings = {m: {**_QUICK_RUN, **lab.own.get(m, {})} for m in lab.model_names() if m != "ngram"}
         shared = {"replicas": 1, "context": lab.value("context"), **lab.shared, "corpus": corpus, "text": text}
-        return lab.with_settings(shared, {**lab.own, **quick_settings})
+        return lab.with_settings({**shared, **lab._protected_parts}, {**lab.own, **quick_settings})
+
+    @property
+    def _protected_parts(self) -> dict[str, object]:
+        """The settings that keep a test split from every choice, and held-out lines from the tokenizer."""
+        return {"test": _TEST_SHARE, "tokenizer_from_training": self.value("split") == "sentences"}
+
+    def with_text_settings(self, **values: object) -> TextLab:
+        """Return the state with other tokens or rows. Raises InvalidSetting.
+
+        What no included run has been trained on is given a test split; the included runs are older and have none.
+        """
+        lab = self.with_shared(**values, test=0.0, tokenizer_from_training=False)
+        return lab if lab.task == type(self)().task else lab.with_shared(**lab._protected_parts)
 
     def with_brackets(self) -> TextLab:
         """Return the state for the text of brackets, in characters, with its end held out."""
@@ -110,7 +124,7 @@ class TextLab(OpenExperiment):
 
     def with_tokenizer(self, tokenizer: str) -> TextLab:
         """Return the state with another tokenizer, with at least its smallest vocabulary. Raises InvalidSetting."""
-        return self.with_shared(
+        return self.with_text_settings(
             tokenizer=tokenizer, vocabulary=max(self.value("vocabulary"), MIN_VOCABULARY[tokenizer], 2)
         )
 

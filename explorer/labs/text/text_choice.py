@@ -101,7 +101,7 @@ def _text_settings(session: ExperimentSession[TextLab]) -> None:
         "rows",
         st.selectbox,
         shown=rows,
-        update=lambda lab, rows: lab.with_shared(rows=rows, split=SPLITS[rows][0]),
+        update=lambda lab, rows: lab.with_text_settings(rows=rows, split=SPLITS[rows][0]),
         label="A row is",
         options=ROWS,
     )
@@ -110,12 +110,15 @@ def _text_settings(session: ExperimentSession[TextLab]) -> None:
         "split",
         st.selectbox,
         shown=session.experiment.task.split,
-        update=lambda lab, split: lab.with_shared(split=split),
+        update=lambda lab, split: lab.with_text_settings(split=split),
         label="Held out",
         options=SPLITS[rows],
         help="“windows” and “pairs” leak: see Text and tokens.",
     )
     setting_widget(session, "held_out", "Share held out", section="text")
+    setting_widget(session, "test", "Share of it kept as a test split", section="text")
+    if session.experiment.task.split == "sentences" and session.experiment.task.tokenizer != "char":
+        setting_widget(session, "tokenizer_from_training", "Tokens from training lines only", section="text")
     setting_widget(session, "lower", "Small letters only", section="text")
     if session.experiment.corpus in ("repeats", "brackets", "toy"):
         setting_widget(session, "size", "Characters of the made text", section="text")

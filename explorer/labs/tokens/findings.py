@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from explorer.inspection.language.batch_preview import BatchPreview
-from explorer.inspection.language.split_leakage import ORDER, LeakageGap
+from explorer.inspection.language.split_leakage import MANY_WORDS, ORDER, LeakageGap, UnknownWords
 from explorer.inspection.language.tokenizers import Kind, Tokenization, TrainedTokenizer, merge_ids
 from explorer.number_format import format_units
 from explorer.ui.wording import join_words, number_word, percentage
@@ -133,6 +133,18 @@ def describe_leak(gap: LeakageGap) -> str:
     if gain < 0:
         return f"{where}: {numbers}. Here the leaky split is even the harder one, by {-gain:.0%}."
     return f"{where}: {numbers}. The leak flatters the same n-gram by {gain:.0%}."
+
+
+def describe_unknown_words(found: UnknownWords) -> str:
+    """Return whether a tokenizer that has seen the held-out lines knows more of their words."""
+    shares = (
+        f"of the words of held-out lines {percentage(found.from_all_lines)} are unknown if up to {MANY_WORDS:,} words "
+        f"are learned from all lines, and {percentage(found.from_training_lines)} if they are learned from training "
+        "lines only"
+    )
+    if found.from_training_lines > found.from_all_lines:
+        return f"A tokenizer can leak too: {shares}."
+    return f"The tokenizer leaks nothing here: {shares}."
 
 
 def leakage_finding(gaps: Sequence[LeakageGap]) -> str:

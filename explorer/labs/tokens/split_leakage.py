@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from explorer.figures import tokens as figures
-from explorer.inspection.language.split_leakage import ORDER, LeakageGap, measure_split_leakage
+from explorer.inspection.language.split_leakage import ORDER, LeakageGap, measure_split_leakage, measure_unknown_words
 from explorer.labs.tokens import findings
 from explorer.labs.tokens.findings import TITLES
 from explorer.labs.tokens.state import TokensState
@@ -39,19 +40,24 @@ def leakage_section(session: PageSession[TokensState], config: TextConfig) -> No
     task = replace(state.task_config(config), context=max(1, min(64, length // 40)))
     result_section(
         "tokens-leak",
-        {"leaks": (("leaks", config.text, task), partial(measure_split_leakage, task))},
+        {
+            "leaks": (("leaks", config.text, task), partial(measure_split_leakage, task)),
+            "unknown": (("unknown words", config.text, task), partial(measure_unknown_words, task)),
+        },
         partial(_draw_leakage, task),
         "The n-gram is fitted to this text four times; that takes a few seconds …",
         330,
     )
 
 
-def _draw_leakage(task: TextConfig, document: Document, results: Mapping[str, tuple[LeakageGap, ...]]) -> None:
-    gaps = results["leaks"]
+def _draw_leakage(task: TextConfig, document: Document, results: Mapping[str, Any]) -> None:
+    gaps: tuple[LeakageGap, ...] = results["leaks"]
     document.finding(findings.leakage_finding(gaps))
     _draw_leakage_gaps(document, gaps)
     for each in gaps:
         document.text(findings.describe_leak(each))
+    if results["unknown"]:
+        document.text(findings.describe_unknown_words(results["unknown"]))
     size = "" if task.tokenizer == "char" else f", at most {_LEAKAGE_VOCABULARY} tokens"
     seconds = sum(each.seconds for each in gaps)
     document.caption(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.errors import NeedsText
-from explorer.inspection.language.split_leakage import ORDER, measure_split_leakage
+from explorer.inspection.language.split_leakage import ORDER, UnknownWords, measure_split_leakage, measure_unknown_words
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import default_config, with_settings
@@ -54,3 +54,17 @@ def test_a_single_line_is_too_short_for_both_splits() -> None:
         TextConfig(corpus="own", text=corpora.store_text("only twenty letters and one line"), context=64)
     )
     assert all(each.problem for each in leakage)
+
+
+def test_words_of_held_out_lines_are_unknown_to_a_tokenizer_of_training_lines() -> None:
+    lines = [f"common words stand here with rare{number}" for number in range(20)]
+    text = corpora.store_text("\n".join(lines))
+    found = measure_unknown_words(TextConfig(corpus="own", text=text))
+    # The targets of the two held-out lines are all words but the first; the last one occurs in no other line.
+    assert found == UnknownWords(0.0, 1 / 5)
+
+
+def test_unknown_words_need_lines_and_the_text() -> None:
+    assert measure_unknown_words(TextConfig(corpus="toy", size=1_000)) is None
+    with pytest.raises(NeedsText):
+        measure_unknown_words(TextConfig(corpus="own", text="0" * 64))

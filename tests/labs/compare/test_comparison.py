@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from concurrent.futures import wait
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.labs.compare import chart, comparison
+from explorer.labs.compare.bits_per_byte import BitsPerByte, bits_per_byte
 from explorer.labs.compare.comparison import (
     ComparedRun,
     default_target,
@@ -29,10 +32,12 @@ from explorer.labs.compare.results import (
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
 from explorer.run_store import store
 from explorer.run_store.store import Card, Metric, StoredRun
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import branch_from, default_config, key, with_settings
 from explorer.training.record import Curves
 from explorer.ui.document import Document
 from explorer.ui.training.run_view import RunView
+from explorer.web import background
 from tests.words import assert_mentions, assert_states
 
 STATE = Comparison()
@@ -290,6 +295,70 @@ def test_losses_that_cannot_be_compared_are_marked_and_the_others_are_not() -> N
     assert (
         comparability_note(Comparison(y="test_accuracy"), load_named("negation-half-rnn", "negation-half-lstm")) == ""
     )
+
+
+def test_a_difference_of_losses_that_cannot_be_compared_is_refused() -> None:
+    state = Comparison(y="val_loss_part")
+    texts = describe_differences(load_named("text-transformer", "text-gru", "text-feedforward"), state)
+    assert texts[:2] == ["–", "not comparable"] and texts[2] != "not comparable"
+
+
+def made_text_run(**settings: object) -> ComparedRun:
+    """Return a run of a made text with a loss of two nats per token in both seeds."""
+    usual: dict[str, object] = {"corpus": "repeats", "size": 2_000, "replicas": 2}
+    config = with_settings(default_config("text", "gru"), usual | settings)
+    last = np.array([[1.5, 2.5]])
+    moments = np.arange(2.0)
+    curves = Curves(0, np.ones((1, 2)), moments, moments, np.array([1]), {"val_loss": last, "val_loss_part": last})
+    card = Card(
+        key=key(config), parameters=7, seconds=1, state="finished", step=1,
+        metrics={"a": Metric(mean=1, values=[])},
+        created="2026-01-01T00:00:00+00:00", torch="2.0", name="",
+    )  # fmt: skip
+    return ComparedRun("1", key(config), "A", RunView(config, StoredRun(Path("A"), config, card, curves), None))
+
+
+def counted_bits(runs: list[ComparedRun]) -> BitsPerByte:
+    """Return the bits per byte once all texts are counted."""
+    bits_per_byte(runs)
+    wait(list(background.results().values()))
+    found = bits_per_byte(runs)
+    assert found and not found.pending
+    return found
+
+
+def test_bits_per_byte_are_compared_between_tokenizers() -> None:
+    characters, words = made_text_run(), made_text_run(tokenizer="word", vocabulary=10)
+    found = counted_bits([characters, words])
+    expected = [
+        f"{float(held_out_text(run.config.task_as(TextConfig)).bits_per_byte(np.array(2.0))):.3f}"
+        for run in (characters, words)
+    ]
+    assert list(found.texts) == expected and expected[0] == "2.885" != expected[1]
+    assert_mentions(found.note, "Bits per byte … can be compared between tokenizers")
+    longer = made_text_run(tokenizer="word", vocabulary=10, context=8)
+    assert "but not between contexts" in counted_bits([characters, longer]).note
+    assert counted_bits([characters, made_text_run(width=8)]).note == ""
+
+
+def test_bits_per_byte_of_different_texts_are_refused() -> None:
+    assert bits_per_byte([made_text_run(), made_text_run(size=3_000)]) is None
+    assert bits_per_byte([made_text_run(), made_text_run(lower=True)]) is None
+    assert bits_per_byte([made_text_run(), made_text_run(held_out=0.2)]) is None
+    assert bits_per_byte([A, B]) is None and bits_per_byte([]) is None
+
+
+def test_bits_per_byte_stand_in_the_table_and_the_browser_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [made_text_run(), made_text_run(tokenizer="word", vocabulary=10)]
+    monkeypatch.setattr(chart, "load_runs", lambda keys, visitor: (runs, []))
+    state = Comparison(y="val_loss_part")
+    for texts, seconds in ((("…", "2.000"), 0.5), (("1.000", "2.000"), None)):
+        monkeypatch.setattr(chart, "bits_per_byte", lambda runs, texts=texts: BitsPerByte(texts, "A note."))
+        document = Document()
+        assert chart._draw_comparison(state, "", document) == seconds
+        table = next(block["data"] for block in document.blocks if block.get("name") == "table")
+        assert [row["cells"]["bytes"]["text"] for row in table["rows"]] == list(texts)  # type: ignore[index]
+        assert any(str(block.get("text")).endswith(" A note.") for block in document.blocks)
 
 
 def test_the_note_stands_above_the_chart() -> None:

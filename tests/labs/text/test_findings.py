@@ -21,6 +21,7 @@ from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
+from explorer.ui.held_out_text import CountedText
 from explorer.ui.training.run_view import RunView
 from tests.words import assert_mentions, assert_states
 
@@ -289,23 +290,45 @@ def test_the_note_says_what_bits_per_byte_add() -> None:
     assert "add" not in results_table.comparability_note(TextConfig(), counted)
 
 
+def draw_row(task: TextConfig, awaited: tuple[str, ...], results: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Return the table with one row, of a GRU with a loss of eight bits per token, and the blocks after it."""
+    document = Document()
+    results_table._draw_results(
+        task, ["gru"], [{}], [float(8 * np.log(2))], [0.0, 1.0], awaited, document, {"table": None, **results}
+    )
+    data: Any = document.blocks[0]["data"]
+    return data, document.blocks[1:]
+
+
 def test_bits_per_byte_are_pending_until_the_text_is_counted() -> None:
-    counted = results_table.CountedText(HeldOutText(50, 400, 10, 400 * np.log(2), 0.0), 20)
+    counted = CountedText(HeldOutText(50, 400, 10, 400 * np.log(2), 0.0), 20)
     task = TextConfig(tokenizer="word", vocabulary=30)
 
-    def draw(awaited: bool, results: dict[str, results_table.CountedText | None]) -> tuple[str, list[Any]]:
-        document = Document()
-        results_table._draw_results(
-            task, [{}], [float(8 * np.log(2))], [0.0, 1.0], awaited, document, {"table": None, **results}
-        )
-        data: Any = document.blocks[0]["data"]
-        return data["rows"][0]["cells"]["bytes"]["text"], document.blocks[1:]
+    def draw(awaited: tuple[str, ...], results: dict[str, CountedText | None]) -> tuple[str, list[Any]]:
+        data, others = draw_row(task, awaited, results)
+        return data["rows"][0]["cells"]["bytes"]["text"], others
 
-    assert draw(True, {}) == ("…", [])
-    assert draw(False, {}) == draw(True, {"text": None}) == ("–", [])
-    bits, captions = draw(True, {"text": counted})
+    assert draw(("text",), {}) == ("…", [])
+    assert draw((), {}) == draw(("text",), {"text": None}) == ("–", [])
+    bits, captions = draw(("text",), {"text": counted})
     assert bits == "2.000"
     assert_states(captions[0]["text"], "30 tokens … this text gives 20")
+
+
+def test_only_a_task_with_a_test_split_has_its_losses_in_the_table() -> None:
+    data, _ = draw_row(TextConfig(), (), {})
+    assert "test" not in [column["key"] for column in data["columns"]]
+    assert_mentions(data["caption"], "over all of the held-out text … no test split … evaluations … read all")
+    reserved = TextConfig(test=0.25)
+    for awaited, results, text in (
+        (("gru",), {}, "…"),
+        ((), {}, "–"),
+        (("gru",), {"gru": np.array([1.5, 2.5])}, "2.000"),
+    ):
+        data, _ = draw_row(reserved, awaited, results)
+        assert data["rows"][0]["cells"]["test"]["text"] == text
+    assert [column["label"] for column in data["columns"]][5:7] == ["bits per byte", "test split"]
+    assert_mentions(data["caption"], "validation split … Test split (used for nothing else) … 25.0 % of the held-out")
 
 
 def test_the_caption_of_curves_says_what_bits_per_character_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,3 +170,34 @@ def test_an_invalid_url_parameter_is_reported_and_the_rest_is_kept(name: str, va
     lab, (problem,) = read(TextLab, {name: value, "gru.width": "32"})
     assert sentence in problem
     assert lab == TextLab().with_own("gru", width=32)
+
+
+def test_what_the_page_trains_anew_has_a_test_split_and_a_tokenizer_of_training_lines() -> None:
+    lab = TextLab()
+    assert (lab.task.test, lab.task.tokenizer_from_training) == (0.0, False), "the included runs have neither"
+    words = lab.with_tokenizer("word")
+    assert (words.task.test, words.task.tokenizer_from_training) == (0.5, False)
+    lines = words.with_text_settings(rows="sentences", split="sentences")
+    assert (lines.task.test, lines.task.tokenizer_from_training) == (0.5, True)
+    pairs = lines.with_text_settings(split="pairs")
+    assert not pairs.task.tokenizer_from_training, "it is impossible for single targets"
+    assert pairs.with_text_settings(rows="blocks", split="end").with_tokenizer("char").configs == lab.configs
+    assert lab.with_corpus("repeats").task.test == lab.with_corpus("own", SHA).task.test == 0.5
+    assert lines.with_corpus("toy").task.tokenizer_from_training
+    assert lines.with_corpus("tinyshakespeare").configs == lab.configs
+
+
+def test_an_address_without_a_test_split_has_none() -> None:
+    opened, problems = read(
+        TextLab, {"corpus": "repeats", "tokenizer": "word", "rows": "sentences", "split": "sentences"}
+    )
+    assert problems == () and (opened.task.test, opened.task.tokenizer_from_training) == (0.0, False)
+    chosen = TextLab().with_corpus("repeats")
+    assert read(TextLab, write(chosen))[0].configs == chosen.configs
+
+
+def test_the_included_run_of_lines_has_a_test_split() -> None:
+    run = store.find("text-lines")
+    opened, problems = read(TextLab, {"run": run.key})
+    assert problems == () and opened.config("gru") == run.config
+    assert opened.task.test == 0.5 and opened.task.tokenizer_from_training

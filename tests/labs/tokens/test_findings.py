@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from explorer.inspection.language.batch_preview import BatchPreview, PreviewRow, PreviewToken
-from explorer.inspection.language.split_leakage import LeakageGap
+from explorer.inspection.language.split_leakage import LeakageGap, UnknownWords
 from explorer.inspection.language.tokenizers import Kind, TrainedTokenizer, train_tokenizers
 from explorer.labs.tokens.findings import (
     batch_finding,
     describe_leak,
+    describe_unknown_words,
     epoch_finding,
     leakage_finding,
     merges_finding,
@@ -112,4 +113,14 @@ def test_the_headline_names_the_largest_leak_or_that_there_is_none() -> None:
     assert "too short" in leakage_finding([LeakageGap("blocks", problem="x")])
     assert_states(
         describe_leak(LeakageGap("sentences", problem="No line is long.")), "No line is long … leak cannot be measured"
+    )
+
+
+def test_a_tokenizer_leaks_if_it_knows_more_words_of_held_out_lines() -> None:
+    assert_states(
+        describe_unknown_words(UnknownWords(0.001, 0.027)),
+        "can leak … held-out lines 0.1 % … unknown … 20,000 words … all lines … 2.7 % … training lines only",
+    )
+    assert_states(
+        describe_unknown_words(UnknownWords(0.01, 0.01)), "leaks nothing … 1.0 % … 20,000 … all lines … 1.0 %"
     )
