@@ -2,20 +2,22 @@
 
     python -m benchmarks.claims [--check]
 
-The figures are computed from the included runs, by the measures of the lessons. Every step of a lesson is a claim, and
-CLAIMS has those of the pages. With --check nothing is written: exit with 1 if a claim does not hold.
+The figures are computed from the included runs, by the measures of the lessons and of claim_measures.py. Every step of
+a lesson is a claim, and claim_rows.py has those of the pages. Some need Tiny Shakespeare (LINEAGE_DATA_DIR). With
+--check nothing is written: exit with 1 if a claim does not hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Annotated
 
 import typer
 
+from benchmarks import claim_measures
+from benchmarks.claim_rows import CLAIMS, Claim
 from explorer.lessons.measure import measure
 from explorer.lessons.measures import find_measure
 from explorer.lessons.parse import read_lessons
@@ -32,158 +34,6 @@ the seeds (or samples). Holds: whether it lies in the range that is expected.
 """
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence, and the measure whose median must lie in a range."""
-
-    text: str
-    page: str
-    measure: str
-    settings: dict[str, str] = field(hash=False)
-    low: float
-    high: float
-
-
-def _score(run: str, metric: str) -> dict[str, str]:
-    return {"run": run, "metric": metric}
-
-
-CLAIMS = (
-    Claim(
-        "A linear readout of word counts stays at its ceiling of 0.883.",
-        "negation",
-        "score",
-        _score("negation-single-bag_of_words", "exact_accuracy"),
-        0.88,
-        0.8834,
-    ),
-    Claim(
-        "With a hidden layer over the same word counts, every sentence is right with all 8 seeds.",
-        "negation",
-        "reached",
-        {**_score("negation-single-bag_of_words_hidden", "exact_accuracy"), "least": "0.999"},
-        8,
-        8,
-    ),
-    Claim(
-        "Without positions at most the more frequent symbol is known: 0.556 at 50 symbols.",
-        "memory",
-        "score",
-        _score("recall-50-transformer-none", "accuracy"),
-        0.45,
-        0.60,
-    ),
-    Claim(
-        "The GRU with open gates names the first of 50 symbols with all 8 seeds.",
-        "memory",
-        "solved",
-        {"run": "recall-50-gru-chrono"},
-        8,
-        8,
-    ),
-    Claim(
-        "An untrained RNN hardly passes a gradient over 50 symbols (first over last).",
-        "memory",
-        "gradient",
-        {"run": "recall-50-rnn-usual", "step": "0"},
-        0,
-        1e-9,
-    ),
-    Claim(
-        "With attention rows of 20 digits are reversed.",
-        "translation",
-        "at_length",
-        {"run": "reverse-additive", "length": "20"},
-        0.9,
-        1,
-    ),
-    Claim(
-        "With one vector of 64 numbers they are not.",
-        "translation",
-        "at_length",
-        {"run": "reverse-vector", "length": "20"},
-        0,
-        0.05,
-    ),
-    Claim(
-        "Rotary positions fail two digits beyond the training.",
-        "positions",
-        "at_length",
-        {"run": "echo-rotary", "length": "14"},
-        0,
-        0.1,
-    ),
-    Claim(
-        "Without the causal mask the loss on random letters is below ln 19 = 2.944 nats.",
-        "masks",
-        "score",
-        _score("noise-open", "loss"),
-        0,
-        2.9,
-    ),
-    Claim(
-        "Letter by letter the same model is worse than guessing.",
-        "masks",
-        "score",
-        _score("noise-open", "prefix_loss"),
-        2.945,
-        20,
-    ),
-    Claim(
-        "An encoder with attention names the right sense.", "sentences", "score", _score("gloss-two", "sense"), 0.9, 1
-    ),
-    Claim("Without attention it guesses.", "sentences", "score", _score("gloss-alone", "sense"), 0.45, 0.55),
-    Claim(
-        "Perplexity per character of the n-gram of order 6 in blocks of 64.",
-        "text",
-        "score",
-        _score("text-ngram", "perplexity"),
-        1,
-        8,
-    ),
-    Claim(
-        "With two layers the second copy of random symbols is continued with all 8 seeds.",
-        "induction",
-        "reached",
-        _score("induction-two", "accuracy"),
-        8,
-        8,
-    ),
-    Claim(
-        "With one layer the loss there is that of knowing which symbols occur, 2.23 nats.",
-        "induction",
-        "score",
-        _score("induction-one", "second_copy_loss"),
-        1.8,
-        2.5,
-    ),
-    Claim(
-        "With two layers and without the previous-token head it is as high, or higher.",
-        "induction",
-        "loss_without",
-        {"run": "induction-two", "role": "previous"},
-        2,
-        6,
-    ),
-    Claim(
-        "Without the induction head it is too.",
-        "induction",
-        "loss_without",
-        {"run": "induction-two", "role": "induction"},
-        2,
-        6,
-    ),
-    Claim(
-        "Without a head beside the previous-token head it is lower.",
-        "induction",
-        "loss_without",
-        {"run": "induction-two", "role": "previous_control"},
-        0,
-        2,
-    ),
-)
-
-
 def _row(cells: tuple[str, ...]) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
@@ -193,11 +43,23 @@ def _spread(values: list[float]) -> str:
     return middle if len(values) == 1 else f"{middle} ({format_rounded(min(values))} to {format_rounded(max(values))})"
 
 
-def page_rows() -> Iterator[tuple[str, bool]]:
-    """Measure the claims of the pages; yield a row of the table and whether the claim holds."""
+def measure_claim(claim: Claim) -> list[float]:
+    """Return the values of a claim: one for each seed, or one."""
+    if claim.measure in claim_measures.MEASURES:
+        return claim_measures.MEASURES[claim.measure](claim.settings)
+    found = measure(claim.measure, find_measure(claim.measure).parse_settings(claim.settings))
+    return [float(value) for value in found]
+
+
+def page_rows(needs_text: bool | None = None) -> Iterator[tuple[str, bool]]:
+    """Measure the claims of the pages; yield a row of the table and whether the claim holds.
+
+    `needs_text`: only the claims that are measured on Tiny Shakespeare, or only the others.
+    """
     for claim in CLAIMS:
-        found = measure(claim.measure, find_measure(claim.measure).parse_settings(claim.settings))
-        values = [float(value) for value in found]
+        if needs_text is not None and claim.needs_text != needs_text:
+            continue
+        values = measure_claim(claim)
         holds = claim.low <= median(values) <= claim.high
         expected = f"{claim.low:g} to {claim.high:g}"
         measured = " ".join((claim.measure, *(v for k, v in claim.settings.items() if k != "run")))

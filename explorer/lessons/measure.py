@@ -202,13 +202,13 @@ def accuracy_with_intervention(settings: Settings) -> list[float]:
 
 # ---- attention
 
-_softmaxes = lru_cache(maxsize=1)(softmax_scaling.measure_softmax)
+softmax_statistics = lru_cache(maxsize=1)(softmax_scaling.measure_softmax)
 
 
 @_measures("strongest")
 def largest_softmax_weight(settings: Settings) -> list[float]:
     """Return the median over all draws of the largest softmax weight at a width."""
-    largest = _softmaxes().largest[int(settings["divided"] == "yes")]
+    largest = softmax_statistics().largest[int(settings["divided"] == "yes")]
     return [float(np.median(largest[softmax_scaling.WIDTHS.index(settings["width"])]))]
 
 
