@@ -51,6 +51,25 @@ def test_the_training_curves_are_saved_as_a_table(visit: Any, tmp_path: Any) -> 
     assert any("GRU" in row for row in rows[1:])
 
 
+def test_on_a_phone_the_results_fit_and_all_columns_can_be_requested(visit: Any) -> None:
+    page = visit("/text?models=ngram,gru,transformer")
+    page.set_viewport_size({"width": 390, "height": 844})
+    wait_until_idle(page)
+    results = page.locator(".lineage-table", has_text="bits per byte").first
+    results.scroll_into_view_if_needed()
+    heading = results.get_by_role("columnheader", name="tokens / s")
+    width = "table => table.querySelector('.scroller').scrollWidth - table.querySelector('.scroller').clientWidth"
+    expect(results.get_by_role("columnheader", name="context")).to_be_visible()
+    expect(heading).to_be_hidden()
+    assert results.evaluate(width) == 0
+    results.get_by_role("button", name="All columns").click()
+    expect(heading).to_be_attached()
+    expect(heading).not_to_be_hidden()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(results.get_by_role("button", name="All columns")).to_be_hidden()
+    expect(heading).to_be_visible()
+
+
 def test_one_slider_selects_the_samples_of_all_models(visit: Any) -> None:
     page = visit("/text?models=gru,lstm")
     slider = page.locator(".lineage-text-samples input[type=range]")

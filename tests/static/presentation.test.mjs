@@ -177,7 +177,7 @@ test("a figure is drawn lower where room is scarce, and fills what is left", () 
     [300, 160, 100].map((usual) => minimalHeight(usual)),
     [225, 130, 100],
   );
-  assert.equal(minimalHeight(300, true), 90);
+  assert.equal(minimalHeight(300, true), 135);
   assert.equal(fillHeight(165, 90, 1, 700), 255);
   assert.equal(fillHeight(165, 90, 2, 700), 210);
   assert.equal(fillHeight(165, 900, 1, 700), 560); // but never taller than it is wide

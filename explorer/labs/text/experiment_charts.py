@@ -203,16 +203,30 @@ def _columns(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[di
     if len(inside):
         reach = [math.floor(10 * float(inside.min())) / 10, math.ceil(10 * float(inside.max())) / 10]
     columns: list[dict[str, object]] = [
-        {"key": "value", "label": experiment.axis if alone else "learning rate", "kind": "model", "align": "left"}
+        {
+            "key": "value",
+            "label": experiment.axis if alone else "learning rate",
+            "kind": "model",
+            "align": "left",
+            "wrap": True,
+        }
     ]
     for line in experiment.conditions:
         words = "bits a character" if alone else line.words
         kind = "text" if experiment.claims_divergence else "strip"  # what breaks out is on no strip
-        columns.append({"key": line.label or "end", "label": words, "kind": kind, "align": "left", "range": reach})
+        column = {
+            "key": line.label or "end",
+            "label": words,
+            "kind": kind,
+            "align": "left",
+            "range": reach,
+            "wrap": True,
+        }
+        columns.append(column)
     against = "against the one before" if alone else "difference"
-    columns.append({"key": "against", "label": against, "kind": "text", "align": "left"})
+    columns.append({"key": "against", "label": against, "kind": "text", "align": "left", "wrap": True})
     if experiment.claims_divergence:
-        columns.append({"key": "longest", "label": "longest gradient", "kind": "text", "align": "left"})
+        columns.append({"key": "longest", "label": "longest gradient", "kind": "text", "align": "left", "minor": True})
     return columns
 
 

@@ -69,15 +69,16 @@ def _best_in_context(standings: Mapping[str, Standing], live: bool, token: str) 
 
 def network_comparison_finding(standings: Mapping[str, Standing]) -> str:
     """Return how far the best network of each context is ahead of the others; a verdict only with enough seeds."""
-    sentences = []
+    sentences, notes = [], []
     for group in group_by_context(standings):
         trained = [each for model, each in group.items() if model != "ngram" and np.isfinite(_mean(each))]
         paired = all(is_paired(trained[0].config, each.config) for each in trained)
         found = compare_with_best({each.row.title: each.held_out for each in trained}, paired, higher=False)
         if found:
             where = _context_phrase(trained[0])
-            sentences.append(f"{where}: {comparison_finding(found, unit='nats')} {comparison_note(found)}")
-    return " ".join([*sentences, SHARED_TEST_SET]) if sentences else ""
+            sentences.append(f"{where}: {comparison_finding(found, unit='nats')}")
+            notes.append(comparison_note(found))
+    return " ".join([*sentences, *dict.fromkeys(notes), SHARED_TEST_SET]) if sentences else ""
 
 
 def ngram_passed_finding(standings: Mapping[str, Standing], live: bool = False) -> str:

@@ -139,17 +139,24 @@ def _draw_results(
     counted: CountedText | None = results.get("text")
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "", "kind": "model", "align": "left"},
-        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
-        {"key": "context", "label": "context", "kind": "text", "align": "left"},
-        {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": list(loss_range)},
-        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
-        {"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right"},
-        {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
-        {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
-        {"key": "best", "label": "best at step", "kind": "number", "align": "right"},
-        {"key": "steps", "label": "steps", "kind": "number", "align": "right"},
-        {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right"},
-        {"key": "seconds", "label": "seconds", "kind": "number", "align": "right"},
+        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right", "minor": True},
+        {"key": "context", "label": "context", "kind": "text", "align": "left", "wrap": True},
+        {
+            "key": "loss",
+            "label": UNITS["loss"],
+            "kind": "strip",
+            "align": "left",
+            "range": list(loss_range),
+            "wrap": True,
+        },
+        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right", "minor": True},
+        {"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right", "wrap": True},
+        {"key": "trained", "label": "known text", "kind": "number", "align": "right", "minor": True},
+        {"key": "gap", "label": "gap", "kind": "number", "align": "right", "minor": True},
+        {"key": "best", "label": "best at step", "kind": "number", "align": "right", "minor": True},
+        {"key": "steps", "label": "steps", "kind": "number", "align": "right", "minor": True},
+        {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right", "minor": True},
+        {"key": "seconds", "label": "seconds", "kind": "number", "align": "right", "minor": True},
     ]
     if task.test:
         place = [column["key"] for column in columns].index("bytes") + 1

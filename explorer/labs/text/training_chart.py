@@ -305,9 +305,10 @@ def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
     """Return how the curves were measured."""
     many = lab.value("replicas")
     band = f"Line: mean of {count_seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
+    contexts = {loss_context(view.config) for view in views.values()}  # the page explains several of them above
     titles: dict[str, list[str]] = {}
     for view in views.values():
-        titles.setdefault(loss_context(view.config), []).append(view.row.title)
+        titles.setdefault(loss_context(view.config, brief=len(contexts) > 1), []).append(view.row.title)
     parts = [f"{context} ({join_words(names)})" if len(titles) > 1 else context for context, names in titles.items()]
     context = f"Context of the losses: {'; '.join(parts)}. "
     size = max(view.config.evaluation_size for view in views.values())

@@ -16,7 +16,7 @@ const LARGEST = 2.6,
 export const ONLY = 1.1;
 const ROOM = { width: 1280, height: 676 }; // of which the bar at its foot takes its part
 // The smallest height of a figure, as a share of its usual height and in px: beside its finding, and alone.
-const LOW = { beside: [0.75, 130], alone: [0.3, 80] };
+const LOW = { beside: [0.75, 130], alone: [0.45, 80] };
 
 /**
  * units: [{ kind, title, alone }] in the order of the page; `alone`: with its finding next to it this figure did not fit.

@@ -72,7 +72,13 @@ const BLOCKS = {
   component: "figure",
 };
 
+/* An expander that is folded: its content is not on the screen. */
+const EXPANDER = testSelector("stExpander");
+const isFolded = (node) =>
+  node.matches(`${EXPANDER}, :has(> ${EXPANDER})`) && node.querySelector("details")?.open === false;
+
 function readUnit(node) {
+  if (isFolded(node)) return [{ node, kind: "control", title: "" }];
   const blocks = node.matches(testSelector("stElementContainer")) && node.querySelector(".section-blocks");
   if (blocks) return readBlocks(blocks);
   const kind = kindOf(node);

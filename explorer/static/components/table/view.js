@@ -6,7 +6,8 @@
  * @property {any[]} columns {key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" |
  *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a
  *    strip, colour: of a model column, sort: true if rows can be sorted by it,
- *    wrap: true if its words may stand below each other}
+ *    wrap: true if its words may stand below each other, minor: true if a narrow screen and the presentation mode leave
+ *    it out until all columns are requested}
  * @property {any[]} rows {cells: {key: {text, colour, values, mark, tone: "sustain" | "collapse", wrong, detail: a
  *    second line of "open", or of a "strip" without values, tags: [text], sort: value to sort by instead of the
  *    text}}, key: needed to select or open the row, rule: strong line above, faded: soft text}
@@ -29,8 +30,8 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { formatRounded } from "../../shared/runtime/format.js";
 
 const unseenText = (text) => node("span", { class: "unseen" }, text);
-const cellClass = ({ kind, align, wrap }) =>
-  `${align ?? "left"}${kind === "mono" ? " mono" : ""}${wrap ? " wrap" : ""}`;
+const cellClass = ({ kind, align, wrap, minor }) =>
+  `${align ?? "left"}${kind === "mono" ? " mono" : ""}${wrap ? " wrap" : ""}${minor ? " minor" : ""}`;
 const rowKey = (row, i) => row.key ?? String(i);
 
 /** Return the rows in the order of `sort`; rows without a value are last in both directions. */
@@ -214,7 +215,8 @@ function tableCsv(columns, rows) {
 export default defineComponent((root) => {
   const scroller = node("div", { class: "scroller", role: "region" });
   const caption = node("p");
-  const foot = node("div", { class: "foot" }, caption);
+  const complete = node("button", { type: "button", class: "lineage-button complete-columns" }, "All columns");
+  const foot = node("div", { class: "foot" }, complete, caption);
   const frame = node("div", { class: "frame" }, scroller);
   root.replaceChildren(frame, foot);
   const chosen = new SyncedValue(),
@@ -234,6 +236,9 @@ export default defineComponent((root) => {
     const first = scroller.querySelector("thead th:not(.choose)");
     if (first) frame.style.setProperty("--first", `${first.offsetWidth + (all?.element.offsetWidth ?? 0)}px`);
   }
+  complete.onclick = () => {
+    complete.ariaPressed = String(frame.classList.toggle("complete"));
+  };
   const watch = new ResizeObserver(updateEdges);
   scroller.addEventListener("scroll", updateEdges, { passive: true });
 
@@ -328,6 +333,7 @@ export default defineComponent((root) => {
       scroller.ariaLabel = data.label ?? "table";
       chosen.receive(data.select?.chosen);
       sort.receive(data.sort);
+      complete.hidden = !data.columns.some(({ minor }) => minor);
       const newShape = JSON.stringify([data.columns, data.label, Boolean(data.select)]);
       if (newShape !== shape) buildTable();
       shape = newShape;
