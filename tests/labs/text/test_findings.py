@@ -217,7 +217,8 @@ def test_networks_are_compared_within_one_context_only() -> None:
     assert "GRU" not in sentence
     found["transformer"] = make_standing("transformer", [[1.7, 1.8, 1.75]])
     sentence = findings.network_comparison_finding(found)
-    assert_mentions(sentence, "In blocks of 64: GRU is best … Transformer by 0.220 … Reading on: LSTM is best")
+    assert_mentions(sentence, "In blocks of 64: GRU is best … Transformer by 0.220 (0.170 to 0.270) nats")
+    assert_mentions(sentence, "Reading on: LSTM is best … RNN by 0.120")
     assert sentence.count("95 %") == 1, "what stands in brackets is said once"
 
 
