@@ -12,7 +12,7 @@ from explorer.experiments.learning_rates import (
     read_searches,
     searched_rates,
 )
-from explorer.ui.learning_rates import _cell_text, search_finding
+from explorer.ui.learning_rates import _row, search_finding
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
@@ -34,14 +34,17 @@ def rate_search(used: float, **accuracies: float) -> RateSearch:
 def test_the_best_rate_has_the_highest_accuracy_and_then_the_lowest_loss() -> None:
     search = rate_search(1.0, _1=0.5, _2=0.9, _3=0.9)
     assert (search.best, search.accuracy_lost) == (3.0, pytest.approx(0.4))
-    assert _cell_text(search, 1.0) == "0.500 (used)" and _cell_text(search, 3.0) == "0.900 (best)"
-    assert _cell_text(search, 2.0) == "0.900" and _cell_text(rate_search(1.0, _1=1), 1.0) == "1.000 (used, best)"
+    row = {"name": "GRU", "used": "1", "best": "3", "1": "0.500", "2": "0.900", "3": "0.900"}
+    assert _row("GRU", search) == row
 
 
 def test_models_that_lose_by_their_rate_are_named() -> None:
     lost, even = rate_search(1.0, _1=0.5, _2=0.9), rate_search(1.0, _1=0.9, _2=0.9)
     assert search_finding({"GRU": lost, "RNN": even}) == (
-        "In the search, these models are more accurate with another rate: GRU with 2 (0.900 instead of 0.500 with 1). "
+        "In the search, these models are more accurate with another learning rate than the default: GRU with 2 "
+        "(0.900 instead of 0.500 with 1). "
         "The other models are not more accurate with another rate."
     )
-    assert search_finding({"RNN": even}).startswith("In the search, no model is more accurate")
+    assert search_finding({"RNN": even}).startswith(
+        "In the search, no model is more accurate with another learning rate"
+    )

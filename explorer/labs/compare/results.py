@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from explorer.errors import LineageError
 from explorer.inspection.compare import (
+    BATCH_LOSS,
     MetricCurve,
     first_crossing,
     is_paired,
@@ -25,6 +26,7 @@ from explorer.labs.compare.comparison import ComparedRun, differing_settings, di
 from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
+from explorer.tasks.negation import NegationConfig
 from explorer.training.comparability import comparability, comparability_sentence
 from explorer.training.record import Axis
 from explorer.ui.budgets import budget_sentence
@@ -212,6 +214,12 @@ def _format_signed(value: float, rising: bool) -> str:
     return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
 
 
+def has_shared_test_set(runs: Sequence[ComparedRun], measure: str) -> bool:
+    """Return whether all seeds are evaluated on the same data. In the negation task every seed draws its own."""
+    on_training_data = measure == BATCH_LOSS or measure.startswith("train")
+    return not on_training_data and not any(isinstance(run.config.task, NegationConfig) for run in runs)
+
+
 def add_results_table(
     document: Document,
     state: Comparison,
@@ -229,7 +237,7 @@ def add_results_table(
     """
     by_axis = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
     ends = [last for run in runs if (last := run.last(state.y)) is not None]
-    shared = f"{SHARED_TEST_SET} " if state.y.startswith(("test", "val")) else ""
+    shared = f"{SHARED_TEST_SET} " if has_shared_test_set(runs, state.y) else ""
     budgets = budget_sentence({run.title: run.config for run in runs})
     budgets += " " * bool(budgets)
     final_values = np.concatenate(ends) if ends else np.zeros(1)

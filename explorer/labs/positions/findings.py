@@ -150,7 +150,8 @@ def beyond_training_finding(results: Mapping[str, CopyAccuracy], longest: int) -
     found = compare_with_best(exact, paired=True)  # all models have the same seeds and data
     if found is None or not any(values.any() for values in exact.values()):
         return ""
-    return f"At {length} digits: {comparison_finding(found, digits=2)} {comparison_note(found)}".strip()
+    sentences = f"{comparison_finding(found, digits=2)} {comparison_note(found)}"
+    return f"Exact match at {length} digits is compared. {sentences}".strip()
 
 
 def no_positions_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:

@@ -54,8 +54,8 @@ def controls_finding(trained: tuple[Any, Any], untrained: tuple[Any, Any], alone
     gaps = {name: np.asarray((same - other)[:, -1], float) for name, (same, other) in each.items()}
     found = compare_with_best(gaps, paired=False)
     return (
-        f"To the other sense the likeness is, mean and lowest to highest seed: {summary}. How much larger the likeness "
-        f"to the same sense is: {comparison_finding(found, digits=2)} {comparison_note(found)}"
+        f"To the other sense the likeness is, mean and lowest to highest seed: {summary}. The difference between the "
+        f"two likenesses is compared. {comparison_finding(found, digits=2)} {comparison_note(found)}"
     ).strip()
 
 

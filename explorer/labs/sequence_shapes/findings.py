@@ -68,10 +68,10 @@ def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
     ratio = mean_difference(orders[0], orders[1], paired=True) if np.isfinite(orders).all() else None
     judgements = judge([learned, *([ratio] if ratio else [])])
     summary = (
-        f"With clipping {solved[0]} of {len(clipped.accuracy)} seeds learn to recall, without it {solved[1]} "
-        f"({verdict_words(judgements[0])}). At the end the first symbol gets {format_significant(ends[0])} and "
-        f"{format_significant(ends[1])} of the last one’s gradient in the middle seed"
-        f"{f' ({verdict_words(judgements[1])})' if ratio else ''}."
+        f"With clipping {solved[0]} of {len(clipped.accuracy)} seeds learn to recall, without it {solved[1]}: "
+        f"{verdict_words(judgements[0])}. In the middle seed the first symbol gets {format_significant(ends[0])} and "
+        f"{format_significant(ends[1])} of the last one’s gradient at the end"
+        f"{f': {verdict_words(judgements[1])}' if ratio else ''}."
     )
     if ends[0] < _VANISHED:
         return f"No. The gradient vanishes with clipping too. {summary}"

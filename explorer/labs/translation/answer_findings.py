@@ -143,7 +143,7 @@ def exposure_finding(
     verdict = ""
     if (difference := mean_difference(own.mean(axis=1), given.mean(axis=1), paired=True)) is not None:
         (judgement,) = judge([difference], margin=NEGLIGIBLE)
-        verdict = f" Over all places, the first minus the second: {describe_judgement(judgement)}."
+        verdict = f" The first minus the second, over all places: {describe_judgement(judgement)}."
     first = int(over[0]) if len(over) else 0
     if len(over) and gap[first:].mean() < NEGLIGIBLE:
         first = int(gap.argmax())

@@ -118,8 +118,8 @@ def other_findings(results: Mapping[str, TranslationResult]) -> list[str]:
         ]
         comparison = compare_pair((one.variant.words, one.exact), (two.variant.words, two.exact), paired=True)
         sentences.append(
-            f"With a vector twice as wide, exact match goes from {join_words(pairs)}. Over all trained lengths: "
-            f"{comparison}"
+            f"With a vector twice as wide, exact match goes from {join_words(pairs)}. It is compared over all "
+            f"trained lengths. {comparison}"
         )
     return sentences
 

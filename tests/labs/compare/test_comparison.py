@@ -25,6 +25,7 @@ from explorer.labs.compare.results import (
     find_target_reached,
     format_amount,
     format_value,
+    has_shared_test_set,
     shared_initialization,
     step_cost_finding,
     target_finding,
@@ -367,3 +368,10 @@ def test_the_note_stands_above_the_chart() -> None:
     chart._draw_comparison(Comparison(runs=runs, y="val_loss_part"), "", document)
     kinds = [block["kind"] for block in document.blocks]
     assert kinds.index("text") < kinds.index("component")
+
+
+def test_seeds_of_the_negation_task_have_test_sets_of_their_own() -> None:
+    recall = replace(A, view=RunView(default_config("recall", "gru"), None, None))
+    assert has_shared_test_set([recall], "accuracy")
+    assert not has_shared_test_set([A], "test_accuracy")
+    assert not has_shared_test_set([recall], "train_accuracy") and not has_shared_test_set([recall], "batch_loss")

@@ -79,7 +79,7 @@ def test_models_are_compared_one_digit_beyond_training() -> None:
 
     three = {name: result(name, mean, 3) for name, mean in (("rotary", 0.4), ("learned", 0.1))}
     found = findings.beyond_training_finding(three, 2)
-    assert_mentions(found, "At 3 digits: Rotary is best on average … learned by 0.30 … Three seeds are too few")
+    assert_mentions(found, "at 3 digits … Rotary is best on average … learned by 0.30 … Three seeds are too few")
     eight = {name: result(name, mean, 8) for name, mean in (("rotary", 0.4), ("learned", 0.1))}
     eight["learned"].exact[0, 2] = 0.12
     assert_mentions(findings.beyond_training_finding(eight, 2), "Worse than rotary: learned by 0.30")

@@ -36,9 +36,9 @@ def test_clipping_is_confirmed_if_runs_support_it() -> None:
         return ClippingOutcome(np.full(seeds, accuracy), reach * np.linspace(1, 2, seeds) ** (1 + (reach < 0.1)))
 
     few = findings.clipping_verdict(outcome(1.0, 0.2, 3), outcome(0.5, 1e-9, 3))
-    assert_mentions(few, "These runs cannot tell … With clipping 3 of 3 seeds … without it 0 (no verdict")
+    assert_mentions(few, "These runs cannot tell … With clipping 3 of 3 seeds … without it 0: no verdict")
     many = findings.clipping_verdict(outcome(1.0, 0.2, 8), outcome(0.5, 1e-9, 8))
-    assert_mentions(many, "In these runs, yes … With clipping 8 of 8 seeds … without it 0 (different)")
+    assert_mentions(many, "In these runs, yes … With clipping 8 of 8 seeds … without it 0: different")
     assert findings.clipping_verdict(outcome(1.0, 1e-9, 8), outcome(0.5, 1e-9, 8)).startswith(
         "No. The gradient vanishes"
     )
