@@ -65,8 +65,10 @@ def _draw_search_table(searches: Mapping[str, RateSearch], comparison: str) -> N
     numbers = {"used": "default", "best": "best", **{f"{rate:g}": f"at {rate:g}" for rate in rates}}
     columns: list[dict[str, object]] = [{"key": "name", "label": "model", "kind": "text", "align": "left"}]
     columns += [{"key": key, "label": label, "kind": "number", "align": "right"} for key, label in numbers.items()]
-    rows = [{"cells": {name: {"text": text} for name, text in _row(title, search).items()}} for title, search in
-            searches.items()]
+    rows = [
+        {"cells": {name: {"text": text} for name, text in _row(title, search).items()}}
+        for title, search in searches.items()
+    ]
     draw_table(
         columns,
         rows,
