@@ -9,6 +9,7 @@ import {
   frameIndexAt,
   valueAt,
 } from "../../shared/charts/playback.js";
+import { spreadEndLabels } from "../../shared/charts/end_labels.js";
 import { element } from "../../shared/runtime/dom.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { sortByReach, Readout, reachDots, Target, withUnit } from "./draggable_target.js";
@@ -138,11 +139,11 @@ export class Panel {
     this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
     const state = `${this.width} ${this.px} ${this.shown}`;
     if (previous !== this.painted || this.state !== state) {
-      // plotly changes the layout object when the user zooms, so each panel gets a copy.
+      const copy = structuredClone(layout); // plotly changes the layout object when the user zooms
       plotly.react(
         this.plot,
         this.shown === null ? data : data.map((trace) => truncateTrace(trace, this.shown)),
-        { ...structuredClone(layout), width: this.width, height: this.px },
+        { ...copy, annotations: spreadEndLabels(copy.annotations ?? [], this.px), width: this.width, height: this.px },
         plotlyConfig(layout),
       );
       this.state = state;
