@@ -11,10 +11,12 @@ from explorer.catalogue import MODELS, models_of
 from explorer.environment import environment
 from explorer.experiments.presets import PRESETS
 from explorer.inspection.language.bits_per_byte import held_out_text
+from explorer.inspection.language.final_losses import final_test_loss
 from explorer.jobs import time_budget
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
 from explorer.run_store import store
+from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig, key, with_settings
 from explorer.ui.state.url_codec import read
@@ -153,6 +155,16 @@ def test_bits_per_byte_include_unknown_words() -> None:
     assert counted.omitted_bits > 0.5
     (caption,) = [data["caption"] for data in component_data(at, "table") if data["file"] == "text-results"]
     assert_mentions(caption, f"add {counted.spelling_bits:.3f} … {percentage(share)} … held-out tokens")
+
+
+def test_the_loss_on_the_test_split_stands_in_the_results() -> None:
+    at = trained({**SMALL, "models": "ngram", "test": "0.5"})
+    run = store.find_by_config(lab_of(at).config("ngram"))
+    assert run and run.config.task_as(TextConfig).test == 0.5
+    (row,) = table(at, "text-results")
+    expected = final_test_loss(run)
+    assert expected.reserved and row["test"]["text"] == f"{expected.test.mean():.3f}" != row["loss"]["text"]
+    assert row["loss"]["text"] == f"{expected.validation.mean():.3f}"
 
 
 @pytest.mark.slow

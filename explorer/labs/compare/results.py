@@ -269,7 +269,7 @@ def add_results_table(
             {"key": "name", "label": "", "kind": "model", "align": "left"},
             {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range},
             *([{"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right"}] if bits else []),
-            {"key": "against", "label": f"against 1, {first}", "kind": "text", "align": "left"},
+            {"key": "against", "label": f"against 1, {first}", "kind": "text", "align": "left", "wrap": True},
             {
                 "key": "step",
                 "label": f"steps to {format_value(target, state.rising)}",

@@ -90,6 +90,7 @@ def test_the_selected_windows_have_their_loss_and_its_range() -> None:
         ([1.3, 1.3], "lowers … every seed … 0.100 nats"),
         ([1.5, 1.5], "raises … every seed … 0.100 nats"),
         ([1.3, 1.6], "lowers … some … raises … −0.0500 nats"),
+        ([1.2, 1.45], "lowers … some … raises … +0.0750 nats"),
         ([1.3995, 1.4005], "no seed … 0.001 nats"),
     ],
 )
