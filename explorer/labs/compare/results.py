@@ -88,7 +88,12 @@ def find_target_reached(
 
 
 def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float) -> str:
-    """Return which run reaches the target first: by step, by token and by second; "so far" if one is not finished."""
+    """Return which run reaches the target first: by step, by token and by second; "so far" if one is not finished.
+
+    Runs whose losses cannot be compared are not ranked.
+    """
+    if comparability_note(state, runs):
+        return "These runs cannot be ranked by this loss."
     so_far = any(run.may_continue for run in runs)
     firsts: dict[Axis, TargetReached] = {}
     for axis in AXES:

@@ -288,7 +288,10 @@ def test_every_measure_of_shipped_runs_has_a_curve_on_every_axis(measure: str) -
 
 def test_losses_that_cannot_be_compared_are_marked_and_the_others_are_not() -> None:
     state = Comparison(y="val_loss_part")
-    note = comparability_note(state, load_named("text-gru", "text-transformer"))
+    runs = load_named("text-gru", "text-transformer")
+    assert target_finding(state, runs, 1.8) == "These runs cannot be ranked by this loss."
+    assert "first" in target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8)
+    note = comparability_note(state, runs)
     assert note.startswith("These losses cannot be compared directly: contexts differ (reading on")
     assert comparability_note(state, load_named("text-ngram", "text-transformer")) == ""
     note = comparability_note(state, load_named("text-assignment", "text-transformer"))
