@@ -79,7 +79,7 @@ def page(session: PageSession[MemoryState]) -> None:
             explanation(escape_markdown(sentence))
         training_chart.results_table(state, variants, results, views)
         learning_rates_section(
-            "recall", {name: each.full_label for name, each in variants.items()}, "new sequences of 50"
+            "recall", {name: each.full_label for name, each in variants.items()}, "new sequences of 50 symbols"
         )
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
