@@ -160,7 +160,7 @@ def _draw_results(
     ]
     if task.test:
         place = [column["key"] for column in columns].index("bytes") + 1
-        columns.insert(place, {"key": "test", "label": "test split", "kind": "number", "align": "right"})
+        columns.insert(place, {"key": "test", "label": "test split", "kind": "number", "align": "right", "wrap": True})
     pending = {name: "…" if name in awaited and name not in results else "–" for name in ("text", *models)}
     bits = [
         f"{float(counted.held_out.bits_per_byte(np.array(mean))):.3f}" if counted else pending["text"] for mean in means
