@@ -209,7 +209,7 @@ CLAIMS = (
     *(
         _claim(
             "memory",
-            f"The longest sequence (10 to 200 symbols) whose first symbol all 8 seeds name: {title}.",
+            f"The longest sequence (10 to 200 symbols) whose first symbol all 8 seeds name, as trained here: {title}.",
             "longest length solved by all seeds",
             length,
             length,

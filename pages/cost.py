@@ -77,7 +77,7 @@ def page(session: PageSession[CostState]) -> None:
     page_head("What does each part cost, in time and memory?")
     lead(
         "A formula counts the multiplications and the bytes of each part. Measurements stand beside it: where they "
-        "differ from the formula, something other than multiplication takes the time."
+        "differ from the formula, the number of multiplications does not explain the time."
     )
     controls(session)
     show_problems(session.problems)

@@ -57,8 +57,9 @@ def page(session: PageSession[MemoryState]) -> None:
     """The whole screen, from the question to the papers."""
     page_head("How long does a net remember?")
     lead(
-        "A net reads random symbols, one by one. At the end it is asked for the first. Nothing can be guessed, and at "
-        "every step the sequences are fresh: whoever answers has carried it all the way."
+        "A net reads random symbols, one by one. At the end it is asked for the first. The "
+        "sequences are fresh at every step, so they cannot be learned by heart: a model has to keep the first symbol, "
+        "or to look it up."
     )
     controls.model_row(session)
     controls.settings_row(session)

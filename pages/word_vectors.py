@@ -55,9 +55,9 @@ def formulas_section(state: WordVectorsState) -> None:
     st.latex(r"-\log\sigma(u_c \cdot v_w) \; - \sum_{i} \log\sigma(-u_{n_i} \cdot v_w)")
     explanation(
         "CBOW does the same with the mean of the vectors of the neighbours in place of the vector of one word, and "
-        "predicts the word between them. Words with the same neighbours get the same gradients, so their vectors "
-        "become similar. Noise words are drawn in proportion to count to the power 0.75, and frequent words are "
-        "skipped at random."
+        "predicts the word between them. Words with the same neighbours are trained on the same pairs, so their "
+        "vectors become similar. Noise words are drawn in proportion to count to the power 0.75, and frequent words "
+        "are skipped at random."
     )
 
 

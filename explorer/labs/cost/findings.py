@@ -193,7 +193,7 @@ def recurrence_note(results: Mapping[str, SweepResult], state: CostState) -> str
     comparison = "the same step again and again, each waiting for the last"
     if max(first_step, last_step) > 1.5 * min(first_step, last_step):
         comparison = f"a step of the longer one costs {'more' if last_step > first_step else 'less'}"
-    explanation = ", for its products are small and many" if measured > NOISE_FACTOR * formula else ""
+    explanation = "; its products are small and many" if measured > NOISE_FACTOR * formula else ""
     return (
         f"A step of the GRU takes {first_step:.1f} microseconds in a sequence of {int(gru.x[first]):,} and "
         f"{last_step:.1f} in one of "

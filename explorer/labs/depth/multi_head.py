@@ -211,8 +211,8 @@ def heads_formulas() -> None:
     """Draw the formulas of the split into heads."""
     explanation(
         "A layer of width d has one matrix for all queries, one for all keys, one for all values. A head takes d/h of "
-        "their columns. So more heads cost nothing, but each compares queries and keys of fewer numbers: its scores "
-        "are a matrix of rank d/h at most, and not every pattern over more tokens than that can be reached."
+        "their columns. So more heads need no more parameters, but each compares queries and keys of fewer numbers: "
+        "its scores are a matrix of rank d/h at most, and not every pattern over more tokens than that can be reached."
     )
     st.latex(
         r"\begin{gathered}\mathrm{head}_i = \mathrm{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d/h}}\right) V_i\\"

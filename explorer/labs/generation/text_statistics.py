@@ -32,9 +32,9 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
     """Draw three statistics of eight texts at every temperature."""
     st.header("Repetitive or drifting, in numbers", anchor=False)
     explanation(
-        "The cold text goes round in circles, the hot one drifts away. Three numbers say how far. **Distinct-4**: the "
-        "share of four-token pieces that are different. **Repetition**: the share of eight-token pieces that stood "
-        "there before. **Log-probability**: how likely the model holds its own text, in nats a token."
+        "Does a text repeat itself at a low temperature, and drift away at a high one? Three numbers say it. "
+        "**Distinct-4**: the share of four-token pieces that are different. **Repetition**: the share of eight-token "
+        "pieces that stood there before. **Log-probability**: how likely the model holds its own text, in nats a token."
     )
     state = session.state
     requests = {

@@ -47,8 +47,8 @@ def tokenizers_finding(losses: Mapping[Kind, TokenizerLoss], counted: bool) -> s
         second += ", which is practically the same"
     return (
         f"The perplexity per token is lowest for {NAMES[per_token]}, the bits per character for "
-        f"{NAMES[per_character]}. Bits per byte of the text as it is, the only figure that can be compared, are lowest "
-        f"for {NAMES[best]}: {bits}, against {second}."
+        f"{NAMES[per_character]}. Bits per byte of the text as it is, the only one of these figures that can be "
+        f"compared between tokenizers, are lowest for {NAMES[best]}: {bits}, against {second}."
     )
 
 

@@ -162,6 +162,4 @@ def no_positions_finding(results: Mapping[str, CopyAccuracy], longest: int) -> s
     reach, best = one.longest_solved(), max(each.longest_solved() for each in others)
     how = f"up to {number_word(reach)} digit{'' if reach == 1 else 's'}" if reach else "at no length"
     more = "as far as any other" if reach >= best else f"the others up to {number_word(best)}"
-    return (
-        f"Without positions half of the rows come out right {how}, {more}: the mask says what came before, not where."
-    )
+    return f"Without positions half of the rows come out right {how}, {more}."

@@ -29,10 +29,10 @@ def leakage_section(session: PageSession[TokensState], config: TextConfig) -> No
     """Draw by how much a leaky split lowers the loss of an n-gram."""
     st.header("The leak", anchor=False)
     explanation(
-        "Some text must be held out, or a model that only remembers looks like one that understands. Two ways to hold "
-        "out leak. **Windows** at every place of the text overlap: drawn at random, a held-out one "
-        "lies almost wholly inside its trained neighbours. **Pairs** of a prefix and its next token, drawn at random, "
-        "have been read as part of the same line in training. The same model, an n-gram, is evaluated under "
+        "Some text must be held out, or a model that has memorized the text looks as good as one that predicts other "
+        "texts. Two ways to hold out leak. **Windows** at every place of the text overlap: drawn at random, a held-out "
+        "one lies almost wholly inside its trained neighbours. **Pairs** of a prefix and its next token, drawn at "
+        "random, have been read as part of the same line in training. The same model, an n-gram, is evaluated under "
         "each split, and under the honest one."
     )
     state = replace(session.state, vocabulary=_LEAKAGE_VOCABULARY)

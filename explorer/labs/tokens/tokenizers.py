@@ -112,8 +112,9 @@ def merges_section(session: PageSession[TokensState], config: TextConfig) -> Non
     )
     result_section("tokens-merges", requests, partial(_draw_merges, kind, state.vocabulary), _TRAINING, 60)
     explanation(
-        "A larger vocabulary makes the text shorter, but each guess harder: there is more to choose from. A loss in "
-        "nats a token therefore says nothing across tokenizers. Bits a character do:"
+        "A larger vocabulary makes the text shorter, and there are more tokens to choose from at each place. So losses "
+        "in nats per token cannot be compared between tokenizers. Bits per character can, between tokenizers that give "
+        "the text back as it was; the others leave out unknown words or spaces (see the page Perplexity):"
     )
     st.latex(r"\text{bits a character} = \frac{\text{nats a token}}{\ln 2 \cdot \text{characters a token}}")
     result_section("tokens-bits", requests, partial(_draw_bits, kind, state.vocabulary), _TRAINING, 60)

@@ -110,8 +110,8 @@ def failures_section(state: WordVectorsState, views: Views) -> None:
     """Draw what is planted in the grammar to fail; for another text, of the included run."""
     st.header("Where it fails", anchor=False)
     explanation(
-        "A vector holds which words stand nearby, and nothing else. The grammar contains opposites with the same "
-        "neighbours, a word with two senses, and professions that stand more often with one pronoun."
+        "A vector is trained on which words stand nearby, and on nothing else. The grammar contains opposites with the "
+        "same neighbours, a word with two senses, and professions that stand more often with one pronoun."
     )
     trained = select_finished(views)
     if state.read_corpus != "grammar" or not trained:
