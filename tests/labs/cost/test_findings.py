@@ -75,8 +75,7 @@ def test_the_cost_of_a_recurrent_step_is_reported() -> None:
     )
     assert_mentions(sentence, "30.0 microseconds … 128 … 30.0 … 2,048")
     assert (
-        "By the formula it takes 0.8 times" in sentence
-        and "measured are 30 times; its products are small" in sentence
+        "By the formula it takes 0.8 times" in sentence and "measured are 30 times; its products are small" in sentence
     )
     other = findings.sweep_note(
         results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5), CostState(), "length"
