@@ -50,11 +50,11 @@ def test_stations_with_a_page_are_links_and_show_results_of_runs() -> None:
     assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)
     right = [store.find(f"recall-50-lstm-{start}").curves.last("accuracy").mean() for start in ("usual", "chrono")]
     assert [row["value"] for row in doors["rows"]][::2] == pytest.approx(right, abs=1e-3)
-    at = evaluation_lengths(ReverseConfig()).index(14)
-    accuracy_at_14 = [
+    at = evaluation_lengths(ReverseConfig()).index(20)
+    accuracy_at_20 = [
         store.find(f"reverse-{name}").curves.answers["by_length"][-1][:, at].mean() for name in ("vector", "additive")
     ]
-    assert [row["value"] for row in vectors["rows"]][::2] == pytest.approx(accuracy_at_14, abs=1e-3)
+    assert [row["value"] for row in vectors["rows"]][::2] == pytest.approx(accuracy_at_20, abs=1e-3)
     last = store.find("negation-single-rnn").curves.answers["sustain"][-1][0, 3]
     assert path["values"][-1] == pytest.approx(last, abs=1e-3)
     assert sum(gaze["weights"]) <= 1.0001
