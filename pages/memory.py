@@ -73,9 +73,9 @@ def page(session: PageSession[MemoryState]) -> None:
     if results:
         st.subheader(escape_markdown(findings.solved_finding(results, state.length)), anchor=False)
         explanation(escape_markdown(findings.budget_caption(results)))
+        training_chart.length_chart(state, variants, results)
         if comparison := findings.solved_comparison_finding(results):
             explanation(escape_markdown(comparison))
-        training_chart.length_chart(state, variants, results)
         for sentence in findings.other_length_findings(results, state.length):
             explanation(escape_markdown(sentence))
         training_chart.results_table(state, variants, results, views)

@@ -13,19 +13,13 @@ from typing import Literal, TypeAlias
 
 from explorer.catalogue import task_row
 from explorer.models.configs import GRUTextConfig, LSTMTextConfig, RNNTextConfig
-from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
 from explorer.training.config import RunConfig
 
 Reason: TypeAlias = Literal["task", "text", "token", "held out", "context", "evaluated"]
 TOKEN_NOUNS = {"char": "character", "word": "word", "bpe": "BPE token", "bytes": "byte-level token"}
 TOKENIZERS = {"char": "characters", "word": "words", "bpe": "BPE tokens", "bytes": "byte-level tokens"}
-_CORPORA = {
-    "tinyshakespeare": "Tiny Shakespeare",
-    "toy": "Toy",
-    "repeats": "Repeats",
-    "brackets": "Brackets",
-    "own": "a text of a visitor",
-}
+_CORPORA = {**CORPUS_NAMES, "own": "a text of a visitor"}
 _TEXT_FIELDS = ("corpus", "text", "size", "corpus_seed", "lower")
 _TOKEN_FIELDS = ("tokenizer", "vocabulary", "tokenizer_from_training")
 _CONTEXT_FIELDS = ("context", "batches")

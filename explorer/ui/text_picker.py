@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.environment import environment
 from explorer.errors import CorpusMissing, NeedsText
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
 from explorer.ui import visitor_text
 from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import PageSession
@@ -36,7 +36,7 @@ def draw_corpus_row(session: PageSession[Any]) -> None:
         shown=corpus,
         update=with_other_corpus,
         label="Text",
-        options=visitor_text.CORPUS_NAMES,
+        options=CORPUS_NAMES,
     )
     if corpus == "own":
         draw_own_text_form(session)
@@ -85,7 +85,7 @@ def _describe_size(size: int) -> str:
 def selected_text(session: PageSession[Any]) -> TextConfig:
     """Return the chosen text; if it is not available, say so and return the fallback corpus."""
     state = session.state
-    fallback_name = visitor_text.CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
+    fallback_name = CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
     if not visitor_text.is_corpus_available(state.corpus):
         draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; meanwhile you see {fallback_name}.")
         return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)

@@ -19,13 +19,6 @@ from explorer.tasks.text.config import TextConfig
 from explorer.ui.state.visitor import current_visitor, read_as_visitor
 from explorer.web import background, results
 
-CORPUS_NAMES = {
-    "tinyshakespeare": "Tiny Shakespeare",
-    "toy": "Toy",
-    "repeats": "Repeats",
-    "brackets": "Brackets",
-    "own": "Your own",
-}
 CORPUS_DESCRIPTIONS = {
     "tinyshakespeare": "Tiny Shakespeare: 40,000 lines of his plays, 1.1 million characters.",
     "toy": "Toy: “abca ” again and again. After an “a”, only memory knows what comes.",

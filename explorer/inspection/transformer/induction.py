@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
+from explorer.inspection.attention.attend import Head
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.configs import TransformerTaggerConfig
@@ -28,7 +29,6 @@ from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, mas
 
 ROWS, SEED = 128, 1  # other rows than those of the evaluations in training
 Ablation = Literal["zero", "mean"]
-Head: TypeAlias = tuple[int, int]  # layer and head, counted from 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ def _draw_answers(
     stored_model: StoredModel, at: int | None, document: Document, results: Mapping[str, AttentionReading]
 ) -> None:
     reading = results["reading"]
-    row, ablated = answer_row(stored_model, at, reading), reading.state.ablated
+    row, ablated = answer_row(stored_model, at, reading), reading.state.is_ablated
     ablated_probabilities, original_probabilities = (
         np.exp(reading.log_probabilities[row]),
         np.exp(reading.original_log_probabilities[row]),
@@ -122,7 +122,7 @@ def importance_section(state: AttentionState, stored_model: StoredModel, importa
         + ", and see by how much its loss rises. A head may look at interesting places and be worth nothing; another "
         "may seem dull and be needed."
     )
-    if state.step is not None or state.ablated:
+    if state.step is not None or state.is_ablated:
         st.caption("This is measured at the end of the training, with nothing touched.")
     if not _is_measurable(stored_model):
         st.caption("The text it would be measured on is not on this machine.")

@@ -28,7 +28,7 @@ def answer_finding(reading: AttentionReading, row: int, outcome_name: Callable[[
     top, original_top = int(probabilities.argmax()), int(original.argmax())
     name, original_name = outcome_name(top), outcome_name(original_top)
     prediction = f"after “{_text_end(reading, row)}” it expects “{name}” most" if of_text else f"it answers {name}"
-    if not reading.state.ablated:
+    if not reading.state.is_ablated:
         return f"{prediction[0].upper()}{prediction[1:]}, {probabilities[top]:.2f}."
     ablation = describe_ablation(reading.state)
     if top != original_top:

@@ -93,7 +93,7 @@ def compute_reading(stored_model: StoredModel, state: AttentionState) -> Attenti
     tokenized = tokenize_text(stored_model, state)
     model = stored_model.model(state.seed, state.step)
     original = attend(model, tokenized.ids)
-    ablated = attend(model, tokenized.ids, requested_ablation(state)) if state.ablated else original
+    ablated = attend(model, tokenized.ids, requested_ablation(state)) if state.is_ablated else original
     packed = pack_weights(ablated.weights, is_causal(stored_model) and not state.unmasked)
     padding = tuple(np.flatnonzero(np.isnan(ablated.weights).all(axis=(0, 1, 2))).tolist())
     return AttentionReading(

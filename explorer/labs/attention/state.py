@@ -36,7 +36,7 @@ class AttentionState(PageState):
     walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
 
     @property
-    def ablated(self) -> bool:
+    def is_ablated(self) -> bool:
         """Whether any part of the model is ablated."""
         return bool(self.off or self.flat or self.unmasked or self.unplaced)
 

@@ -10,7 +10,7 @@ import streamlit as st
 from jaxtyping import Integer
 from numpy import ndarray
 
-from explorer.figures.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
+from explorer.figures.language.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
 from explorer.labs.generation import findings
 from explorer.labs.generation.findings import MeasuredTexts
 from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_key, sampling_settings, text_generator

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from explorer.errors import InvalidSetting
 from explorer.labs.induction import findings
-from explorer.labs.induction.row_input import Views, add_row_map, loaded_model, select_finished
+from explorer.labs.induction.row_input import Views, add_row_map, head_scores, loaded_model, select_finished
 from explorer.labs.induction.state import ROLE_TITLES, InductionState
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
@@ -83,10 +83,10 @@ def _has_two_layers(view: RunView) -> bool:
 
 def _measure_losses(view: RunView, by: Literal["zero", "mean"]) -> AblationLosses:
     """Remove the head of each role in turn. Raises DamagedRun."""
-    from explorer.inspection.transformer.induction import find_roles, loss_without, measure_scores
+    from explorer.inspection.transformer.induction import find_roles, loss_without
 
     loaded = loaded_model(view)
-    scores = measure_scores(loaded)
+    scores = head_scores(view)
     roles = find_roles(scores)
     without = {role: loss_without(loaded, [[heads[role]] for heads in roles], by) for role in roles[0]}
     return AblationLosses(scores.second_copy_loss, without)
@@ -94,10 +94,10 @@ def _measure_losses(view: RunView, by: Literal["zero", "mean"]) -> AblationLosse
 
 def _read_rows(view: RunView, text: str, role: str) -> RowPair:
     """Predict the row with and without a head. Raises DamagedRun."""
-    from explorer.inspection.transformer.induction import find_roles, measure_scores, read_row
+    from explorer.inspection.transformer.induction import find_roles, read_row
 
     loaded = loaded_model(view)
-    roles = find_roles(measure_scores(loaded))
+    roles = find_roles(head_scores(view))
     heads = [[each[role]] if role in each else [] for each in roles]
     try:
         return RowPair((read_row(loaded, text), read_row(loaded, text, heads)))

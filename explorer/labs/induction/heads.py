@@ -14,7 +14,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.labs.induction import findings
-from explorer.labs.induction.row_input import Views, loaded_model, select_finished
+from explorer.labs.induction.row_input import Views, head_scores, loaded_model, select_finished
 from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.ui.components.base import pop_event
@@ -30,7 +30,8 @@ from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
 
 if TYPE_CHECKING:
-    from explorer.inspection.transformer.induction import Head, InductionScores
+    from explorer.inspection.attention.attend import Head
+    from explorer.inspection.transformer.induction import InductionScores
     from explorer.inspection.words.labelling import TypedRow
 
 _KEY = "induction-heads-component"
@@ -157,11 +158,10 @@ def _parse_row(stored_model: StoredModel, text: str) -> TypedRow:
 
 def _score_heads(view: RunView) -> HeadScores:
     """Score the heads of every seed. Raises DamagedRun."""
-    from explorer.inspection.transformer.induction import find_roles, head_losses, measure_scores
+    from explorer.inspection.transformer.induction import find_roles, head_losses
 
-    loaded = loaded_model(view)
-    scores = measure_scores(loaded)
-    rise = head_losses(loaded, "zero") - scores.second_copy_loss[:, None, None]
+    scores = head_scores(view)
+    rise = head_losses(loaded_model(view), "zero") - scores.second_copy_loss[:, None, None]
     return HeadScores(scores, find_roles(scores), rise)
 
 
@@ -174,7 +174,7 @@ def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading
     model = stored_model.model(state.replica, state.step)
     ablation = Ablation(parse_heads(state.off), parse_heads(state.flat), no_positions=state.unplaced)
     unchanged = attend(model, row.ids)
-    changed = attend(model, row.ids, ablation) if state.ablated else unchanged
+    changed = attend(model, row.ids, ablation) if state.is_ablated else unchanged
     known = [t for t, id in enumerate(row.ids[1:]) if row.targets[t] == id]
     right = [row.ids[t + 1] for t in known]
     changed_mean, unchanged_mean = (
@@ -207,7 +207,7 @@ def _draw(
         )
     seed = stored_model.config.seeds[state.replica]
     document.finding(findings.heads_finding(seed, previous, induction, len(previous)))
-    if state.ablated:
+    if state.is_ablated:
         document.text(findings.changed_row_text(*reading.probability, reading.repeated))
     document.component("attention_heads", _component_data(state, stored_model, token, reading, measured), _KEY)
     document.caption(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from threading import Condition
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import streamlit as st
+from cachetools import LRUCache, cached
 
 from explorer.figures.induction import next_symbol_map
 from explorer.labs.induction import findings
@@ -23,7 +25,7 @@ from explorer.ui.wording import count_seeds
 
 if TYPE_CHECKING:
     from explorer.inspection.load_model import LoadedModel
-    from explorer.inspection.transformer.induction import RowReading
+    from explorer.inspection.transformer.induction import InductionScores, RowReading
 
 Views: TypeAlias = Mapping[str, RunView]
 
@@ -55,6 +57,14 @@ def loaded_model(view: RunView) -> LoadedModel:
     """Return the model of a finished run. Raises DamagedRun."""
     assert view.stored is not None
     return load_run_model(view.stored)
+
+
+@cached(LRUCache(32), key=lambda view: view.cache_key, condition=Condition())
+def head_scores(view: RunView) -> InductionScores:
+    """Return the scores of the heads of a finished run, measured once for all visitors. Raises DamagedRun."""
+    from explorer.inspection.transformer.induction import measure_scores
+
+    return measure_scores(loaded_model(view))
 
 
 def row_section(state: InductionState, views: Views) -> None:

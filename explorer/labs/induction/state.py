@@ -73,7 +73,7 @@ class InductionState(LabellingComparison):
         return self.look if self.look in self.variants else next(iter(self.variants))
 
     @property
-    def ablated(self) -> bool:
+    def is_ablated(self) -> bool:
         """Whether a head of the shown seed is changed."""
         return bool(self.off or self.flat or self.unplaced)
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.language.tokenizers import Kind
-from explorer.tasks.text.config import MIN_VOCABULARY, TextConfig
+from explorer.tasks.text.config import CORPUS_NAMES, MIN_VOCABULARY, Corpus, TextConfig
 from explorer.ui.state.fields import PageState, check_fingerprint, setting
 
-Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
 TOKENIZERS: dict[Kind, str] = {"char": "Characters", "bytes": "Byte-level BPE", "bpe": "BPE", "word": "Words"}
 SIZES = {size: f"{int(size):,}" for size in ("300", "500", "1000", "2000", "5000", "10000", "20000")}
 OMITTED = {"counted": "counted", "left_out": "left out"}
 CONTEXTS = (16, 32, 64, 128)
 STRIDES = (1, 2, 4)  # windows begin a context divided by one of these apart
 STRIDE_NAMES = {"1": "the context (blocks)", "2": "half of it", "4": "a quarter of it"}
-_CORPORA = {"tinyshakespeare": "Tiny Shakespeare", "toy": "Toy", "repeats": "Repeats", "brackets": "Brackets"}
 
 
 def _check_tokens(names: object) -> None:
@@ -30,7 +28,7 @@ def _check_tokens(names: object) -> None:
 class PerplexityState(PageState):
     """The text, its tokenizers, and how it is read. Each field is a URL parameter."""
 
-    corpus: Corpus = setting("tinyshakespeare", "Text", options=_CORPORA | {"own": "Your own"})
+    corpus: Corpus = setting("tinyshakespeare", "Text", options=CORPUS_NAMES)
     text: str = setting("", check=check_fingerprint)  # of an own text: its SHA-256
     tokens: tuple[str, ...] = setting(tuple(TOKENIZERS), "Tokenizers", options=TOKENIZERS, check=_check_tokens)
     vocabulary: Literal["300", "500", "1000", "2000", "5000", "10000", "20000"] = setting(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.experiments.default_runs import text_run
-from explorer.figures.perplexity import bars
+from explorer.figures.language.perplexity import bars
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import TOKENIZERS, PerplexityState

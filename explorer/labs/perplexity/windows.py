@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from explorer.catalogue import model_row
 from explorer.errors import LineageError
-from explorer.figures.loss_by_context import TRACES_PER_LINE, Line, loss_by_window
+from explorer.figures.language.loss_by_context import TRACES_PER_LINE, Line, loss_by_window
 from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import CONTEXTS, STRIDES, PerplexityState
 from explorer.run_store import store

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.figures import loss_by_context as figures
+from explorer.figures.language import loss_by_context as figures
 from explorer.labs.text.line_charts import (
     HEIGHT,
     add_line_charts,

@@ -12,8 +12,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.figures import loss_by_context as figures
-from explorer.figures.loss_by_context import Line
+from explorer.figures.language import loss_by_context as figures
+from explorer.figures.language.loss_by_context import Line
 from explorer.labs.text.line_charts import HEIGHT, add_line_charts, line_tracks, model_line
 from explorer.models.configs import TransformerTextConfig
 from explorer.number_format import format_duration, format_number

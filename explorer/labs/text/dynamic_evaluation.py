@@ -15,8 +15,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS, ModelRow
-from explorer.figures import dynamic_evaluation as figures
-from explorer.figures.dynamic_evaluation import RunningMean
+from explorer.figures.language import dynamic_evaluation as figures
+from explorer.figures.language.dynamic_evaluation import RunningMean
 from explorer.number_format import format_duration, format_signed
 from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig

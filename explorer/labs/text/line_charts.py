@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.figures.loss_by_context import TRACES_PER_LINE, Line
+from explorer.figures.language.loss_by_context import TRACES_PER_LINE, Line
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document

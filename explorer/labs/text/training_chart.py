@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from explorer.catalogue import model_row
 from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.text import gradient_norms, train_and_held_out_loss
+from explorer.figures.language.text import gradient_norms, train_and_held_out_loss
 from explorer.inspection.compare import downsample, mean_and_range
 from explorer.labs.text.current_standings import characters_per_token
 from explorer.labs.text.samples import SampleTexts, samples_data

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from explorer.figures import tokens as figures
+from explorer.figures.language import tokens as figures
 from explorer.inspection.language.batch_preview import BatchPreview, Rows, preview_batches, with_rows
 from explorer.labs.tokens import findings
 from explorer.labs.tokens.state import TokensState

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.figures import tokens as figures
+from explorer.figures.language import tokens as figures
 from explorer.inspection.language.split_leakage import ORDER, LeakageGap, measure_split_leakage, measure_unknown_words
 from explorer.labs.tokens import findings
 from explorer.labs.tokens.findings import TITLES

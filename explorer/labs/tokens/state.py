@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from explorer.environment import environment
 from explorer.inspection.language.batch_preview import Rows
 from explorer.inspection.language.tokenizers import MAX_VOCABULARY, Kind
-from explorer.tasks.text.config import MIN_VOCABULARY, TextConfig
+from explorer.tasks.text.config import CORPUS_NAMES, MIN_VOCABULARY, Corpus, TextConfig
 from explorer.ui.state.fields import PageState, check_fingerprint, setting
 
-Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
 WIDEST = 16  # tokens of a row that fit into the figure
-_CORPORA = {
-    "tinyshakespeare": "Tiny Shakespeare",
-    "toy": "Toy",
-    "repeats": "Repeats",
-    "brackets": "Brackets",
-    "own": "Your own",
-}
 _TOKENIZERS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
 _ROWS = {"blocks": "blocks of the stream", "sentences": "a line a row", "prefixes": "a prefix a row"}
 _EXCERPT = 120  # characters of the corpus that fill the text box at first
@@ -29,7 +21,7 @@ _EXCERPT = 120  # characters of the corpus that fill the text box at first
 class TokensState(PageState):
     """The text, its tokenizer, and how its tokens become rows. Each field is a URL parameter."""
 
-    corpus: Corpus = setting("tinyshakespeare", "Text", options=_CORPORA)
+    corpus: Corpus = setting("tinyshakespeare", "Text", options=CORPUS_NAMES)
     text: str = setting("", check=check_fingerprint)  # of an own text: its SHA-256
     say: str | None = setting(None, "Type a text")  # None: how the corpus begins
     tokenizer: Kind = setting("bpe", "Tokens", options=_TOKENIZERS)

@@ -12,8 +12,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.errors import shorten
-from explorer.figures import tokens as figures
-from explorer.figures.tokens import TokenizerLine
+from explorer.figures.language import tokens as figures
+from explorer.figures.language.tokens import TokenizerLine
 from explorer.inspection.language.tokenizers import (
     EXCERPT_LENGTH,
     MAX_VOCABULARY,
@@ -30,8 +30,7 @@ from explorer.labs.tokens import findings
 from explorer.labs.tokens.findings import TITLES, ratio
 from explorer.labs.tokens.state import TokensState, truncate_typed
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
-from explorer.ui import visitor_text
+from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.components.table import add_table
@@ -85,7 +84,7 @@ def _draw_typed_text(session: PageSession[TokensState], config: TextConfig) -> N
 
 
 def _corpus_name(config: TextConfig) -> str:
-    return "your text" if config.corpus == "own" else visitor_text.CORPUS_NAMES[config.corpus]
+    return "your text" if config.corpus == "own" else CORPUS_NAMES[config.corpus]
 
 
 def comparison_section(session: PageSession[TokensState], config: TextConfig) -> None:

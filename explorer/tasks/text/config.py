@@ -7,12 +7,21 @@ They are separate because forms, URLs and run keys need them before any text is 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, TypeAlias
 
 from explorer.models.settings import setting
 
+Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
 VERSION = 1
+CORPUS_NAMES: Final[Mapping[str, str]] = {  # as visitors read them
+    "tinyshakespeare": "Tiny Shakespeare",
+    "toy": "Toy",
+    "repeats": "Repeats",
+    "brackets": "Brackets",
+    "own": "Your own",
+}
 SHA256_PATTERN = "[0-9a-f]{64}"
 MIN_VOCABULARY = {"char": 0, "word": 2, "bpe": 3, "bytes": 256}  # smallest vocabulary that can be set
 SPLITS = {"blocks": ("end", "windows"), "sentences": ("sentences", "pairs"), "prefixes": ("sentences", "pairs")}
@@ -40,7 +49,7 @@ class TextConfig:
     With "pairs" that is impossible: which targets are held out is known only after the lines are tokenized.
     """
 
-    corpus: Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"] = setting(
+    corpus: Corpus = setting(  # noqa: RUF009  (ruff takes an alias of Literal for a mutable type)
         "tinyshakespeare", "The text: Tiny Shakespeare, one that is made by a rule, or your own."
     )
     text: str = setting("", "SHA-256 of your own text; empty for every other corpus.", pattern=f"({SHA256_PATTERN})?")

@@ -62,4 +62,4 @@ def test_another_text_resets_the_query_and_has_a_maximum_length() -> None:
 
 def test_heads_have_one_name_in_a_url() -> None:
     assert format_heads(parse_heads(("1.0", "0.1", "0.10"))) == ("0.1", "0.10", "1.0")
-    assert AttentionState(off=("0.0",)).ablated and not AttentionState().ablated
+    assert AttentionState(off=("0.0",)).is_ablated and not AttentionState().is_ablated

@@ -32,11 +32,11 @@ def test_a_row_is_drawn_until_one_is_typed() -> None:
 
 def test_another_model_or_seed_begins_with_unchanged_heads() -> None:
     state = InductionState(off=("0.0",), flat=("1.0",), unplaced=True, step=46, layer=1, head=0, view="lines")
-    assert state.ablated and state.with_model("two") == state
+    assert state.is_ablated and state.with_model("two") == state
     one = state.with_model("one")
-    assert (one.look, one.step, one.layer, one.view) == ("one", None, None, "lines") and not one.ablated
+    assert (one.look, one.step, one.layer, one.view) == ("one", None, None, "lines") and not one.is_ablated
     seed = state.with_replica(3)
-    assert (seed.replica, seed.step) == (3, 46) and not seed.ablated
+    assert (seed.replica, seed.step) == (3, 46) and not seed.is_ablated
     assert InductionState(look="nothing").shown_model == "two" == InductionState(who=("two",), look="one").shown_model
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from explorer.figures.loss_by_context import (
+from explorer.figures.language.loss_by_context import (
     TRACES_PER_LINE,
     Line,
     accuracy_by_distance,

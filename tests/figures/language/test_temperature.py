@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
+from explorer.figures.language.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
 
 X = np.array([0.0, 1.0, 2.0])
 COURSE = TextMeasure("RNN", "--m-rnn", "3px,3px", np.array([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))

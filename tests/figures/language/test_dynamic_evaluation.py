@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from explorer.figures.dynamic_evaluation import (
+from explorer.figures.language.dynamic_evaluation import (
     ADAPTING,
     CACHE,
     NGRAM,

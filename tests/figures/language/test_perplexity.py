@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.loss_by_context import Line, loss_by_window
-from explorer.figures.perplexity import bars
+from explorer.figures.language.loss_by_context import Line, loss_by_window
+from explorer.figures.language.perplexity import bars
 
 
 def test_only_a_comparable_figure_marks_its_lowest_bar() -> None:

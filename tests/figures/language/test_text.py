@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.text import gradient_norms, train_and_held_out_loss
+from explorer.figures.language.text import gradient_norms, train_and_held_out_loss
 
 
 def test_both_losses_and_the_best_step_are_drawn() -> None:

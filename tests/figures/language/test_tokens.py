@@ -3,7 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.tokens import SplitScores, TokenizerLine, measure_by_vocabulary, row_origins, split_scores_figure
+from explorer.figures.language.tokens import (
+    SplitScores,
+    TokenizerLine,
+    measure_by_vocabulary,
+    row_origins,
+    split_scores_figure,
+)
 
 SIZES = np.arange(65, 2001)
 BPE = TokenizerLine("BPE", "solid", SIZES, np.log(SIZES))
