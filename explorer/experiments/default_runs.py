@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from explorer.experiments.presets import preset
 from explorer.experiments.pretraining import SEEDS, TEXT_SETTINGS
 from explorer.training.config import RunConfig, default_config, with_settings
 
 NEGATION_MODELS = ("bag_of_words", "bag_of_words_hidden", "bag_of_bigrams", "feedforward", "rnn", "transformer")
+# The settings in which a default run differs from the released defaults, whose runs stay.
+NEGATION_PRESETS = {"transformer": preset("negation-attending").settings}
 
 
-def negation_runs() -> dict[str, RunConfig]:
+def negation_runs(models: Sequence[str] = NEGATION_MODELS) -> dict[str, RunConfig]:
     """Return the default runs of the negation page, by model."""
-    return {model: with_settings(default_config("negation", model), {"replicas": SEEDS}) for model in NEGATION_MODELS}
+    return {
+        model: with_settings(default_config("negation", model), {**NEGATION_PRESETS.get(model, {}), "replicas": SEEDS})
+        for model in models
+    }
 
 
 def text_run(model: str) -> RunConfig:

@@ -41,10 +41,13 @@ class ClippingCell:
 
 
 CLIPPING_CELLS = (
-    ClippingCell("small", "Radius 0.7, rate 0.3", "at a radius of 0.7", {"gain": 0.7, "learning_rate": 0.3}),
-    ClippingCell("large", "Radius 2, rate 0.3", "at a radius of 2", {"gain": 2.0, "learning_rate": 0.3}),
+    ClippingCell("small", "Radius 0.7, learning rate 0.3", "at a radius of 0.7", {"gain": 0.7, "learning_rate": 0.3}),
+    ClippingCell("large", "Radius 2, learning rate 0.3", "at a radius of 2", {"gain": 2.0, "learning_rate": 0.3}),
     ClippingCell(
-        "fast", "Radius 2, rate 1", "at a radius of 2 and a step size of 1", {"gain": 2.0, "learning_rate": 1.0}
+        "fast",
+        "Radius 2, learning rate 1",
+        "at a radius of 2 and a learning rate of 1",
+        {"gain": 2.0, "learning_rate": 1.0},
     ),
 )
 

@@ -141,7 +141,7 @@ VARIANTS = {
                 (
                     "deep-gentle",
                     "Norm after, small steps",
-                    "with the norm after each part (at a quarter of the step size)",
+                    "with the norm after each part (at a quarter of the learning rate)",
                     "after, gentle",
                     "12px,3px",
                     {**_AFTER, "learning_rate": 1e-3},

@@ -110,13 +110,13 @@ _WINDOW = Experiment(
     "A wider window predicts better: a neural network gains from four words of context instead of two.",
     "Bengio, Ducharme, Vincent and Jauvin 2003, A neural probabilistic language model",
     "https://www.jmlr.org/papers/v3/bengio03a.html",
-    "The same 32 hidden units over a window of 1, 2, 4, 8 or 16 characters. A wider window also brings more numbers to "
-    "learn, a set of its own for each place.",
+    "The same 32 hidden units over a window of 1, 2, 4, 8 or 16 characters. A wider window also has more "
+    "parameters: separate weights for each position.",
     r"h = \tanh\big(d + H\,[C(w_{t-L+1}); \ldots; C(w_t)]\big)",
     "feedforward",
     {**_SMALL, "width": 16, "hidden": 32, "learning_rate": 0.01},
     "window",
-    "characters that it sees",
+    "window, in characters",
     (ExperimentPanel("", "", "", {}, (1, 2, 4, 8, 16)),),
     (Condition("", "the window", {}),),
 )
@@ -129,8 +129,8 @@ _BATCH_NORM = Experiment(
     "Ioffe and Szegedy 2015, Batch normalization: accelerating deep network training by reducing internal covariate "
     "shift",
     "https://arxiv.org/abs/1502.03167",
-    "A window of 8 characters and 32 hidden units, with and without BatchNorm before the tanh, under step sizes from "
-    "gentle to hopeless. No warm-up, no schedule, no clipping.",
+    "A window of 8 characters and 32 hidden units, with and without BatchNorm before the tanh, at learning rates from "
+    "small to far too large. No warm-up, no schedule, no clipping.",
     r"h = \tanh\Big(\gamma\,\frac{Hx - \mu_\text{batch}}{\sigma_\text{batch}} + \beta\Big)",
     "feedforward",
     {**_PLAIN, "width": 8, "hidden": 32, "window": 8},
@@ -181,7 +181,7 @@ _WARM_UP = Experiment(
     "Vaswani et al. 2017, Attention is all you need; Xiong et al. 2020, On layer normalization in the Transformer "
     "architecture",
     "https://arxiv.org/abs/2002.04745",
-    "Four blocks of width 12 with Adam as in 2017 (its mean square follows with 0.98). The step size is whole at once, "
+    "Four blocks of width 12 with Adam as in 2017 (its mean square follows with 0.98). The full learning rate at once, "
     "or only after 100 steps. The norm stands after each part, as in 2017, or before it; all else is equal.",
     r"\eta_t = \eta \cdot \min\Big(1, \frac{t}{101}\Big)",
     "transformer",

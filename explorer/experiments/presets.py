@@ -233,6 +233,15 @@ PRESETS = {
             "momentum": 0.0,
         },
     ),
+    "negation-attending": Preset(
+        "A Transformer that attends to “not”",
+        "Eight heads, width 32 and embeddings with a standard deviation of 0.5: attention becomes sharp, and every one "
+        "of 96 seeds learns the task. With one head and a standard deviation of 0.1 it stays uniform; from 1.0, 37 of "
+        "96 seeds do not learn.",
+        "negation",
+        "transformer",
+        {"width": 32, "heads": 8, "start": 0.5},
+    ),
 }
 
 

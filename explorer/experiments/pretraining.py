@@ -15,6 +15,7 @@ from explorer.experiments import (
     paper_experiments,
     recall,
     sequence_shapes,
+    text_setups,
     translation,
     word_vectors,
 )
@@ -70,6 +71,8 @@ def shipped_configs() -> dict[str, RunConfig]:
             runs[f"negation-{version}-{model}"] = run
             if model == "transformer":
                 runs[f"negation-{version}-{model}-usual-start"] = with_settings(run, {"start": 1.0})
+                attending = preset("negation-attending").settings
+                runs[f"negation-{version}-{model}-attending"] = with_settings(run, attending)
     for model in models_of("text"):
         runs[f"text-{model}"] = with_settings(default_config("text", model), TEXT_SETTINGS[model])
     runs["text-ngram-modified"] = runs["text-ngram"]  # the n-gram of the pages
@@ -79,6 +82,7 @@ def shipped_configs() -> dict[str, RunConfig]:
         | recall.shipped_configs()
         | gradient_clipping.shipped_configs()
         | translation.shipped_configs()
+        | text_setups.shipped_configs()
     )
     runs |= labelling.shipped_configs() | sequence_shapes.shipped_configs() | word_vectors.shipped_configs()
     runs["text-best"] = preset("characters-transformer").config()
@@ -102,7 +106,8 @@ def trim_for_release(name: str, record: Record) -> Record:
     """Return a run as it ships, without optimiser states and with snapshots only where a page shows them.
 
     These are the runs of the first version of negation, one language model, the default variants on recall, and some
-    steps of the induction runs; all but the first in half precision except at the end. To resume or branch from a step
+    steps of the induction runs; all but the first in half precision except at the end. Networks of the text setups are
+    in half precision at the end too, since there are many of them. To resume or branch from a step
     of a shipped run, train it again: it takes seconds and gives the same curve.
     """
     last = record.curves.step
@@ -113,11 +118,12 @@ def trim_for_release(name: str, record: Record) -> Record:
         later = [step for step in steps if step >= first]
         steps = [0, *later[(len(later) - 1) % every :: every]]
     snapshots = {step: replace(record.snapshots[step], optimiser=None) for step in steps}
-    if halve:
+    halve_last = name in text_setups.shipped_configs() and record.config.model_name != "ngram"
+    if halve or halve_last:
         snapshots |= {
             step: Snapshot(_in_half_precision(snapshot.weights), None)
             for step, snapshot in snapshots.items()
-            if step != last
+            if step != last or halve_last
         }
     return replace(record, snapshots=snapshots)
 

@@ -20,15 +20,15 @@ LEARNING_RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 
 # Of each initialization: title, words in the middle of a sentence, label, and dash.
 _INITIALIZATIONS = {
-    "usual": ("usual start", "with the usual start", "usual", "6px,4px"),
-    "orthogonal": ("started as a rotation", "started as a rotation", "rotation", "10px,3px,2px,3px"),
-    "forget-1": ("gates at bias 1", "with gates at bias 1", "bias 1", "2px,4px"),
-    "forget-3": ("gates at bias 3", "with gates at bias 3", "bias 3", "12px,3px"),
-    "chrono": ("gates open (chrono)", "with open gates", "open", "solid"),
+    "usual": ("standard initialization", "with standard initialization", "standard", "6px,4px"),
+    "orthogonal": ("orthogonal initialization", "with orthogonal initialization", "orthogonal", "10px,3px,2px,3px"),
+    "forget-1": ("gate bias 1", "with gate bias 1", "bias 1", "2px,4px"),
+    "forget-3": ("gate bias 3", "with gate bias 3", "bias 3", "12px,3px"),
+    "chrono": ("open gates", "with open gates", "open", "solid"),
 }
 _POSITIONS = {
     "learned": ("learned positions", "with learned positions", "learned", "solid"),
-    "sinusoidal": ("positions as sines", "with positions as sines", "sines", "12px,3px"),
+    "sinusoidal": ("sinusoidal positions", "with sinusoidal positions", "sinusoidal", "12px,3px"),
     "none": ("no positions", "without positions", "none", "6px,4px"),
 }
 

@@ -27,8 +27,8 @@ class PositionRule:
 
 
 RULES = (
-    PositionRule("turns", "In turns", "the rule that changes from place to place and back", {"period": 2}),
-    PositionRule("places", "Twenty places", "the rule that is another one at each of twenty places", {"period": 20}),
+    PositionRule("turns", "Alternating rule", "the alternating rule", {"period": 2}),
+    PositionRule("places", "Twenty positions", "the rule of twenty positions", {"period": 20}),
 )
 # Two models that share their weights over time, and one with a vector for every position.
 RULE_MODELS: dict[str, dict[str, object]] = {

@@ -33,7 +33,7 @@ VARIANTS = {
         ModelVariant(
             "wide",
             "One vector, twice as wide",
-            "the one whose vector is twice as wide",
+            "the model with the wider vector",
             "twice as wide",
             "solid",
             _WIDE,

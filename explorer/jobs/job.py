@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _PUBLISH_SECONDS = 0.5  # seconds between two views of a running job
-_FAILURE_MESSAGE = "The training broke off; its cause is in the server's log. Other runs are untouched."
+_FAILURE_MESSAGE = "The training broke off; its cause is in the server's log. Other runs are not affected."
 MAX_CRASHES = 2  # after so many the job waits for its owner
 _CRASH_MESSAGE = (
     "The process that trained this run ended unexpectedly twice, perhaps because the memory was full. Press Go on to "

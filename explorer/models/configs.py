@@ -90,7 +90,7 @@ class TransformerEncoderConfig(AttentionConfig):
     window: int = setting(6, "Positions it knows; what stands beyond is cut off.", 1, 64)
     start: float = setting(
         0.1,
-        "Standard deviation of the embeddings before training; PyTorch's usual start is 1, "
+        "Standard deviation of the embeddings before training; PyTorch's default is 1, "
         "from which 37 of 96 seeds did not learn the negation task.",
         0.001,
         2.0,
@@ -313,7 +313,7 @@ class TransformerTaggerConfig(AttentionConfig):
     feedforward: bool = setting(True, "Whether each block has a feedforward layer after its attention.")
     scaled: bool = setting(True, "Whether scores are divided by the root of a head's width.")
     spread: float = setting(
-        1.0, "How large queries and keys start, as a multiple of PyTorch's usual start.", 0.001, 100.0
+        1.0, "Initial size of the query and key matrices, as a multiple of PyTorch's default.", 0.001, 100.0
     )
     norm: Literal["layer", "rms", "none"] = setting("layer", "LayerNorm, RMSNorm, or none.")
     norm_place: Literal["post", "pre"] = setting(

@@ -263,7 +263,7 @@ def load(folder: Path) -> StoredRun:
     return _load(folder, changed)
 
 
-@lru_cache(maxsize=256)  # more than the shipped runs, which some pages list in full
+@lru_cache(maxsize=512)  # more than the shipped runs, which some pages list in full
 def _load(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     damaged = f"The run in {folder.name} cannot be read"
     config, card = read_config_and_card(folder)

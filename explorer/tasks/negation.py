@@ -122,6 +122,10 @@ class Negation:
         """The class of each sentence."""
         return tuple(sentence.label for sentence in self.sentences)
 
+    def label_of(self, words: Sequence[str]) -> int | None:
+        """Return the class of a sentence; None if this version of the grammar cannot make it."""
+        return next((s.label for s in self.sentences if s.words == tuple(words)), None)
+
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """The number of tokens of each sentence, with <BOS> and <EOS>."""

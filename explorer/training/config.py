@@ -37,19 +37,23 @@ class Optimiser:
         "Adam (Kingma & Ba 2015; with weight decay it is AdamW), plain gradient descent, RMSProp, or Muon for the "
         "matrices between embedding and answer, with Adam for the rest.",
     )
-    learning_rate: float = setting(3e-3, "Step size.", 1e-6, 1.0)
+    learning_rate: float = setting(3e-3, "Learning rate.", 1e-6, 1.0)
     schedule: Literal["constant", "linear", "cosine"] = setting(
-        "constant", "How the step size goes on: as it is, or down to its end at the last step, straight or as a cosine."
+        "constant",
+        "How the learning rate changes: constant, or falling to its end at the last step, linearly or as a cosine.",
     )
-    warmup: int = setting(0, "Steps over which the step size first rises from zero.", 0, 10_000)
-    end: float = setting(0.0, "Where a schedule ends, as a share of the step size.", 0, 1)
+    warmup: int = setting(0, "Steps over which the learning rate first rises from zero.", 0, 10_000)
+    end: float = setting(0.0, "Where a schedule ends, as a share of the learning rate.", 0, 1)
     clip: float = setting(0.0, "Longest gradient (norm over all weights); longer ones are shortened. 0: never.", 0, 1e6)
     weight_decay: float = setting(
-        0.0, "Pull towards zero at each step, times the step size (not through the gradient).", 0, 10
+        0.0,
+        "Weight decay: the share of each weight taken off at a step, times the learning rate (decoupled).",
+        0,
+        10,
     )
     momentum: float = setting(0.0, "Share of the last direction that is kept (gradient descent and Muon).", 0, 0.999)
     beta2: float = setting(0.999, "How slowly the mean square of the gradient follows (Adam and RMSProp).", 0, 0.99999)
-    matrix_rate: float = setting(0.02, "Step size for the matrices under Muon.", 1e-6, 1.0)
+    matrix_rate: float = setting(0.02, "Learning rate of the matrices under Muon.", 1e-6, 1.0)
     rest_decay: float = setting(0.0, "Weight decay of what Muon leaves to Adam: embedding, norms, readout.", 0, 10)
 
     def learning_rate_at(self, step: int, steps: int) -> float:

@@ -20,7 +20,7 @@ import torch
 
 from explorer.catalogue import models_of
 from explorer.errors import DamagedRun, RunError, UnknownRun
-from explorer.experiments import gradient_clipping, paper_experiments, recall, translation
+from explorer.experiments import gradient_clipping, paper_experiments, recall, text_setups, translation
 from explorer.experiments.pretraining import (
     INDUCTION_SNAPSHOTS,
     WITH_ALL_SNAPSHOTS,
@@ -645,10 +645,12 @@ def test_the_weights_of_an_included_run_give_its_metrics(name: str) -> None:
     if name.startswith("text-") and not needs.has_tiny_shakespeare():
         pytest.skip(needs.NO_TEXT)
     replaced = evaluate(run)
+    # Weights in half precision have 11 significant bits; the metrics of the card come from full precision.
+    error = 1e-4 if name in text_setups.shipped_configs() else 1e-6
     assert replaced.keys() == run.card.metrics.keys()
     for metric, value in run.card.metrics.items():
-        assert replaced[metric].mean == pytest.approx(value.mean, rel=1e-6, abs=1e-6)
-        assert replaced[metric].values == pytest.approx(value.values, rel=1e-6, abs=1e-6)
+        assert replaced[metric].mean == pytest.approx(value.mean, rel=error, abs=error)
+        assert replaced[metric].values == pytest.approx(value.values, rel=error, abs=error)
 
 
 @pytest.mark.parametrize("name", shipped_configs())

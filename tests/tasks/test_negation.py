@@ -57,6 +57,22 @@ def test_probabilities_sum_to_one(world: dict[str, object]) -> None:
     assert all(s.probability >= 0 and s.train_probability >= 0 for s in sentences)
 
 
+@pytest.mark.parametrize(
+    ("text", "max_nots", "label"),
+    [
+        ("human not preserve nature", 1, 0),
+        ("human not not preserve nature", 1, None),
+        ("human not not preserve nature", 2, 1),
+        ("human not not not preserve nature", 2, None),
+        ("nature not preserve human", 1, None),
+        ("human preserve", 1, None),
+        ("", 1, None),
+    ],
+)
+def test_only_a_sentence_of_this_version_has_a_label(text: str, max_nots: int, label: int | None) -> None:
+    assert Negation(NegationConfig(max_nots=max_nots)).label_of(text.split()) == label
+
+
 def test_true_label_agrees_with_the_labels() -> None:
     for sentence in negation(max_nots=3).sentences:
         assert true_label(sentence.words) == sentence.label

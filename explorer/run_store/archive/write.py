@@ -96,24 +96,24 @@ def model_card(run: StoredRun, zipped: bool = False) -> str:
         f"{card.parameters:,} parameters, {config.replicas} seed(s) trained side by side in {card.seconds:.2f} s.",
         *(["What ended it:", _code_block([card.problem])] if card.problem else []),
         *(
-            ["## What people say of it", _code_block([*said, *([""] if said else []), card.note])]
+            ["## Name, tags and notes", _code_block([*said, *([""] if said else []), card.note])]
             if said or card.note
             else []
         ),
         "## What it was trained on",
         f"The {task.name} task (version {task.version}), by these settings:",
         _code_block(settings),
-        "## What came out",
+        "## Results",
         _metrics_table(card),
         *_loss_conditions(config),
         f"Each value, and those before the end, are in `{'events.parquet' if ships else 'metrics.csv'}`.",
-        "## What it cannot do",
+        "## Limits",
         " ".join(known_limits(config)),
         "## Train it again",
         _retraining_instructions(config),
-        f"Or make this folder again:\n\n    python -m explorer pretrain {run.folder.name}"
+        f"Or write this folder again:\n\n    python -m explorer pretrain {run.folder.name}"
         if ships
-        else f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
+        else f"Or import this run into another installation:\n\n    python -m explorer import {card.key}.zip",
         "## The model",
         f"{model.paper}: <{model.link}>",
         "## Versions",
@@ -133,47 +133,51 @@ def known_limits(config: RunConfig) -> list[str]:
     task = config.task
     if isinstance(task, DatesConfig):
         return [
-            f"It knows {len(DATE_FORMATS)} ways of writing a date, letter by letter, from 1950 to 2049, and "
-            f"nothing else."
+            f"It was trained on dates from 1950 to 2049 in {len(DATE_FORMATS)} formats, letter by letter. "
+            "Other input was not measured."
         ]
     if isinstance(task, DigitsConfig):
-        return [f"It was taught sources of up to {task.longest} digits; its events say how it does beyond them."]
+        return [f"It was trained on sources of up to {task.longest} digits; its metrics include longer ones."]
     if isinstance(task, StringConfig):
-        return ["It knows one string and nothing else; what comes after the string's end it was never taught."]
+        return ["It was trained on one string only, and not on what follows its end."]
     if isinstance(task, RecallConfig):
         told = (
-            f"It saw the same {task.sequences:,} sequences again and again, and may know them by heart and no others."
+            f"It saw the same {task.sequences:,} sequences again and again, and may "
+            "have memorized them without learning a rule for others."
             if task.sequences
-            else "At other lengths it may be right, wrong, or right by turns; its events say which."
+            else "Its metrics include other lengths, for which it was not trained."
         )
-        return [f"It was taught one thing, to name the first of {task.length:,} random symbols.", told]
+        return [f"It was trained to name the first of {task.length:,} random symbols.", told]
     if isinstance(task, RandomSymbolsConfig):
-        return ["It was taught symbols drawn at random: what it says of any is a guess, or a leak."]
+        return [
+            "It was trained on random symbols, which nothing predicts: a loss below chance means that it sees "
+            "its targets."
+        ]
     if isinstance(task, LabellingConfig):
-        return [f"It knows {len(task.vocabulary) - 1} tokens, in rows as its task draws them, and nothing else."]
+        return [f"It knows {len(task.vocabulary) - 1} tokens, in rows as its task generates them."]
     if isinstance(task, WordVectorsConfig):
         return [
             "It has one vector for each word, whatever the sentence: two senses of a word share it, and words that "
             "occur less often than its settings ask for have none.",
-            "Its vectors repeat the associations of their text, and are for looking at, not for use.",
+            "Its vectors reproduce the associations of their text. They are for demonstration only.",
         ]
     if not isinstance(task, TextConfig):
         return [
-            "It knows the few words of one small grammar, and was never asked anything else.",
-            "Its accuracy is over the sentences of that grammar, which are also those it was trained on, unless a pair "
-            "was held out.",
+            "It knows the words of one small grammar only.",
+            "Its accuracy is measured on the sentences of that grammar. It was trained on the same sentences, "
+            "except for a held-out pair.",
         ]
     leaks = {
-        "windows": "The held-out windows overlap trained ones: its loss flatters it.",
-        "pairs": "Held-out targets stand in lines whose other targets were trained: its loss flatters it a little.",
+        "windows": "The held-out windows overlap with training windows: its loss is too low (leakage).",
+        "pairs": "Held-out targets are in lines with training targets: its loss is slightly too low (leakage).",
     }
-    carried = " It carries its state on from block to block." if task.batches == "contiguous" else ""
+    carried = " It carries its state from block to block." if task.batches == "contiguous" else ""
     return [
-        "It has read one text, and no other; of any other text nothing was measured.",
-        f"It was trained on rows of {task.context} tokens.{carried} What lies further back it has not learned to use.",
+        "It was trained and measured on one text only.",
+        f"It was trained on rows of {task.context} tokens.{carried} It was not trained to use anything further back.",
         *([leaks[task.split]] if task.split in leaks else []),
-        "It writes in the manner of its text and knows nothing: words that do not exist, sentences without sense. It "
-        "is for looking at, not for use.",
+        "It generates text in the style of its training text, with invented words and without meaning. It is for "
+        "demonstration only.",
     ]
 
 
@@ -181,16 +185,16 @@ def train_command(config: RunConfig) -> str:
     """Return the command that trains a configuration; a branch additionally needs its parent run."""
     whole = to_json(config)
     task, model = whole["task"]["name"], whole["model"]["name"]
-    usual = to_json(default_config(task, model))
+    defaults = to_json(default_config(task, model))
     words = [f"python -m explorer train --task {task} --model {model}"]
-    words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != usual[name]]
+    words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != defaults[name]]
     for name, value in whole.items():
         if name in _PARTS:
-            if value["name"] != usual[name]["name"]:
+            if value["name"] != defaults[name]["name"]:
                 words.append(f"--set method={value['name']}")
-            changed = {k: v for k, v in value.items() if v != usual[name][k]}
+            changed = {k: v for k, v in value.items() if v != defaults[name][k]}
             words += [f"--set {_shell_word(f'{name}.{k}={_format_value(v)}')}" for k, v in changed.items()]
-        elif name not in ("seed", "replicas", "branch") and value != usual[name]:
+        elif name not in ("seed", "replicas", "branch") and value != defaults[name]:
             words.append(f"--set {name}={_format_value(value)}")
     return " ".join(words)
 
@@ -206,8 +210,8 @@ def _retraining_instructions(config: RunConfig) -> str:
     if config.branch is None:
         return _code_block([train_command(config)])
     return (
-        f"It is a branch: it goes on from step {config.branch.step:,} of run `{config.branch.parent}`, which has to be "
-        "there first. Branch off from that run at this step, with the settings above."
+        f"It is a branch that continues from step {config.branch.step:,} of run `{config.branch.parent}`, which is "
+        "needed first. Branch from that run at this step, with the settings above."
     )
 
 

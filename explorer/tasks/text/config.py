@@ -58,7 +58,9 @@ class TextConfig:
     tokenizer: Literal["char", "word", "bpe", "bytes"] = setting(
         "char", "What a token is: a character, a word, or a frequent piece of characters or of bytes (BPE)."
     )
-    vocabulary: int = setting(500, "Tokens wished for; a text may give fewer. Characters are what they are.", 2, 20_000)
+    vocabulary: int = setting(
+        500, "Requested number of tokens; a text may give fewer, and characters are as many as the text has.", 2, 20_000
+    )
     lower: bool = setting(False, "Whether capital letters become small ones.")
     rows: Literal["blocks", "sentences", "prefixes"] = setting(
         "blocks", "How the text is cut: blocks of its tokens, one line a row, or one prefix of a line a row."

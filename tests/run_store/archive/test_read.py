@@ -984,10 +984,10 @@ def test_the_model_card_shows_markup_of_visitors_as_text() -> None:
     headings = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
     assert headings == [
         "RNN on Negation",
-        "What people say of it",
+        "Name, tags and notes",
         "What it was trained on",
-        "What came out",
-        "What it cannot do",
+        "Results",
+        "Limits",
         "Train it again",
         "The model",
         "Versions",
