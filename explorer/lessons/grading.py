@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ import numpy as np
 
 from explorer.errors import LineageError
 from explorer.inspection.verdicts import MINIMUM_SEEDS, compare_with_best
-from explorer.lessons.lesson import Measurement, Step
-from explorer.number_format import format_rounded
+from explorer.lessons.lesson import Axis, Measurement, Step
+from explorer.number_format import format_rounded, format_scientific, format_significant
+from explorer.run_store import store
 
 MeasureFunction = Callable[[str, Mapping[str, object]], "list[float] | list[str]"]
 
@@ -46,6 +48,45 @@ class Row:
 
 
 @dataclass(frozen=True)
+class NumberStyle:
+    """How all numbers of one step are written: with the same number of decimals, or (None) as powers of ten."""
+
+    decimals: int | None
+    unit: str
+
+    def format(self, value: float) -> str:
+        """Return a number without its unit; one that is not 0 or 100 % is never written so."""
+        if self.decimals is None:
+            return format_significant(value)
+        text = f"{value:z,.{self.decimals}f}".replace("-", "−")
+        if not value or text.strip("−0.,"):
+            return f">{text[:-1].replace('100.', '99.')}9" if self._is_almost_all(value, text) else text
+        return f"<{10**-self.decimals:.{self.decimals}f}" if self.unit == "%" else format_scientific(value)
+
+    def _is_almost_all(self, value: float, text: str) -> bool:
+        return self.unit == "%" and self.decimals == 1 and text == "100.0" and value < 100 - _ROUNDING
+
+    def with_unit(self, value: float) -> str:
+        """Return a number with its unit: 1 seed, 2 seeds, 50 %."""
+        text = self.format(value)
+        return f"{text} {self.unit.removesuffix('s') if text == '1' else self.unit}".strip()
+
+
+_ROUNDING = 1e-4  # a share of 0.9999999 in single precision is 1
+
+
+def number_style(values: Sequence[float], axis: Axis) -> NumberStyle:
+    """Return how numbers like these are written: whole ones without decimals, shares in percent with one."""
+    finite = [abs(value) for value in values if math.isfinite(value)]
+    largest = max(finite, default=0.0)
+    if axis.powers or 0 < largest < 1e-3:
+        return NumberStyle(None, axis.unit)
+    if all(abs(value - round(value)) < _ROUNDING for value in finite):
+        return NumberStyle(0, axis.unit)
+    return NumberStyle(1 if axis.unit == "%" or largest >= 10 else 2 if largest >= 0.1 else 3, axis.unit)
+
+
+@dataclass(frozen=True)
 class Answer:
     """The measured answer to the question of a step."""
 
@@ -55,6 +96,8 @@ class Answer:
     agrees: bool  # whether the author expected this answer
     why: str  # the explanation, with the measured numbers inserted
     runs: tuple[str, ...]
+    axis: Axis
+    style: NumberStyle
 
 
 def grade_step(step: Step, measure_function: MeasureFunction) -> Answer:
@@ -72,7 +115,22 @@ def grade_step(step: Step, measure_function: MeasureFunction) -> Answer:
     else:
         agrees = value is not None and step.expects[0] <= value <= step.expects[1]
     runs = dict.fromkeys(str(each.settings["run"]) for each in step.measurement.subjects if "run" in each.settings)
-    return Answer(rows, right, value, agrees, step.why.format_map(_placeholders(rows)), tuple(runs))
+    axis = answer_axis(step)
+    style = number_style([number for row in rows if row.values for number in (*row.values, row.median)], axis)
+    why = step.why.format_map(_placeholders(rows, style))
+    return Answer(rows, right, value, agrees, why, tuple(runs), axis, style)
+
+
+def answer_axis(step: Step) -> Axis:
+    """Return the axis of the answer, which spans what is possible and not only what was measured."""
+    measurement, scale = step.measurement, step.question.scale
+    if measurement.axis is not None:
+        return measurement.axis
+    if scale is not None:
+        return Axis(scale.low, scale.high, scale.unit)
+    low, high, unit = measurement.measure.span(measurement.subjects[0].settings)
+    scaled = [None if end is None else measurement.times * end for end in (low, high)]
+    return Axis(scaled[0], scaled[1], unit or ("%" if measurement.times == 100 else ""))
 
 
 def _measure_subject(name: str, title: str, measurement: Measurement, found: Sequence[float] | Sequence[str]) -> Row:
@@ -113,18 +171,18 @@ def _undistinguished_from_best(rows: tuple[Row, ...], higher: bool) -> tuple[str
     return tuple(row.name for row in rows if row is best or max(sign * v for v in row.values) >= worst_of_best)
 
 
-def _placeholders(rows: Sequence[Row]) -> dict[str, str]:
+def _placeholders(rows: Sequence[Row], style: NumberStyle) -> dict[str, str]:
     """Return the values of the placeholders in an explanation: those of the first subject, and of each subject by
     name.
     """
-    found = _row_placeholders(rows[0])
+    found = _row_placeholders(rows[0], style)
     for row in rows:
         if row.name:
-            found |= {f"{row.name}_{kind}": text for kind, text in _row_placeholders(row).items()}
+            found |= {f"{row.name}_{kind}": text for kind, text in _row_placeholders(row, style).items()}
     return found
 
 
-def _row_placeholders(row: Row) -> dict[str, str]:
+def _row_placeholders(row: Row, style: NumberStyle) -> dict[str, str]:
     if row.labels:
         return {
             "most": row.most_common,
@@ -132,9 +190,9 @@ def _row_placeholders(row: Row) -> dict[str, str]:
             "seeds": str(row.count),
         }
     return {
-        "value": format_rounded(row.median),
-        "low": format_rounded(min(row.values)),
-        "high": format_rounded(max(row.values)),
+        "value": style.format(row.median),
+        "low": style.format(min(row.values)),
+        "high": style.format(max(row.values)),
         "seeds": str(row.count),
     }
 
@@ -143,59 +201,73 @@ def _row_placeholders(row: Row) -> dict[str, str]:
 
 
 def describe_result(step: Step, found: Answer, said: object | None) -> str:
-    """Return the measured answer and the visitor's prediction in words; None means that they did not predict."""
-    measured = describe_measurement(step, found)
+    """Return the visitor's prediction and the measured answer in words; None means that they did not predict."""
     if said is None:
-        return f"{measured} You did not guess."
-    if step.question.scale is None:
-        said_so, instead = ("So you said", "") if said in found.right else ("You said", " instead")
-        return f"{measured} {said_so} “{step.question.format_answer(said)}”{instead}."
-    return f"{measured} You said {step.question.format_answer(said)}{_describe_error(step, found, float(said))}."  # type: ignore[arg-type]
+        return describe_measurement(step, found)
+    if step.question.scale is not None:
+        return f"{_describe_guess(step, found, float(said))} {describe_measurement(step, found)}"  # type: ignore[arg-type]
+    choice = step.question.find_choice(str(said)).short_text
+    if said not in found.right:
+        return f"You said: {choice}. {describe_measurement(step, found)}"
+    if len(found.right) > 1:
+        return f"You were right. {describe_measurement(step, found)}"
+    measured = _describe_values(step, found)
+    return f"You were right: {choice}. Measured: {'this answer ' if found.rows[0].labels else ''}{measured}."
 
 
 def describe_measurement(step: Step, found: Answer) -> str:
     """Return the measured answer in words."""
+    values = _describe_values(step, found)
     if found.value is not None:
-        return f"Measured: {_with_unit(step, found.value)}{_describe_spread(step, found.rows[0])}."
-    texts = [f"“{step.question.find_choice(name).text}”" for name in found.right]
-    seeds = min(row.count for row in found.rows)
-    tie = f" These {len(texts)} tie." if len(texts) > 1 else ""
-    if len(texts) > 1 and seeds > 1:
-        tie = f" Between these {len(texts)} the {seeds} seeds cannot tell."
-    spread = "" if step.measurement.which else _describe_spread(step, found.rows[0])
-    return f"Measured: {' and '.join(texts)}{spread}.{tie}"
+        return f"Measured: {values}."
+    texts = [step.question.find_choice(name).short_text for name in found.right]
+    if len(texts) > 1:
+        seeds = min(row.count for row in found.rows)
+        tie = f"The {seeds} seeds do not tell them apart." if seeds > 1 else "They are equal."
+        return f"Measured: {' and '.join(texts)}. {tie}"
+    return f"Measured: {texts[0]}{f' ({values})' if values else ''}."
 
 
-def _with_unit(step: Step, value: float) -> str:
-    scale = step.question.scale
-    return scale.with_unit(format_rounded(value)) if scale else format_rounded(value)
-
-
-def _describe_spread(step: Step, row: Row) -> str:
+def _describe_values(step: Step, found: Answer) -> str:
+    """Return the measured values of the subject that the question is about, with their spread."""
+    names = [row.name for row in found.rows]
+    row = found.rows[names.index(found.right[0])] if step.measurement.which else found.rows[0]
     if row.labels:
-        return f", by {row.labels.count(row.most_common)} of {row.count} {step.measurement.measure.over}"
+        share = row.labels.count(row.most_common)
+        return f"with {'all' if share == row.count else f'{share} of'} {row.count} {step.measurement.measure.over}"
+    middle, over = found.style.with_unit(row.median), step.measurement.measure.over
+    if found.axis.unit == "seeds" and found.axis.high:
+        return f"{found.style.format(row.median)} of {found.axis.high:g} seeds"
     if row.count == 1:
-        known = [_with_unit(step, row.values[0])] if step.question.scale is None else []
-        one = [f"one {step.measurement.measure.over.removesuffix('s')}"] if step.measurement.measure.over else []
-        return f" ({', '.join(known + one)})" if known or one else ""
-    low, high = min(row.values), max(row.values)
-    over = f"{row.count} {step.measurement.measure.over}"
-    if format_rounded(low) == format_rounded(high):
-        return f" ({format_rounded(low)} in all {over})" if step.question.scale is None else f" in all {over}"
-    middle = f"{format_rounded(row.median)}, " if step.question.scale is None else ""
-    return f" ({middle}{format_rounded(low)} to {format_rounded(high)} over {over})"
+        return f"{middle}, one {over.removesuffix('s')}" if over and not _is_deterministic(step, row) else middle
+    low, high = found.style.format(min(row.values)), found.style.format(max(row.values))
+    if low == high:
+        return f"{middle}, {'the same ' * (max(row.values) - min(row.values) < _ROUNDING)}in all {row.count} {over}"
+    return f"{middle}, the median over {row.count} {over}; they range from {low} to {high}"
 
 
-def _describe_error(step: Step, found: Answer, said: float) -> str:
-    """Return in words how far a prediction is from the measured number."""
+def _is_deterministic(step: Step, row: Row) -> bool:
+    """Return whether nothing in a measurement is random: a model that is fitted by counting, or temperature 0."""
+    settings = next(each.settings for each in step.measurement.subjects if each.name == row.name)
+    counted = "run" in settings and store.find(str(settings["run"])).config.model_name == "ngram"
+    return counted or settings.get("temperature") == 0
+
+
+def _describe_guess(step: Step, found: Answer, said: float) -> str:
+    """Return in words how far a predicted number is from the measured one."""
     scale, value = step.question.scale, found.value
     assert scale is not None and value is not None
+    guess = scale.format(said)
     if abs(said - value) <= scale.step / 2:
-        return ", and that is it"
+        return f"You were right: {guess}."
     if min(found.rows[0].values) <= said <= max(found.rows[0].values):
-        return ", which is inside what was measured"
-    off = f"{format_rounded(abs(said - value))} points" if scale.unit == "%" else _with_unit(step, abs(said - value))
-    return f", {off} too {'much' if said > value else 'little'}"
+        return f"You said {guess}: within the measured range."
+    off = (
+        f"{found.style.format(abs(said - value))} points"
+        if scale.unit == "%"
+        else found.style.with_unit(abs(said - value))
+    )
+    return f"You said {guess}: {off} too {'high' if said > value else 'low'}."
 
 
 def describe_unexpected_answer(step: Step, found: Answer) -> str:
@@ -207,4 +279,7 @@ def describe_unexpected_answer(step: Step, found: Answer) -> str:
     else:
         low, high = step.expects
         expected = f"{format_rounded(low)} to {format_rounded(high)}"
-    return f"The author of this lesson had expected {expected}. These runs say otherwise, so read the reason with care:"
+    return (
+        f"The author of this lesson expected {expected}. These runs measure something else, so read the explanation "
+        "with care:"
+    )

@@ -19,6 +19,12 @@ class Choice:
     high: float | None = None
 
     @property
+    def short_text(self) -> str:
+        """Return the text up to the colon, as it stands inside a sentence: “fewer, under 85 %”."""
+        text = self.text.partition(": ")[0]
+        return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+    @property
     def has_range(self) -> bool:
         return self.low is not None or self.high is not None
 
@@ -38,13 +44,32 @@ class Scale:
 
     def format(self, value: float) -> str:
         """Return a number with its unit, with as many digits as the step of the scale has."""
-        digits = 0 if self.step >= 1 else 1 if self.step >= 0.1 else 2
+        digits = 0 if self.step >= 1 and value == round(value) else 1 if self.step >= 0.1 else 2
         return self.with_unit(format_count(value) if digits == 0 else format_number(value, digits))
 
     def with_unit(self, number: str) -> str:
         """Return a formatted number with its unit: 1 letter, 2 letters, 50 %."""
         unit = self.unit.removesuffix("s") if number == "1" else self.unit
         return f"{number} {unit}".strip()
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The axis on which the answer of a step is drawn: it spans what is possible. None: the data decide."""
+
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    powers: bool = False  # by powers of ten
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a step shows before the prediction: the tokens that the model reads."""
+
+    tokens: tuple[str, ...] = ()
+    marked: tuple[int, ...] = ()  # positions that the question is about, from 0
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +81,7 @@ class Question:
     scale: Scale | None = None
 
     def find_choice(self, name: str) -> Choice:
+        """Return the choice of this name."""
         return next(each for each in self.choices if each.name == name)
 
     def accepts(self, given: object) -> bool:
@@ -91,6 +117,7 @@ class Measurement:
     subjects: tuple[Subject, ...]
     which: str = ""  # "highest", "lowest" or nothing
     times: float = 1.0  # factor of every value, e.g. 100 for a share in percent
+    axis: Axis | None = None  # None: the scale of the question, or that of the measure
 
 
 @dataclass(frozen=True)
@@ -106,6 +133,62 @@ class Step:
     expects: str | tuple[float, float]  # what the author expects: a choice, or a range
     why: str
     line: int  # where the step begins in its file
+    section: str = ""  # of the page: its figure shows what the step is about
+    setup: Setup = Setup()
+    notes: str = ""  # for a teacher
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A possible reason of what a lesson has shown, and what is to be said about it."""
+
+    name: str
+    text: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The question about the reason at the end of a lesson."""
+
+    question: str
+    choices: tuple[Explanation, ...]
+    right: str
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the measured value of a task has to be: in the range [low, high), or one of the labels of the measure."""
+
+    low: float | None = None
+    high: float | None = None
+    label: str = ""
+
+    def is_reached(self, value: float | str) -> bool:
+        """Return whether a measured number or label is what the task asks for."""
+        if isinstance(value, str):
+            return value == self.label
+        return (self.low is None or value >= self.low) and (self.high is None or value < self.high)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a visitor changes on a page by themselves, with a measurement that checks it.
+
+    In `settings` a text “$name” stands for the field `name` of the page's state.
+    """
+
+    text: str
+    page: str
+    state: Mapping[str, str] = field(hash=False)
+    section: str
+    measure: Measure
+    settings: Mapping[str, str] = field(hash=False)
+    times: float
+    unit: str
+    goal: Goal
+    solution: Mapping[str, str] = field(hash=False)  # fields of the state that reach the goal, for teachers and tests
+    done: str  # said when the goal is reached
 
 
 @dataclass(frozen=True)
@@ -117,3 +200,14 @@ class Lesson:
     about: str
     minutes: int
     steps: tuple[Step, ...]
+    goals: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()  # names of lessons to do before
+    recap: str = ""
+    reason: Reason | None = None
+    task: Task | None = None
+    notes: str = ""  # for a teacher
+
+    @property
+    def closing(self) -> int:
+        """Return the number of the part after the last step, or 0 if there is none."""
+        return len(self.steps) + 1 if self.task else 0

@@ -21,10 +21,11 @@ from explorer.generation.generate import TextGenerator, generate_with_logits, pr
 from explorer.generation.sampling import Sampling, truncate_logits
 from explorer.generation.text_statistics import compute_statistics_by_temperature
 from explorer.inspection.attention import alignment, attend, head_scores
+from explorer.inspection.language.tokenizers import truncate_tokenizer
 from explorer.inspection.load_model import LoadedModel, load_model
 from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
 from explorer.inspection.seq2seq import decoding
-from explorer.inspection.transformer import induction, positions, softmax_scaling
+from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
 from explorer.inspection.words.negation_sentences import sustain_probabilities
 from explorer.inspection.words.word_vectors import load_table, pair_similarity
 from explorer.lessons.measures import evaluated_lengths
@@ -40,6 +41,8 @@ Settings: TypeAlias = Mapping[str, Any]
 Values: TypeAlias = "list[float] | list[str]"
 SAMPLES = 8  # generated texts of each measurement, with different sampling noise
 HEAD_IMPORTANCE = Path(__file__).with_name("head_importance.json")
+WORD_PIECES = Path(__file__).with_name("word_pieces.json")
+STACK_HEADS = 4  # as on the page on depth
 PER_LENGTH = 50  # fresh sources for each length, as on the page
 
 _FUNCTIONS: dict[str, Callable[[Settings], Values]] = {}
@@ -364,10 +367,13 @@ def _generator_and_prompt(settings: Settings) -> tuple[TextGenerator, torch.Tens
 
 @_measures("repeats")
 def repeated_8grams(settings: Settings) -> list[float]:
-    """Return the share of 8-grams in generated texts that occurred before, for each sample."""
+    """Return the share of 8-grams in generated texts that occurred before, for each text: one at temperature 0, where
+    nothing is random.
+    """
     text_generator, ids = _generator_and_prompt(settings)
+    samples = SAMPLES if settings["temperature"] > 0 else 1
     found = compute_statistics_by_temperature(
-        text_generator, ids, settings["tokens"], Sampling(), [settings["temperature"]], SAMPLES
+        text_generator, ids, settings["tokens"], Sampling(), [settings["temperature"]], samples
     )
     return _floats(found.repetition8[0])
 
@@ -387,6 +393,92 @@ def common_prefix(settings: Settings) -> list[float]:
     one, other = torch.stack(steps, dim=1).view(2, settings["throws"], -1)
     same = (one == other).long().cumprod(dim=-1).sum(dim=-1)
     return _floats(same)
+
+
+# ---- pieces of words
+
+
+@lru_cache(maxsize=16)
+def _word_pieces(vocabulary: int) -> Tokenizer:
+    """Return the BPE tokenizer of the page on tokens, trained on Tiny Shakespeare, truncated to a vocabulary."""
+    return truncate_tokenizer(from_json(WORD_PIECES.read_text("utf-8")), vocabulary)
+
+
+@_measures("pieces")
+def token_count(settings: Settings) -> list[float]:
+    """Return the number of tokens of a text."""
+    return [float(len(_word_pieces(settings["vocabulary"]).encode(settings["text"])))]
+
+
+@_measures("unknown")
+def unknown_tokens(settings: Settings) -> list[float]:
+    """Return how many tokens of a text are unknown."""
+    tokenizer = _word_pieces(settings["vocabulary"])
+    return [float((tokenizer.encode(settings["text"]) == tokenizer.unknown).sum())]
+
+
+@_measures("setting")
+def value_of_setting(settings: Settings) -> list[float]:
+    """Return a number that is set on the page."""
+    return [float(settings["value"])]
+
+
+# ---- perplexity
+
+
+@_measures("perplexity_of")
+def perplexity_of_probabilities(settings: Settings) -> list[float]:
+    """Return the exponential of the mean surprisal."""
+    return [float(np.exp(-np.mean(np.log([float(each) for each in settings["probabilities"].split()]))))]
+
+
+@_measures("per_letter")
+def perplexity_per_letter(settings: Settings) -> list[float]:
+    """Return the perplexity for each character, from the bits per character on the card of a run."""
+    return [2**bits for bits in final_metric({**settings, "metric": "bits_per_char"})]
+
+
+# ---- depth and cost
+
+
+@_measures("stream_gradient")
+def stack_gradient_ratio(settings: Settings) -> list[float]:
+    """Return the gradient norm of the residual stream at the input of a stack, divided by that at its output."""
+    residual = settings["residual"] in ("yes", "true", "True")
+    combination = depth.Combination(residual, settings["norm"])
+    return _floats(depth.stream_gradient_ratios(combination, STACK_HEADS, "usual", settings["layers"]))
+
+
+def _multiplications(settings: Settings, part: str = "part", length: int = 0) -> int:
+    size = cost_formulas.LayerSize(length or settings["length"], settings["width"])
+    return cost_formulas.multiplications(settings[part], size)
+
+
+@_measures("cost_growth")
+def growth_at_twice_the_length(settings: Settings) -> list[float]:
+    """Return the multiplications at twice the length divided by those at the length."""
+    return [_multiplications(settings, length=2 * settings["length"]) / _multiplications(settings)]
+
+
+@_measures("cost_ratio")
+def ratio_of_multiplications(settings: Settings) -> list[float]:
+    """Return the multiplications of one part divided by those of another one."""
+    return [_multiplications(settings) / _multiplications(settings, "other")]
+
+
+@_measures("cost_crossing")
+def length_of_equal_cost(settings: Settings) -> list[float]:
+    """Return the length at which attention and the feedforward part need as many multiplications."""
+    sizes = {"part": "attention", "other": "feedforward", "width": settings["width"]}
+    lengths = range(1, 16 * settings["width"] + 1)
+    return [float(next(t for t in lengths if ratio_of_multiplications({**sizes, "length": t})[0] >= 1))]
+
+
+@_measures("saved_megabytes")
+def megabytes_for_backward(settings: Settings) -> list[float]:
+    """Return the megabytes that one layer keeps for the backward pass."""
+    size = cost_formulas.LayerSize(settings["length"], settings["width"], 1, settings["heads"])
+    return [cost_formulas.expected_saved_bytes(settings["part"], size) / 1e6]
 
 
 def measure(name: str, settings: Settings) -> Values:

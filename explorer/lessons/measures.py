@@ -16,6 +16,8 @@ from explorer.tasks.sequence_labelling import delayed_copy, induction
 from explorer.training.config import RunConfig
 
 Check = Callable[[Mapping[str, Any]], None]
+# Returns the least and the largest possible value of a measure with these settings (None: no limit), and the unit.
+Span = Callable[[Mapping[str, Any]], "tuple[float | None, float | None, str]"]
 HEAD_SCORES = ("previous", "itself", "first", "same", "after_same", "spread")
 INTERVENTIONS = ("none", "uniform", "frozen", "cut", "shuffled")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary")
@@ -44,6 +46,7 @@ class Measure:
     labels: tuple[str, ...] = ()  # its possible values, if they are not numbers
     check: Check = field(default=lambda given: None, hash=False)
     over: str = "seeds"  # what its values are repeated over; empty if there is a single value
+    span: Span = field(default=lambda given: (None, None, ""), hash=False)  # of its possible values
 
     def parse_settings(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Return the settings with their types and defaults, from the texts of a lesson file. Raises InvalidSetting."""
@@ -216,6 +219,54 @@ def _check_head_score(given: Mapping[str, Any]) -> None:
     _check_step(given)
 
 
+def _check_probabilities(given: Mapping[str, Any]) -> None:
+    for text in given["probabilities"].split():
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not 0 < value <= 1:
+            raise InvalidSetting(f"“{shorten(text)}” is not a probability above 0 and up to 1.")
+
+
+def _check_stack(given: Mapping[str, Any]) -> None:
+    _check_choice("residual", ("yes", "no"), {"residual": _yes_or_no(given["residual"])})
+    _check_choice("norm", ("none", "post", "pre"), given)
+
+
+def _yes_or_no(text: str) -> str:
+    """Return a boolean of a URL as a lesson writes it."""
+    return {"true": "yes", "True": "yes", "false": "no", "False": "no"}.get(text, text)
+
+
+def _check_part(given: Mapping[str, Any]) -> None:
+    from explorer.inspection.transformer.cost_formulas import PARTS  # here: the first page needs no numpy
+
+    for name in ("part", "other"):
+        if name in given:
+            _check_choice(name, PARTS, given)
+
+
+def _share(given: Mapping[str, Any]) -> tuple[float, float, str]:
+    return 0.0, 1.0, ""
+
+
+def _above_zero(unit: str) -> Span:
+    return lambda given: (0.0, None, unit)
+
+
+def _seeds(given: Mapping[str, Any]) -> tuple[float, float, str]:
+    return 0.0, float(_config(given).replicas), "seeds"
+
+
+def _metric_span(given: Mapping[str, Any]) -> tuple[float | None, float | None, str]:
+    if "perplexity" in given["metric"]:
+        return 1.0, None, ""
+    if "loss" in given["metric"]:
+        return 0.0, None, "nats"
+    return (0.0, None, "bits") if "bits" in given["metric"] else (0.0, 1.0, "")
+
+
 _RUN = Setting(str)
 _TEXT = Setting(str)
 _STEP = Setting(int, -1, 1_000_000, default=-1)  # of the training; -1 is the last
@@ -235,6 +286,7 @@ MEASURES = {
             tuple(TASKS),
             {"run": _RUN, "metric": _TEXT},
             check=_check_metric,
+            span=_metric_span,
         ),
         Measure(
             "fall",
@@ -249,9 +301,15 @@ MEASURES = {
             ("recall", "echo", *_DIGIT_TASKS),
             {"run": _RUN, "length": Setting(int, 1, 1_000)},
             check=_check_length,
+            span=_share,
         ),
         Measure(
-            "solved", "How many seeds of a run reach 0.95 on fresh sequences.", ("recall",), {"run": _RUN}, over=""
+            "solved",
+            "How many seeds of a run reach 0.95 on fresh sequences.",
+            ("recall",),
+            {"run": _RUN},
+            over="",
+            span=_seeds,
         ),
         Measure(
             "reached",
@@ -260,6 +318,7 @@ MEASURES = {
             {"run": _RUN, "metric": _TEXT, "least": Setting(float, 0.0, 1.0, default=0.95)},
             check=_check_metric,
             over="",
+            span=_seeds,
         ),
         Measure(
             "says",
@@ -275,6 +334,7 @@ MEASURES = {
             _NEGATION_TASKS,
             {"run": _RUN, "sentence": _TEXT},
             check=_check_sentences,
+            span=_share,
         ),
         Measure(
             "apart",
@@ -282,6 +342,7 @@ MEASURES = {
             _NEGATION_TASKS,
             {"run": _RUN, "sentence": _TEXT, "other": _TEXT},
             check=_check_sentences,
+            span=_share,
         ),
         Measure(
             "gradient",
@@ -289,6 +350,7 @@ MEASURES = {
             ("recall",),
             {"run": _RUN, "step": _STEP},
             check=_check_step,
+            span=_above_zero(""),
         ),
         Measure(
             "terms",
@@ -296,12 +358,14 @@ MEASURES = {
             ("recall",),
             {"run": _RUN, "step": _STEP, "share": Setting(float, 0.01, 1.0, default=0.99)},
             check=_check_step,
+            span=_above_zero("steps"),
         ),
         Measure(
             "kept",
             "What share of its content a gated cell keeps at a step: the unit that keeps most.",
             ("recall",),
             {"run": _RUN},
+            span=_share,
         ),
         Measure(
             "left",
@@ -309,6 +373,7 @@ MEASURES = {
             (),
             {"gate": Setting(float, 0.0, 1.0), "steps": Setting(int, 2, 1_000, default=50)},
             over="",
+            span=_share,
         ),
         Measure(
             "mirror",
@@ -316,6 +381,7 @@ MEASURES = {
             ("reverse",),
             {"run": _RUN, "digits": _TEXT},
             check=_check_digits,
+            span=_share,
         ),
         Measure(
             "touched",
@@ -323,6 +389,7 @@ MEASURES = {
             _DIGIT_TASKS,
             {"run": _RUN, "touch": _TEXT, "length": Setting(int, 1, 1_000)},
             check=_check_intervention,
+            span=_share,
         ),
         Measure(
             "strongest",
@@ -331,6 +398,7 @@ MEASURES = {
             {"width": Setting(int, 1, 1_024), "divided": _TEXT},
             check=_check_width,
             over="",
+            span=_share,
         ),
         Measure(
             "order",
@@ -338,6 +406,7 @@ MEASURES = {
             (),
             {"sentence": _TEXT, "other": _TEXT, "positions": _TEXT, "sees": _TEXT},
             check=_check_words,
+            span=_above_zero(""),
         ),
         Measure(
             "similarity",
@@ -345,9 +414,15 @@ MEASURES = {
             ("word_vectors",),
             {"run": _RUN, "word": _TEXT, "other": _TEXT},
             check=_check_vectors,
+            span=lambda given: (-1.0, 1.0, ""),
         ),
         Measure(
-            "habit", "What a head does with its attention over a text.", _TEXT_TASKS, _HABIT, check=_check_head_score
+            "habit",
+            "What a head does with its attention over a text.",
+            _TEXT_TASKS,
+            _HABIT,
+            check=_check_head_score,
+            span=_share,
         ),
         Measure(
             "largest_head_score",
@@ -355,6 +430,7 @@ MEASURES = {
             _TEXT_TASKS,
             {"run": _RUN, "text": _TEXT, "habit": _TEXT, "step": _STEP},
             check=_check_head_scores,
+            span=_share,
         ),
         Measure(
             "visible",
@@ -370,6 +446,7 @@ MEASURES = {
             _TEXT_TASKS,
             {"run": _RUN, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)},
             check=_check_head,
+            span=_above_zero("nats"),
         ),
         Measure(
             "largest_head_importance",
@@ -377,6 +454,7 @@ MEASURES = {
             _TEXT_TASKS,
             {"run": _RUN},
             check=_check_heads,
+            span=_above_zero("nats"),
         ),
         Measure(
             "loss_without",
@@ -384,35 +462,40 @@ MEASURES = {
             ("induction",),
             {"run": _RUN, "role": _TEXT},
             check=_check_role,
+            span=_above_zero("nats"),
         ),
         Measure(
             "likeliest",
             "The probability of the likeliest next token.",
             _TEXT_TASKS,
             {**_PROMPT, "temperature": _TEMPERATURE},
+            span=_share,
         ),
         Measure(
             "grows",
             "How many times as likely the likeliest next token is at one temperature as at another.",
             _TEXT_TASKS,
             {**_PROMPT, "temperature": _TEMPERATURE, "other": _TEMPERATURE},
+            span=_above_zero("times"),
         ),
         Measure(
             "choices_left",
             "How many tokens top-p leaves to choose from.",
             _TEXT_TASKS,
             {**_PROMPT, "top_p": Setting(float, 0.0, 1.0), "temperature": Setting(float, 0.0, 2.0, default=1.0)},
+            span=_above_zero("letters"),
         ),
         Measure(
             "repeats",
-            "The share of a written text's 8-grams that stood in it before, for eight throws of the dice.",
+            "The share of a generated text's 8-grams that occurred before, for eight texts (one at temperature 0).",
             _TEXT_TASKS,
             {**_PROMPT, "temperature": _TEMPERATURE, "tokens": Setting(int, 20, 400, default=200)},
-            over="throws of the dice",
+            over="generated texts",
+            span=_share,
         ),
         Measure(
             "in_common",
-            "How many tokens two texts of the same dice share before they part.",
+            "How many tokens two texts with the same random numbers share before they differ.",
             _TEXT_TASKS,
             {
                 **_PROMPT,
@@ -421,7 +504,100 @@ MEASURES = {
                 "tokens": Setting(int, 20, 400, default=200),
                 "throws": Setting(int, 1, 64, default=8),
             },
-            over="throws of the dice",
+            over="pairs of texts",
+            span=_above_zero("letters"),
+        ),
+        Measure(
+            "pieces",
+            "How many tokens byte-pair encoding makes of a text, with a vocabulary learned on Tiny Shakespeare.",
+            (),
+            {"text": _TEXT, "vocabulary": Setting(int, 2, 2_000)},
+            over="",
+            span=_above_zero("tokens"),
+        ),
+        Measure(
+            "unknown",
+            "How many tokens of a text byte-pair encoding, learned on Tiny Shakespeare, does not know.",
+            (),
+            {"text": _TEXT, "vocabulary": Setting(int, 2, 2_000)},
+            over="",
+            span=_above_zero("tokens"),
+        ),
+        Measure(
+            "setting",
+            "A number that is set on the page; for tasks.",
+            (),
+            {"value": Setting(float, -1e9, 1e9)},
+            over="",
+        ),
+        Measure(
+            "perplexity_of",
+            "The perplexity of a model that gave the tokens that came these probabilities, separated by spaces.",
+            (),
+            {"probabilities": _TEXT},
+            check=_check_probabilities,
+            over="",
+            span=lambda given: (1.0, None, ""),
+        ),
+        Measure(
+            "per_letter",
+            "The perplexity for each letter of a model of any tokens: 2 to the power of its bits per character.",
+            _TEXT_TASKS,
+            {"run": _RUN},
+            span=lambda given: (1.0, None, "letters"),
+        ),
+        Measure(
+            "stream_gradient",
+            "The gradient at the input of an untrained stack of blocks, divided by that at its output.",
+            (),
+            {"residual": _TEXT, "norm": _TEXT, "layers": Setting(int, 1, 24)},
+            check=_check_stack,
+            span=_above_zero(""),
+        ),
+        Measure(
+            "cost_growth",
+            "By what factor the multiplications of a part grow from a length to twice that length.",
+            (),
+            {"part": _TEXT, "length": Setting(int, 1, 100_000), "width": Setting(int, 1, 10_000)},
+            check=_check_part,
+            over="",
+            span=_above_zero("times"),
+        ),
+        Measure(
+            "cost_ratio",
+            "The multiplications of one part divided by those of another one.",
+            (),
+            {
+                "part": _TEXT,
+                "other": _TEXT,
+                "length": Setting(int, 1, 100_000),
+                "width": Setting(int, 1, 10_000),
+            },
+            check=_check_part,
+            over="",
+            span=_above_zero("times"),
+        ),
+        Measure(
+            "cost_crossing",
+            "The length at which attention needs as many multiplications as the feedforward part.",
+            (),
+            {"width": Setting(int, 1, 10_000)},
+            over="",
+            span=_above_zero("tokens"),
+        ),
+        Measure(
+            "saved_megabytes",
+            "The megabytes that one layer of a part keeps for the backward pass, by the formula.",
+            (),
+            {
+                "part": _TEXT,
+                "length": Setting(int, 1, 100_000),
+                "width": Setting(int, 1, 10_000),
+                "heads": Setting(int, 1, 64, default=4),
+            },
+            check=_check_part,
+            over="",
+            span=_above_zero("MB"),
         ),
     )
 }

@@ -9,8 +9,22 @@ from itertools import pairwise
 from pathlib import Path
 
 from explorer.catalogue import PAGES
-from explorer.errors import LineageError, shorten
-from explorer.lessons.lesson import Choice, Lesson, Measurement, Question, Scale, Step, Subject
+from explorer.errors import InvalidSetting, LineageError, shorten
+from explorer.lessons.lesson import (
+    Axis,
+    Choice,
+    Explanation,
+    Goal,
+    Lesson,
+    Measurement,
+    Question,
+    Reason,
+    Scale,
+    Setup,
+    Step,
+    Subject,
+    Task,
+)
 from explorer.lessons.measures import Measure, find_measure
 from explorer.lessons.yaml_lines import LessonError, Node, read_yaml
 
@@ -22,14 +36,33 @@ _OF_ALL = ("value", "low", "high", "seeds")  # placeholders of every subject, wi
 
 
 def read_lessons(folder: Path = FOLDER, check_state: StateCheck = lambda page, state: ()) -> tuple[Lesson, ...]:
-    """Read every lesson of a folder, in the order of the file names. Raises LessonError."""
+    """Read every lesson of a folder. Each stands behind those that it needs (`after`), otherwise in the order of the
+    numbers of the files. Raises LessonError.
+    """
     found: dict[str, Lesson] = {}
-    for path in sorted(folder.glob("*.yaml")):
+    paths: dict[str, str] = {}
+    for path in sorted(folder.glob("*.yaml"), key=_file_order):
         lesson = read_lesson(path, check_state)
         if lesson.name in found:
             raise LessonError(f"{_short_path(path)}, line 1: another lesson has the same name.")
-        found[lesson.name] = lesson
-    return tuple(found.values())
+        found[lesson.name], paths[lesson.name] = lesson, _short_path(path)
+    ordered: dict[str, Lesson] = {}
+    while len(ordered) < len(found):
+        left = [lesson for lesson in found.values() if lesson.name not in ordered]
+        ready = next((lesson for lesson in left if set(lesson.after) <= set(ordered)), None)
+        if ready is None:
+            raise LessonError(
+                f"{paths[left[0].name]}, line 1: “after” names a lesson that does not exist or that needs this one: "
+                f"{', '.join(left[0].after)}."
+            )
+        ordered[ready.name] = ready
+    return tuple(ordered.values())
+
+
+def _file_order(path: Path) -> tuple[int, str]:
+    """Return the number of a file, then its name; files without a number are last."""
+    number = path.name.partition("-")[0]
+    return (int(number) if number.isdecimal() else 1_000_000, path.name)
 
 
 def _short_path(path: Path) -> str:
@@ -42,7 +75,7 @@ def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) ->
     if named is None:
         raise LessonError(f"{_short_path(path)}, line 1: a file name consists of small letters, digits and dashes.")
     whole = read_yaml(path, _short_path(path))
-    parts = whole.mapping(("title", "about", "minutes", "steps"))
+    parts = whole.mapping(("title", "about", "minutes", "after", "goals", "steps", "recap", "reason", "task", "notes"))
     steps = whole.require(parts, "steps").items()
     if not steps:
         raise parts["steps"].error("a lesson needs at least one step.")
@@ -55,11 +88,93 @@ def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) ->
         whole.require(parts, "about").text(),
         round(minutes.number()),
         tuple(_step(each, check_state) for each in steps),
+        _texts(parts.get("goals")),
+        _texts(parts.get("after")),
+        parts["recap"].text() if "recap" in parts else "",
+        _reason(parts["reason"]) if "reason" in parts else None,
+        _task(parts["task"], check_state) if "task" in parts else None,
+        parts["notes"].text() if "notes" in parts else "",
     )
 
 
+def _texts(part: Node | None) -> tuple[str, ...]:
+    return tuple(each.text() for each in part.items()) if part else ()
+
+
+def _reason(part: Node) -> Reason:
+    parts = part.mapping(("question", "choices", "right"))
+    choices = []
+    for name, value in part.require(parts, "choices").mapping().items():
+        fields = value.mapping(("text", "because"))
+        choices.append(Explanation(name, value.require(fields, "text").text(), value.require(fields, "because").text()))
+    right = part.require(parts, "right")
+    if right.text() not in [each.name for each in choices]:
+        raise right.error(f"there is no choice “{shorten(right.text())}”.")
+    return Reason(part.require(parts, "question").text(), tuple(choices), right.text())
+
+
+def _task(part: Node, check_state: StateCheck) -> Task:
+    parts = part.mapping(("text", "page", "state", "section", "measure", "goal", "solution", "done"))
+    page = _page(part.require(parts, "page"))
+    state = _state(parts.get("state"), page, check_state)
+    solution = _state(part.require(parts, "solution"), page, check_state)
+    measured = part.require(parts, "measure").mapping()
+    name = parts["measure"].require(measured, "name")
+    try:
+        found = find_measure(name.text())
+    except LineageError as error:
+        raise name.error(str(error)) from None
+    own = {key: value for key, value in measured.items() if key not in ("name", "times", "unit")}
+    settings = {key: value.text() for key, value in own.items()}
+    try:
+        found.parse_settings(fill_settings(settings, {**state, **solution}))
+    except LineageError as error:
+        raise _node_of_error(parts["measure"], own, str(error)).error(_with_suggestions(error)) from None
+    return Task(
+        part.require(parts, "text").text(),
+        page,
+        state,
+        _section(parts.get("section")),
+        found,
+        settings,
+        measured["times"].number() if "times" in measured else 1.0,
+        measured["unit"].text() if "unit" in measured else "",
+        _goal(part.require(parts, "goal"), found),
+        solution,
+        part.require(parts, "done").text(),
+    )
+
+
+def fill_settings(settings: Mapping[str, str], state: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a task's measure with the values of the page's state. Raises InvalidSetting."""
+    filled = {}
+    for name, text in settings.items():
+        fields = re.findall(r"\$(\w+)", text)
+        for each in fields:
+            if each not in state:
+                raise InvalidSetting(f"The page has no “{each}” yet. Choose one there first.")
+            text = text.replace(f"${each}", state[each])
+        filled[name] = text
+    return filled
+
+
+def _goal(part: Node, found: Measure) -> Goal:
+    parts = part.mapping(("from", "below", "is"))
+    if found.labels:
+        label = part.require(parts, "is")
+        if label.text() not in found.labels:
+            raise label.error(f"“{shorten(label.text())}” is not possible. Give one of {', '.join(found.labels)}.")
+        return Goal(label=label.text())
+    low, high = (parts[name].number() if name in parts else None for name in ("from", "below"))
+    if low is None and high is None:
+        raise part.error("a goal has “from”, “below” or both.")
+    return Goal(low, high)
+
+
 def _step(part: Node, check_state: StateCheck) -> Step:
-    parts = part.mapping(("title", "text", "page", "state", "predict", "measure", "expects", "why"))
+    parts = part.mapping(
+        ("title", "text", "page", "state", "section", "setup", "predict", "measure", "expects", "why", "notes")
+    )
     page = _page(part.require(parts, "page"))
     state = _state(parts.get("state"), page, check_state)
     question = _question(part.require(parts, "predict"))
@@ -74,7 +189,33 @@ def _step(part: Node, check_state: StateCheck) -> Step:
         _read_expectation(part.require(parts, "expects"), question),
         _explanation(part.require(parts, "why"), measurement),
         part.line,
+        _section(parts.get("section")),
+        _setup(parts["setup"], state) if "setup" in parts else Setup(),
+        parts["notes"].text() if "notes" in parts else "",
     )
+
+
+def _section(part: Node | None) -> str:
+    if part is not None and re.fullmatch(r"[a-z0-9-]+", part.text()) is None:
+        raise part.error(f"“{shorten(part.text())}” is not possible as the name of a section.")
+    return part.text() if part else ""
+
+
+def _setup(part: Node, state: Mapping[str, str]) -> Setup:
+    """Return the tokens that a step shows: written out, or the value of a field of the page's state."""
+    parts = part.mapping(("tokens", "state", "letters", "marked", "note"))
+    if "state" in parts and parts["state"].text() not in state:
+        raise parts["state"].error(f"the state of this step has no field “{shorten(parts['state'].text())}”.")
+    text = state[parts["state"].text()] if "state" in parts else parts["tokens"].text() if "tokens" in parts else ""
+    tokens = tuple(text) if "letters" in parts and parts["letters"].text() == "yes" else tuple(text.split())
+    marked = []
+    for number in parts["marked"].text().split() if "marked" in parts else ():
+        if not number.isdecimal() or not 1 <= int(number) <= len(tokens):
+            raise parts["marked"].error(
+                f"there is no token {shorten(number)}. There are {len(tokens)}, counted from 1."
+            )
+        marked.append(int(number) - 1)
+    return Setup(tokens, tuple(marked), parts["note"].text() if "note" in parts else "")
 
 
 def _page(part: Node) -> str:
@@ -164,7 +305,7 @@ def _measurement(part: Node, question: Question) -> Measurement:
         found = find_measure(name.text())
     except LineageError as error:
         raise name.error(str(error)) from None
-    own = {key: value for key, value in parts.items() if key not in ("name", "of", "which", "times")}
+    own = {key: value for key, value in parts.items() if key not in ("name", "of", "which", "times", "axis")}
     if "of" in parts:
         subjects = tuple(_subject(key, value, own, found, question) for key, value in parts["of"].mapping().items())
     else:
@@ -172,10 +313,25 @@ def _measurement(part: Node, question: Question) -> Measurement:
     if not subjects:
         raise parts["of"].error("name at least one to measure.")
     measurement = Measurement(
-        found, subjects, _which(parts.get("which")), parts["times"].number() if "times" in parts else 1.0
+        found,
+        subjects,
+        _which(parts.get("which")),
+        parts["times"].number() if "times" in parts else 1.0,
+        _axis(parts["axis"]) if "axis" in parts else None,
     )
     _check_measurement(part, measurement, question)
     return measurement
+
+
+def _axis(part: Node) -> Axis:
+    parts = part.mapping(("low", "high", "unit", "powers"))
+    low, high = (parts[name].number() if name in parts else None for name in ("low", "high"))
+    powers = "powers" in parts and parts["powers"].text() == "yes"
+    if low is not None and high is not None and not low < high:
+        raise part.error(f"the range between {low:g} and {high:g} is empty.")
+    if powers and (low is None or high is None or low <= 0):
+        raise part.error("an axis by powers of ten needs “low” and “high”, both above 0.")
+    return Axis(low, high, parts["unit"].text() if "unit" in parts else "", powers)
 
 
 def _which(part: Node | None) -> str:

@@ -5,6 +5,7 @@ A `LineageError` is cached like a result, because the same computation would fai
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -29,14 +30,20 @@ _finished: defaultdict[Hashable, LRUCache[Key, Future[Any]]] = defaultdict(lambd
 _lock = threading.RLock()  # work that is cancelled ends on the thread that cancels it
 
 
-def _use_one_torch_thread() -> None:
-    import torch
+_thread = threading.local()
 
-    torch.set_num_threads(1)  # on a server there is always other work for the second core
+
+def _run_with_one_torch_thread(make: Callable[[], Result]) -> Result:
+    """Run `make`, with one torch thread if torch has been imported: work without torch must not wait for its import."""
+    torch = sys.modules.get("torch")
+    if not getattr(_thread, "limited", False) and (limit := getattr(torch, "set_num_threads", None)):
+        limit(1)  # on a server there is always other work for the second core
+        _thread.limited = True
+    return make()
 
 
 _pools = {
-    name: ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=_use_one_torch_thread)
+    name: ThreadPoolExecutor(threads, thread_name_prefix=name)
     for name, threads in {"usual": 2, "quick": 2, "patient": 1, "timing": 1}.items()
 }
 
@@ -55,7 +62,7 @@ def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future
     with _lock:
         future = _under_way.get(key) or _finished[key[0]].get(key)
         if future is None or future.cancelled() or (future.done() and not _is_usable(future)):
-            future = _under_way[key] = _pools[pool].submit(copy_context().run, make)
+            future = _under_way[key] = _pools[pool].submit(copy_context().run, _run_with_one_torch_thread, make)
             future.add_done_callback(partial(_keep_result, key))
         return future
 

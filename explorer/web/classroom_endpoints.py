@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, TooManyRequests
-from explorer.web import class_store, lesson_results, rate_limits
+from explorer.web import class_csv, class_store, lesson_results, rate_limits
 from explorer.web.background import submit
 from explorer.web.class_store import Classroom, UnknownClassroom
 from explorer.web.client_address import client_address
@@ -37,7 +37,8 @@ def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]
     if data["revealed"] and result.done() and not result.cancelled():
         try:
             step = lesson_results.find_step(shown.lesson, shown.step)[1]
-            data["answer"] = lesson_results.result_data(step, result.result(), data["mine"], not data["teaches"])
+            mine = data["first"] if data["mine"] is None else data["mine"]
+            data["answer"] = lesson_results.result_data(step, result.result(), mine, not data["teaches"])
         except LineageError as error:
             data["problem"] = str(error)
     return data
@@ -57,8 +58,22 @@ def classroom_endpoint(request: Request) -> Response:
         return _json_response({"over": True, "problem": str(error)})
 
 
+def answers_endpoint(request: Request) -> Response:
+    """GET /class/CODE/answers.csv: return all answers of the class to its teacher as a CSV file."""
+    visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
+    try:
+        answered, _ = class_store.answered_questions(code, visitor)
+        rate_limits.check(rate_limits.DOWNLOADS, client_address(request.scope), visitor.id)
+    except LineageError as error:
+        return _error_response(error)
+    name = class_store.find_classroom(code).code
+    headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="class-{name}.csv"'}
+    return Response(class_csv.format_answers(answered), media_type="text/csv; charset=utf-8", headers=headers)
+
+
 async def command_endpoint(request: Request) -> Response:
-    """POST /class/CODE/answer {number, given}, /reveal, /remove {number, arrivals}, /close, /open or /end {number}.
+    """POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals}, or with {number} only: /reveal, /show
+    and /hide (the votes, to the teacher), /again (a second vote), /close, /open, /end.
 
     The required header `X-Lineage` prevents cross-site form submissions.
     """
@@ -69,18 +84,23 @@ async def command_endpoint(request: Request) -> Response:
         body = await _read_body(request)
         number = body.get("number")
         if not isinstance(number, int) or isinstance(number, bool):
-            raise InvalidSetting("It is not said to which question this belongs.")
+            raise InvalidSetting("The request does not say which question it is for.")
         match request.path_params["command"]:
             case "answer":
                 if visitor.id == NOBODY:
                     raise NotAllowed(_NO_COOKIES_MESSAGE)
                 rate_limits.check(rate_limits.ANSWERS, client_address(request.scope), visitor.id)
-                given = body.get("given")
-                class_store.record_answer(
-                    code, visitor.id, number, given if isinstance(given, str | int | float) else None
-                )
+                given, vote = body.get("given"), body.get("vote", 1)
+                if not isinstance(vote, int) or isinstance(vote, bool):
+                    raise InvalidSetting("The request does not say which vote it is for.")
+                answer = given if isinstance(given, str | int | float) else None
+                class_store.record_answer(code, visitor.id, number, answer, vote)
             case "reveal":
                 class_store.reveal_answer(code, visitor, number)
+            case "show" | "hide" as command:
+                class_store.show_votes(code, visitor, number, command == "show")
+            case "again":
+                class_store.start_second_vote(code, visitor, number)
             case "remove":
                 class_store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
             case "close" | "open" as command:
@@ -100,13 +120,13 @@ async def _read_body(request: Request) -> dict[str, object]:
     async for part in request.stream():
         data += part
         if len(data) > _MAX_BODY_BYTES:
-            raise InvalidSetting("That is too long for an answer.")
+            raise InvalidSetting("The request is too long for an answer.")
     try:
         body = json.loads(data or b"{}")
     except (ValueError, RecursionError):  # RecursionError: too many brackets inside each other
         body = None
     if not isinstance(body, dict):
-        raise InvalidSetting("That is no answer: an object of JSON is.")
+        raise InvalidSetting("The request is no JSON object.")
     return body
 
 
@@ -130,5 +150,6 @@ def _json_response(data: dict[str, object], status: int = 200, headers: Mapping[
 
 ROUTES = [
     Route("/class/{code:str}", classroom_endpoint),
+    Route("/class/{code:str}/answers.csv", answers_endpoint),
     Route("/class/{code:str}/{command:str}", command_endpoint, methods=["POST"]),
 ]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
+from explorer.catalogue import model_row, task_row
 from explorer.errors import InvalidSetting, shorten
 from explorer.lessons import parse
 from explorer.lessons.grading import (
     Answer,
+    NumberStyle,
+    Row,
+    answer_axis,
     describe_measurement,
     describe_result,
     describe_unexpected_answer,
     grade_step,
 )
-from explorer.lessons.lesson import Lesson, Question, Step
+from explorer.lessons.lesson import Axis, Lesson, Question, Step, Task
+from explorer.lessons.tasks import TaskResult, check_task
+from explorer.run_store import store
 
 
 @lru_cache(maxsize=1)
@@ -37,6 +43,17 @@ def find_step(name: str, number: int) -> tuple[Lesson, Step]:
     return lesson, lesson.steps[number - 1]
 
 
+def find_part(name: str, number: int) -> Step | Task:
+    """Return a step of a lesson, or its task if the number is that of the part after the last step.
+
+    Raises InvalidSetting.
+    """
+    lesson = all_lessons().get(name)
+    if lesson and lesson.task and number == lesson.closing:
+        return lesson.task
+    return find_step(name, number)[1]
+
+
 def next_lesson(name: str) -> Lesson | None:
     """Return the lesson that follows this one, or None after the last."""
     lessons = list(all_lessons().values())
@@ -53,6 +70,15 @@ def measure_step(name: str, number: int) -> Answer:
     from explorer.lessons.measure import measure
 
     return grade_step(find_step(name, number)[1], measure)
+
+
+def measure_task(name: str, state: Mapping[str, str]) -> TaskResult:
+    """Measure the task of a lesson with the state of its page; slow, as `measure_step` is. Raises LineageError."""
+    from explorer.lessons.measure import measure
+
+    task = all_lessons()[name].task
+    assert task is not None, "only a lesson with a task has the part that measures it"
+    return check_task(task, state, measure)
 
 
 def question_data(question: Question) -> dict[str, object]:
@@ -79,7 +105,57 @@ def result_data(
         "right": list(answer.right),
         "value": answer.value,
         "over": step.measurement.measure.over,
-        "scale": question_data(step.question)["scale"],
-        "rows": [{"title": row.title, "values": list(row.values), "labels": list(row.labels)} for row in answer.rows],
+        "axis": axis_data(answer.axis),
+        "rows": [_row_data(row, answer.style) for row in answer.rows],
         "runs": list(answer.runs),
     }
+
+
+def axis_data(axis: Axis) -> dict[str, object]:
+    """Return the axis of an answer as the data that the browser shows."""
+    return {"low": axis.low, "high": axis.high, "unit": axis.unit, "powers": axis.powers}
+
+
+def _row_data(row: Row, style: NumberStyle) -> dict[str, object]:
+    return {
+        "title": row.title,
+        "values": list(row.values),
+        "texts": [style.format(value) for value in row.values],
+        "median": style.with_unit(row.median) if row.values else "",
+        "labels": list(row.labels),
+    }
+
+
+def setup_data(step: Step) -> dict[str, object]:
+    """Return what a step shows before the prediction: tokens, the networks, and the axis of the answer without data."""
+    axis = answer_axis(step)
+    is_drawn = not step.measurement.measure.labels and axis.low is not None and axis.high is not None
+    edges = {edge for each in step.question.choices for edge in (each.low, each.high) if edge is not None}
+    return {
+        "tokens": list(step.setup.tokens),
+        "marked": list(step.setup.marked),
+        "note": step.setup.note,
+        "networks": list(dict.fromkeys(_describe_networks(step))),
+        "axis": axis_data(axis) if is_drawn and not step.measurement.which else None,
+        "edges": sorted(edges),
+    }
+
+
+def _describe_networks(step: Step) -> list[str]:
+    """Return a line for each network that the question is about."""
+    subjects = step.measurement.subjects if step.measurement.which else step.measurement.subjects[:1]
+    names = [str(each.settings["run"]) for each in subjects if "run" in each.settings]
+    return [describe_network(name) for name in names]
+
+
+@lru_cache(maxsize=256)
+def describe_network(name: str) -> str:
+    """Return the model, its size, its task and the number of seeds of an included run."""
+    run = store.find(name)
+    if run.config.model_name == "ngram":
+        return f"{model_row(run.config.model).title}, counted on “{task_row(run.config.task).title}”"
+    seeds = run.config.replicas
+    return (
+        f"{model_row(run.config.model).title} with {run.card.parameters:,} parameters, trained on "
+        f"“{task_row(run.config.task).title}” with {f'{seeds} seeds' if seeds > 1 else 'one seed'}"
+    )

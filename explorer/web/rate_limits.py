@@ -33,6 +33,7 @@ SIGN_INS = Limit("sign-ins", RateLimitItemPerMinute(10, 10), overall=RateLimitIt
 IMPORTS = Limit("imports", RateLimitItemPerMinute(200, 10), RateLimitItemPerMinute(20, 10))
 TRAININGS = Limit("trainings", RateLimitItemPerMinute(4_000, 10), RateLimitItemPerMinute(240, 10))
 NEW_CLASSES = Limit("new classes", RateLimitItemPerHour(30))
+DOWNLOADS = Limit("downloads of answers", RateLimitItemPerMinute(300), RateLimitItemPerMinute(30))
 ANSWERS = Limit("answers", RateLimitItemPerMinute(2_000), RateLimitItemPerMinute(60))
 
 log = logging.getLogger("lineage")

@@ -8,6 +8,7 @@ import pytest
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention import head_scores
 from explorer.inspection.attention.alignment import exact_match_under
+from explorer.inspection.language.tokenizers import train_tokenizers
 from explorer.inspection.load_model import load_model
 from explorer.inspection.recurrent.input_gradients import input_gradient_norms
 from explorer.inspection.seq2seq.decoding import require_translator
@@ -23,6 +24,7 @@ from explorer.run_store import store
 from explorer.tasks.recall import evaluation_lengths
 from explorer.tasks.sequence_labelling import delayed_copy
 from explorer.tasks.text import corpora, rows, token_arrays
+from explorer.tasks.text.config import TextConfig
 from tests import needs
 from tests.words import assert_mentions
 
@@ -233,6 +235,42 @@ def test_generation_measures() -> None:
     assert measure_with("in_common", **few, temperature=0.7, other=0.7) == [40.0] * lessons_measure.SAMPLES
     assert measure_with("in_common", **few, temperature=0.7, other=0.7, throws=3) == [40.0] * 3
     assert (
-        measure_with("repeats", **few, temperature=0)
-        == [measure_with("repeats", **few, temperature=0)[0]] * lessons_measure.SAMPLES
+        len(measure_with("repeats", **few, temperature=0)) == 1
+        and len(measure_with("repeats", **few, temperature=1)) == lessons_measure.SAMPLES
     )
+
+
+def test_word_pieces_are_counted() -> None:
+    assert measure_with("pieces", text="father", vocabulary=500) == [1.0]
+    assert measure_with("pieces", text="father", vocabulary=66)[0] > 1.0
+    assert measure_with("unknown", text="3.14159", vocabulary=500) == [5.0]
+    assert measure_with("setting", value=0.5) == [0.5]
+
+
+@needs.tiny_shakespeare
+def test_the_word_pieces_are_those_of_the_page_on_tokens() -> None:
+    page_tokenizer = train_tokenizers(TextConfig())["bpe"].tokenizer
+    assert page_tokenizer.to_json() == lessons_measure.WORD_PIECES.read_text("utf-8").strip()
+
+
+def test_perplexities_are_computed_from_probabilities_and_bits() -> None:
+    assert measure_with("perplexity_of", probabilities="0.5 0.25 0.25 0.5") == pytest.approx([8**0.5])
+    (bits,) = measure_with("score", run="text-assignment", metric="bits_per_char")
+    assert measure_with("per_letter", run="text-assignment") == [2**bits]
+    with pytest.raises(InvalidSetting, match="is not a probability"):
+        measure_with("perplexity_of", probabilities="0.5 0")
+
+
+def test_the_gradient_of_a_stack_shrinks_without_residuals() -> None:
+    without = measure_with("stream_gradient", residual="no", norm="none", layers=3)
+    assert max(without) < 0.1 < min(measure_with("stream_gradient", residual="true", norm="pre", layers=3))
+    with pytest.raises(InvalidSetting, match="residual"):
+        measure_with("stream_gradient", residual="perhaps", norm="pre", layers=3)
+
+
+def test_costs_follow_their_formulas() -> None:
+    assert measure_with("cost_growth", part="feedforward", length=64, width=8) == [2.0]
+    assert measure_with("cost_growth", part="attention", length=128, width=64) == [3.0], "half of it is quadratic"
+    assert measure_with("cost_crossing", width=32) == [64.0]
+    assert measure_with("cost_ratio", part="attention", other="feedforward", length=64, width=32) == [1.0]
+    assert measure_with("saved_megabytes", part="fused", length=10, width=2, heads=1) == [4 * (5 * 20 + 10) / 1e6]

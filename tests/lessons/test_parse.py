@@ -179,3 +179,73 @@ def test_lessons_are_in_file_order_with_unique_names(tmp_path: Path) -> None:
         path = write_lesson(tmp_path, GOOD, "4-fourth.yaml")
         path.write_bytes(b"\xff\xfe\x00")
         read_lesson(path)
+
+
+CLOSING = """\
+goals: [Explain this.]
+recap: That.
+reason:
+  question: Why?
+  choices:
+    a: {text: A, because: Right.}
+    b: {text: B, because: No.}
+  right: a
+task:
+  text: Do this.
+  page: gates
+  state: {f: "0.5"}
+  measure: {name: left, gate: $f}
+  goal: {from: 0.5}
+  solution: {f: "0.99"}
+  done: Well done.
+"""
+
+
+def test_the_end_of_a_lesson_is_parsed(tmp_path: Path) -> None:
+    lesson = read_lesson(write_lesson(tmp_path, GOOD + CLOSING))
+    assert lesson.reason is not None and lesson.task is not None and lesson.closing == 3
+    assert [each.because for each in lesson.reason.choices] == ["Right.", "No."]
+    assert (lesson.task.settings, lesson.task.goal.low) == ({"gate": "$f"}, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("right: a", "right: c", "no choice “c”"),
+        ("gate: $f", "gate: $g", "The page has no “g” yet"),
+        ('f: "0.99"', 'f: "7"', "gate = 7 is not possible"),
+        ("goal: {from: 0.5}", "goal: {}", "“from”, “below” or both"),
+        ("page: gates", "page: gate", "there is no page “gate”"),
+    ],
+)
+def test_an_invalid_end_is_reported(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert old in CLOSING
+    with pytest.raises(LessonError, match=words):
+        read_lesson(write_lesson(tmp_path, GOOD + CLOSING.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("setup", "words"),
+    [
+        ("{state: say}", "has no field “say”"),
+        ("{tokens: a b, marked: 3}", "there is no token 3"),
+        ("{words: a b}", "“words” is unknown here"),
+    ],
+)
+def test_an_invalid_setup_is_reported(tmp_path: Path, setup: str, words: str) -> None:
+    page = "    page: memory\n"
+    with pytest.raises(LessonError, match=words):
+        read_lesson(write_lesson(tmp_path, GOOD.replace(page, f"{page}    setup: {setup}\n")))
+    good = GOOD.replace(page, f"{page}    setup: {{tokens: a b, marked: 2}}\n    section: one\n")
+    step = read_lesson(write_lesson(tmp_path, good)).steps[1]
+    assert (step.setup.tokens, step.setup.marked, step.section) == (("a", "b"), (1,), "one")
+
+
+def test_a_lesson_stands_behind_those_that_it_needs(tmp_path: Path) -> None:
+    write_lesson(tmp_path, GOOD + "after: [second, tenth]\n", "1-first.yaml")
+    write_lesson(tmp_path, GOOD, "2-second.yaml")
+    write_lesson(tmp_path, GOOD, "10-tenth.yaml")
+    assert [each.name for each in read_lessons(tmp_path / "lessons")] == ["second", "tenth", "first"]
+    write_lesson(tmp_path, GOOD + "after: [first]\n", "2-second.yaml")
+    with pytest.raises(LessonError, match="“after” names a lesson that does not exist or that needs this one: "):
+        read_lessons(tmp_path / "lessons")

@@ -35,28 +35,156 @@ def empty_store() -> None:
     class_store.reset()
 
 
-def visible_answers(code: str, visitor: str = "teacher") -> list[object]:
-    """Return the answers that this visitor may see."""
-    return list(class_store.classroom_state(class_store.find_classroom(code), Visitor(visitor))["given"])  # type: ignore[call-overload]
+TEACHER = Visitor("teacher")
 
 
-def test_each_visitor_has_one_answer_the_last_before_the_reveal() -> None:
+def class_votes(code: str, visitor: str = "teacher") -> list[list[object]]:
+    """Return the answers of each vote that this visitor may see."""
+    state = class_store.classroom_state(class_store.find_classroom(code), Visitor(visitor))
+    return [vote["given"] for vote in state["votes"]]  # type: ignore[attr-defined]
+
+
+def visible_answers(code: str) -> list[object]:
+    """Return the answers of the current vote."""
+    return list(class_store.find_classroom(code).answers.values())
+
+
+def test_the_first_vote_is_final_and_seen_by_the_teacher_on_request_only() -> None:
     code = class_store.show_question("teacher", SHOWN_QUESTION).code
     assert len(code) == CODE_LENGTH and set(code) <= set(CODE_LETTERS)
     for _ in range(3):
         class_store.record_answer(code, "ada", 1, "a")
-    class_store.record_answer(code.lower(), "bob", 1, "a")
-    class_store.record_answer(code, "ada", 1, "b")
-    assert sorted(map(str, visible_answers(code))) == ["a", "b"]
-    assert visible_answers(code, "bob") == [], "only the teacher sees the predictions of others before the reveal"
-    class_store.reveal_answer(code, Visitor("teacher"), 1)
-    assert len(visible_answers(code, "bob")) == 2
-    class_store.record_answer(code, "ada", 1, "b")  # the same answer again is no error
-    with pytest.raises(NotAllowed, match="too late"):
-        class_store.record_answer(code, "ada", 1, "a")
-    with pytest.raises(NotAllowed, match="too late"):
+    class_store.record_answer(code.lower(), "bob", 1, "b")
+    with pytest.raises(NotAllowed, match="answered already"):
+        class_store.record_answer(code, "ada", 1, "b")
+    assert class_votes(code) == [[]], "the votes are hidden until the reveal"
+    class_store.show_votes(code, TEACHER, 1, True)
+    assert (class_votes(code), class_votes(code, "bob")) == ([["a", "b"]], [[]])
+    class_store.show_votes(code, TEACHER, 1, False)
+    class_store.show_votes(code, TEACHER, 7, True)  # requested for another question
+    assert class_votes(code) == [[]]
+    class_store.reveal_answer(code, TEACHER, 1)
+    assert class_votes(code) == class_votes(code, "bob") == [["a", "b"]]
+    class_store.record_answer(code, "ada", 1, "a")  # the same answer again is no error
+    for visitor in ("ada", "eve"):
+        with pytest.raises(NotAllowed, match="too late"):
+            class_store.record_answer(code, visitor, 1, "b")
+    assert class_votes(code) == [["a", "b"]]
+
+
+def test_the_class_votes_a_second_time_and_both_votes_are_shown() -> None:
+    classroom = class_store.show_question("teacher", SHOWN_QUESTION)
+    code = classroom.code
+    with pytest.raises(NotAllowed, match="after the first answers"):
+        class_store.start_second_vote(code, TEACHER, 1)
+    for visitor in ("ada", "bob"):
+        class_store.record_answer(code, visitor, 1, "a")
+    class_store.show_votes(code, TEACHER, 1, True)
+    class_store.start_second_vote(code, TEACHER, 7)  # requested for another question
+    assert len(classroom.votes) == 1
+    for _ in range(2):
+        class_store.start_second_vote(code, TEACHER, 1)
+    assert class_votes(code) == [[], []], "the votes are hidden again"
+    class_store.record_answer(code, "ada", 1, "a")  # a repeated request of the first vote counts for no other vote
+    with pytest.raises(NotAllowed, match="The first vote is over"):
         class_store.record_answer(code, "eve", 1, "a")
-    assert len(visible_answers(code)) == 2
+    for answer in ("b", "a", "b"):
+        class_store.record_answer(code, "ada", 1, answer, vote=2)
+    class_store.record_answer(code, "eve", 1, "b", vote=2)
+    for vote in (0, 3, -1):
+        with pytest.raises(NotAllowed):
+            class_store.record_answer(code, "ada", 1, "a", vote)
+    state = class_store.classroom_state(classroom, Visitor("ada"))
+    assert (state["vote"], state["first"], state["mine"]) == (2, "a", "b")
+    assert [(vote["answered"], vote["size"]) for vote in state["votes"]] == [(2, 2), (2, 3)]  # type: ignore[attr-defined]
+    class_store.reveal_answer(code, TEACHER, 1)
+    assert class_votes(code) == class_votes(code, "bob") == [["a", "a"], ["b", "b"]]
+    with pytest.raises(NotAllowed, match="before the reveal"):
+        class_store.show_question("teacher", SHOWN_QUESTION)
+        class_store.record_answer(code, "ada", 2, "a")
+        class_store.reveal_answer(code, TEACHER, 2)
+        class_store.start_second_vote(code, TEACHER, 2)
+
+
+def test_shares_refer_to_the_class_as_it_was_when_the_vote_ended(clock: list[float]) -> None:
+    classroom = class_store.show_question("teacher", SHOWN_QUESTION)
+    for visitor in ("ada", "bob", "eve"):
+        class_store.record_presence(classroom, visitor)
+    class_store.record_answer(classroom.code, "ada", 1, "a")
+    class_store.start_second_vote(classroom.code, TEACHER, 1)
+    clock[0] += class_store.PRESENCE_SECONDS + 1
+    assert classroom.vote_sizes == [3, 1]
+    class_store.record_presence(classroom, "bob")
+    class_store.reveal_answer(classroom.code, TEACHER, 1)
+    class_store.reveal_answer(classroom.code, TEACHER, 1)
+    clock[0] += class_store.PRESENCE_SECONDS + 1
+    assert classroom.vote_sizes == [3, 2]
+
+
+# ---- answers to take away
+
+
+def test_the_answers_to_all_questions_are_kept_until_the_class_ends() -> None:
+    code = class_store.show_question("teacher", SHOWN_QUESTION).code
+    class_store.show_question("teacher", SHOWN_QUESTION)  # nobody has answered the first one
+    for visitor in ("ada", "bob"):
+        class_store.record_answer(code, visitor, 2, "a")
+    class_store.start_second_vote(code, TEACHER, 2)
+    class_store.record_answer(code, "ada", 2, "b", vote=2)
+    class_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    class_store.record_answer(code, "ada", 3, 7)
+    answered, dropped = class_store.answered_questions(code, TEACHER)
+    assert dropped == 0 and [each.number for each in answered] == [2, 3]
+    assert sorted((each.votes for each in answered[0].records), key=str) == [("a", "b"), ("a", None)]
+    ada = next(each.student for each in answered[0].records if each.votes == ("a", "b"))
+    assert [(each.student, each.votes) for each in answered[1].records] == [(ada, (7, None))]
+    assert 10_000 <= ada <= 99_999
+    with pytest.raises(NotAllowed, match="Only the browser that started"):
+        class_store.answered_questions(code, Visitor("ada"))
+    class_store.end_classroom(code, TEACHER)
+    with pytest.raises(UnknownClassroom):
+        class_store.answered_questions(code, TEACHER)
+
+
+def test_kept_answers_are_limited_for_each_class_and_for_all_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_store, "MAX_CLASS_RECORDS", 4)
+    monkeypatch.setattr(class_store, "MAX_RECORDS", 5)
+
+    def ask(owner: str, number: int) -> str:
+        code = class_store.show_question(owner, SHOWN_QUESTION).code
+        for visitor in ("ada", "bob"):
+            class_store.record_answer(code, visitor, number, "a")
+        return code
+
+    code = ask("teacher", 1)
+    for number in (2, 3, 4):
+        ask("teacher", number)
+    answered, dropped = class_store.answered_questions(code, TEACHER)
+    assert ([each.number for each in answered], dropped) == ([2, 3, 4], 1)
+    for number in (1, 2):
+        ask("other", number)
+    answered, dropped = class_store.answered_questions(code, TEACHER)
+    assert ([each.number for each in answered], dropped) == ([3, 4], 2), "the class used longest ago drops first"
+
+
+# ---- the way back
+
+
+def test_the_class_of_a_visitor_is_remembered() -> None:
+    classroom = class_store.show_question("teacher", SHOWN_QUESTION)
+    for visitor in ("teacher", "ada", "nobody", ""):
+        found = class_store.classroom_of_visitor(Visitor(visitor))
+        assert (found is classroom) == (visitor == "teacher")
+    class_store.record_presence(classroom, "ada")
+    other = class_store.show_question("other", SHOWN_QUESTION)
+    class_store.record_answer(other.code, "bob", 1, "a")
+    assert class_store.classroom_of_visitor(Visitor("ada")) is classroom
+    assert class_store.classroom_of_visitor(Visitor("bob")) is other
+    class_store.set_closed(classroom.code, TEACHER, True)
+    assert class_store.classroom_of_visitor(Visitor("ada")) is classroom, "those who have joined find back"
+    class_store.end_classroom(classroom.code, TEACHER)
+    for visitor in ("teacher", "ada"):
+        assert class_store.classroom_of_visitor(Visitor(visitor)) is None
 
 
 @pytest.mark.parametrize("bad", ["c", "", None, 3, ["a"], "A", True])
@@ -105,7 +233,7 @@ def test_only_the_teacher_and_the_operator_reveal_and_end() -> None:
             partial(class_store.reveal_answer, code, visitor, 1),
             partial(class_store.end_classroom, code, visitor),
         ):
-            with pytest.raises(NotAllowed, match="Only the browser that began"):
+            with pytest.raises(NotAllowed, match="Only the browser that started"):
                 action()
     class_store.reveal_answer(code, Visitor("op", operator=True), 1)
     class_store.end_classroom(code, Visitor("teacher"))
@@ -226,28 +354,28 @@ def test_a_classroom_from_the_question_to_the_end(browsers: list[TestClient]) ->
         "teaches": False,
         "revealed": False,
         "open": False,
-        "answered": 0,
         "present": 1,
+        "vote": 1,
         "mine": None,
-        "given": [],
+        "first": None,
+        "visible": False,
+        "votes": [{"answered": 0, "size": 1, "given": []}],
     }
     for student, choice in zip(students, ("sustain", "collapse", "sustain"), strict=True):
         state = student.post(
             f"/class/{classroom.code}/answer", json={"number": 1, "given": choice}, headers=OWN_HEADERS
         ).json()
-        assert (state["mine"], state["given"], "answer" in state) == (choice, [], False)
+        assert (state["mine"], state["votes"][0]["given"], "answer" in state) == (choice, [], False)
     state = teacher.get(f"/class/{classroom.code}").json()
-    assert (state["teaches"], state["answered"], state["present"], sorted(state["given"])) == (
-        True,
-        3,
-        3,
-        ["collapse", "sustain", "sustain"],
-    )
+    assert state["teaches"] and state["votes"] == [{"answered": 3, "size": 3, "given": []}]
+    state = teacher.post(f"/class/{classroom.code}/show", json={"number": 1}, headers=OWN_HEADERS).json()
+    assert sorted(state["votes"][0]["given"]) == ["collapse", "sustain", "sustain"]
     submit(lesson_results.result_key("counting", 1), lambda: lesson_results.measure_step("counting", 1)).result()
     revealed = teacher.post(f"/class/{classroom.code}/reveal", json={"number": 1}, headers=OWN_HEADERS).json()
     assert revealed["answer"]["right"] == ["sustain"] and "guess" not in revealed["answer"]["verdict"]
     state = students[1].get(f"/class/{classroom.code}").json()
-    assert state["open"] and len(state["given"]) == 3 and "You said “It says collapse" in state["answer"]["verdict"]
+    assert state["open"] and len(state["votes"][0]["given"]) == 3
+    assert "You said: it says collapse" in state["answer"]["verdict"]
     assert teacher.post(f"/class/{classroom.code}/end", json={"number": 1}, headers=OWN_HEADERS).json()["over"]
     over = students[1].get(f"/class/{classroom.code}")
     assert (
@@ -271,6 +399,13 @@ def test_a_refused_request_names_the_problem_and_changes_nothing(browsers: list[
         (404, student.post(f"{url}/shout", json={"number": 1}, headers=OWN_HEADERS)),
         (404, student.post("/class/ABCDE/answer", json=valid, headers=OWN_HEADERS)),
         (422, student.post(f"{url}/answer", json={"number": 1, "given": "z"}, headers=OWN_HEADERS)),
+        (403, student.post(f"{url}/show", json={"number": 1}, headers=OWN_HEADERS)),
+        (403, student.post(f"{url}/again", json={"number": 1}, headers=OWN_HEADERS)),
+        (403, student.get(f"{url}/answers.csv")),
+        (404, student.get("/class/ABCDE/answers.csv")),
+        (403, student.post(f"{url}/answer", json={**valid, "vote": 2}, headers=OWN_HEADERS)),
+        (422, student.post(f"{url}/answer", json={**valid, "vote": "2"}, headers=OWN_HEADERS)),
+        (422, student.post(f"{url}/answer", json={**valid, "vote": True}, headers=OWN_HEADERS)),
         (422, student.post(f"{url}/answer", json={"given": "a"}, headers=OWN_HEADERS)),
         (422, student.post(f"{url}/answer", content=b"nonsense", headers=OWN_HEADERS)),
         (422, student.post(f"{url}/answer", content=b"[1]", headers=OWN_HEADERS)),
@@ -295,6 +430,7 @@ HOSTILE_BODIES = {
     "half a pair": b'{"number": 1, "given": "\\ud800"}',
     "no UTF-8": b'{"number": 1, "given": "\xff"}',
     "a header": b'{"number": 1, "given": "\\r\\nSet-Cookie: x=1"}',
+    "huge vote": b'{"number": 1, "given": "a", "vote": 1' + b"0" * 1_800 + b"}",
     "no list": b'{"number": 1, "arrivals": 5}',
     "no object": b"null",
 }
@@ -320,14 +456,24 @@ def test_a_teacher_removes_answers_whose_visitors_cannot_answer_again(browsers: 
     url = f"/class/{classroom.code}"
     for student in students:
         student.post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=OWN_HEADERS)
-    students[1].post(f"{url}/answer", json={"number": 1, "given": "b"}, headers=OWN_HEADERS)
+    assert [each["given"] for each in teacher.get(url).json()["arrivals"]] == [[], [], []], "the votes are hidden"
+    teacher.post(f"{url}/again", json={"number": 1}, headers=OWN_HEADERS)
+    students[1].post(f"{url}/answer", json={"number": 1, "vote": 2, "given": "b"}, headers=OWN_HEADERS)
+    teacher.post(f"{url}/show", json={"number": 1}, headers=OWN_HEADERS)
     arrivals = teacher.get(url).json()["arrivals"]
-    assert [(each["id"], each["given"]) for each in arrivals] == [(1, "a"), (2, "b"), (3, "a")]
+    assert [(each["id"], each["given"]) for each in arrivals] == [
+        (1, ["a", None]),
+        (2, ["a", "b"]),
+        (3, ["a", None]),
+    ]
     assert "arrivals" not in students[0].get(url).json()
     removal = {"number": 1, "arrivals": [2, 3]}
     assert students[0].post(f"{url}/remove", json=removal, headers=OWN_HEADERS).status_code == 403
-    assert teacher.post(f"{url}/remove", json=removal, headers=OWN_HEADERS).json()["given"] == ["a"]
-    again = students[1].post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=OWN_HEADERS)
+    assert teacher.post(f"{url}/remove", json=removal, headers=OWN_HEADERS).json()["votes"] == [
+        {"answered": 1, "size": 3, "given": ["a"]},
+        {"answered": 0, "size": 1, "given": []},
+    ]
+    again = students[1].post(f"{url}/answer", json={"number": 1, "vote": 2, "given": "a"}, headers=OWN_HEADERS)
     assert again.status_code == 403 and "removed your answer" in again.json()["problem"]
     class_store.show_question(visitor_id(teacher), SHOWN_QUESTION)
     again = students[1].post(f"{url}/answer", json={"number": 2, "given": "a"}, headers=OWN_HEADERS)
@@ -363,9 +509,12 @@ def test_answers_are_limited_for_each_visitor(browsers: list[TestClient]) -> Non
 def test_thirty_simultaneous_visitors_have_thirty_answers(browsers: list[TestClient]) -> None:
     classroom = class_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
 
+    class_store.record_answer(classroom.code, "first", 1, 0)
+    class_store.start_second_vote(classroom.code, TEACHER, 1)
+
     def answer_repeatedly(visitor: str) -> None:
         for answer in (1, 2, 3):
-            class_store.record_answer(classroom.code, visitor, 1, answer)
+            class_store.record_answer(classroom.code, visitor, 1, answer, vote=2)
 
     threads = [threading.Thread(target=answer_repeatedly, args=(f"student {i}",)) for i in range(30)]
     for thread in threads:
@@ -382,3 +531,17 @@ def test_a_qr_code_has_its_quiet_zone_and_only_dark_modules() -> None:
     assert min(map(min, modules)) == 4 and max(map(max, modules)) == int(str(size)) - 5
     finder = {(x, y) for x, y in modules if x < 11 and y < 11}
     assert {(4 + i, 4) for i in range(7)} <= finder and (5, 5) not in finder and (7, 7) in finder
+
+
+def test_the_teacher_downloads_the_answers(browsers: list[TestClient]) -> None:
+    teacher, student, *_ = browsers
+    code = class_store.show_question(visitor_id(teacher), SHOWN_QUESTION).code
+    student.post(f"/class/{code}/answer", json={"number": 1, "given": "a"}, headers=OWN_HEADERS)
+    response = teacher.get(f"/class/{code.lower()}/answers.csv")
+    assert response.headers["content-disposition"] == f'attachment; filename="class-{code}.csv"'
+    assert response.headers["cache-control"] == "no-store"
+    head, row = response.content.decode("utf-8-sig").splitlines()
+    assert head == "question number,question,student,vote 1,vote 2" and row.startswith("1,Which?,")
+    assert row.endswith(",A,")
+    statuses = [teacher.get(f"/class/{code}/answers.csv").status_code for _ in range(30)]
+    assert statuses == [200] * 29 + [429]

@@ -1,4 +1,4 @@
-"""The card of a classroom above its page: the question for students, all predictions for the teacher."""
+"""The card of a classroom above its page: the question for students, the votes and controls for the teacher."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def current_classroom(page: str) -> Classroom | None:
         return None
     except UnknownClassroom as error:
         if st.session_state.get(_SHOWN, ("", 0))[0] == code:
-            show_problems(["The class has ended, and whatever was answered in it is gone. The page stays with you."])
+            show_problems(["The class has ended, and its answers are deleted. You can go on using this page."])
         else:
             show_problems([str(error)])
         return None
@@ -84,16 +84,20 @@ def draw_return_button() -> None:
     """Draw a button that returns to the class if the visitor has left its page."""
     if "class" in shared_url_params():
         return  # the class has ended, which was reported already
-    code, _ = st.session_state.get(_SHOWN, ("", 0))
-    if not code:
-        return
-    try:
-        classroom = class_store.find_classroom_for(code, current_visitor())
-    except (UnknownClassroom, NotAllowed):
-        del st.session_state[_SHOWN]
-        return
-    if st.button(f"Back to class {classroom.code}", icon=":material/groups:", key="class.back"):
+    classroom = _last_classroom()
+    if classroom and st.button(f"Back to class {classroom.code}", icon=":material/groups:", key="class.back"):
         _open_classroom(classroom)
+
+
+def _last_classroom() -> Classroom | None:
+    """Return the classroom of this tab, or else the one that the server remembers for this visitor."""
+    code, _ = st.session_state.get(_SHOWN, ("", 0))
+    if code:
+        try:
+            return class_store.find_classroom_for(code, current_visitor())
+        except (UnknownClassroom, NotAllowed):
+            del st.session_state[_SHOWN]
+    return class_store.classroom_of_visitor(current_visitor())
 
 
 def draw_classroom_card(classroom: Classroom) -> bool:
@@ -102,7 +106,7 @@ def draw_classroom_card(classroom: Classroom) -> bool:
     with st.container(border=True, key="class-card"):
         if shown.lesson:
             lesson, step = lesson_results.find_step(shown.lesson, shown.step)
-            with st.container(width=EXPLANATION):
+            with st.container(width=EXPLANATION, key="class-step"):
                 st.markdown(f"{lesson.title} · step {shown.step} of {len(lesson.steps)}")
                 draw_step_text(step, alone=not classroom.open)
         elif not classroom.open:
@@ -112,7 +116,8 @@ def draw_classroom_card(classroom: Classroom) -> bool:
         if teaches:
             _draw_text_sharing(classroom)
     if not classroom.open:
-        empty_panel(f"{page_title(shown.page)} opens here with the answer.", 200)
+        who = "you show" if teaches else "your teacher shows"
+        empty_panel(f"The page “{page_title(shown.page)}” appears here when {who} the answer.", 120)
     return classroom.open
 
 

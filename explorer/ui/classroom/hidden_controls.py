@@ -12,6 +12,7 @@ import streamlit as st
 
 from explorer.errors import shorten
 from explorer.ui.page_sections import show_problems
+from explorer.ui.sections import has_folded_sections
 from explorer.ui.state.session import shared_url_params
 from explorer.ui.state.widgets import original_key
 
@@ -31,6 +32,14 @@ def hide_controls(names: Iterable[str]) -> None:
         st.html(f"<style>{rules} {{ display: none !important; }}</style>")
 
 
+def inner_control_names(names: Iterable[str]) -> list[str]:
+    """Return the names of controls inside components and popovers, which the browser has to mark first.
+
+    See `static/components/share_button/controls.js`.
+    """
+    return [name for name in names if "--in--" in name]
+
+
 def control_key(key: str) -> str:
     """Return a widget's key as Streamlit writes it in CSS classes, without its version."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", original_key(key))
@@ -39,13 +48,14 @@ def control_key(key: str) -> str:
 def show_unknown_controls(names: Iterable[str]) -> None:
     """Show a message for each name in the URL that is not a control of the page just drawn.
 
-    The components inside a section are known to the browser only, where a style hides the message about them.
+    The components inside a section are known to the browser only, where a style hides the message about them. The
+    controls in a folded section are not known before it is unfolded, so a page with one shows no such message.
     """
     keys = {control_key(str(key)) for key in st.session_state}
     requested = [name for name in shared_url_params().get("lock", "").split(",") if name]
     show_problems(map(_unknown_message, (name for name in requested if name not in names)))
     for name in names:
-        if name not in keys:
+        if name not in keys and not has_folded_sections():
             with st.container(key=f"unknown-{name}"):
                 show_problems([_unknown_message(name)])
                 st.html(f"<style>:root:has(.st-key-{name}) .st-key-unknown-{name} {{ display: none; }}</style>")

@@ -11,24 +11,29 @@ import streamlit as st
 from explorer.errors import InvalidSetting, LineageError
 from explorer.lessons.grading import Answer
 from explorer.lessons.lesson import Lesson, Step
+from explorer.ui.classroom import closing_card
+from explorer.ui.components.base import register
 from explorer.ui.document import Document
-from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
+from explorer.ui.page_sections import EXPLANATION, explanation, show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.web import class_store, lesson_results
 from explorer.web.background import submit
 
+_setup = register("lesson_setup")
 ANSWER_HEIGHT = 250  # pixels reserved for the result while it is measured
 
 
 def open_step(name: str, number: int, **more_params: str) -> None:
     """Open the page of a lesson step in its state; `more_params` are added to the URL."""
-    _, step = lesson_results.find_step(name, number)
-    open_page(step.page, {**step.state, "lesson": name, "part": str(number), **_presentation_params(), **more_params})
+    step = lesson_results.find_part(name, number)
+    unfold = {"unfold": step.section} if step.section else {}
+    params = {**step.state, "lesson": name, "part": str(number), **unfold, **_presentation_params(), **more_params}
+    open_page(step.page, params)
 
 
-def _leave_lesson() -> None:
+def leave_lesson() -> None:
     """Open the list of all lessons."""
     open_page("lessons", _presentation_params())
 
@@ -46,8 +51,8 @@ def current_lesson_step() -> tuple[Lesson, int] | None:
         number = params.get("part", "1")
         if not number.isdecimal() or len(number) > 4:
             raise InvalidSetting("The step of a lesson is a whole number from 1 on; the lesson was left out.")
-        lesson, _ = lesson_results.find_step(params["lesson"], int(number))
-        return lesson, int(number)
+        lesson_results.find_part(params["lesson"], int(number))
+        return lesson_results.all_lessons()[params["lesson"]], int(number)
     except LineageError as error:
         show_problems([str(error)])
         return None
@@ -55,13 +60,17 @@ def current_lesson_step() -> tuple[Lesson, int] | None:
 
 def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
     """Draw the card; return whether the page may be shown, which would reveal the answer before the prediction."""
+    if number == lesson.closing:
+        closing_card.draw_closing_card(lesson, page, _draw_header, open_step, leave_lesson)
+        return True
     step = lesson.steps[number - 1]
     visitor_id = current_visitor().id
     prediction = class_store.find_prediction(visitor_id, lesson.name, number)
     with st.container(border=True, key="lesson-card"):
         _draw_header(lesson, number, prediction is not None)
-        with st.container(width=EXPLANATION):
+        with st.container(width=EXPLANATION, key="lesson-text"):
             draw_step_text(step, alone=page == step.page and prediction is None)
+        _draw_setup(lesson, number, prediction is not None)
         if page != step.page:
             if st.button("Go to the page of this step", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, number)
@@ -72,7 +81,7 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
         else:
             _draw_answer(visitor_id, lesson, number, None if prediction == class_store.NO_PREDICTION else prediction)
     if prediction is None:
-        empty_panel("The page opens here once you have predicted: it would show you the answer.", 260)
+        explanation("The page opens here when you have predicted, because it shows the answer.")
     return prediction is not None
 
 
@@ -85,17 +94,28 @@ def draw_step_text(step: Step, alone: bool) -> None:
         st.markdown(f"#### {step.title}\n\n{step.text}")
 
 
+def _draw_setup(lesson: Lesson, number: int, answered: bool) -> None:
+    """Draw what the step is about; see `static/components/lesson_setup/view.js`."""
+    data = lesson_results.setup_data(lesson.steps[number - 1])
+    if answered:
+        data |= {"axis": None, "edges": []}  # the answer has the axis
+    _setup(data={"step": f"step {lesson.name} {number}", **data}, key="lesson.setup")
+
+
 def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(f"Lesson: **{lesson.title}** · step {number} of {len(lesson.steps)}")
+        part = "summary and task" if number == lesson.closing else f"step {number} of {len(lesson.steps)}"
+        st.markdown(f"Lesson: **{lesson.title}** · {part}")
         with st.container(horizontal=True, width="content"):
-            if st.button("Give it to a class", icon=":material/groups:", key="lesson.class", type="tertiary"):
+            if number != lesson.closing and st.button(
+                "Give it to a class", icon=":material/groups:", key="lesson.class", type="tertiary"
+            ):
                 from explorer.ui.classroom import classroom_card
 
                 classroom_card.start_lesson_in_class(lesson.name, number)
             if st.button("Leave the lesson", icon=":material/close:", key="lesson.leave", type="tertiary"):
-                _leave_lesson()
-    st.progress((number - (not answered)) / len(lesson.steps))
+                leave_lesson()
+    st.progress(min(1.0, (number - (not answered)) / len(lesson.steps)))
 
 
 def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
@@ -110,24 +130,24 @@ def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
                 question.text, titles, format_func=titles.__getitem__, index=None, key=f"lesson.{lesson.name}.{number}"
             )
         else:
-            unit = f" ({scale.unit})" if scale.unit else ""
+            unit = f" {scale.unit}" if scale.unit else ""
             limits = f"{scale.low:g} to {scale.high:g}{unit}"
             prediction = st.number_input(
-                f"{question.text} {limits}",
+                f"{question.text} From {limits}",
                 scale.low,
                 scale.high,
                 value=None,
                 step=scale.step,
                 format="%g",
-                placeholder="your guess",
+                placeholder="your prediction",
                 width=420,
                 key=f"lesson.{lesson.name}.{number}",
             )
         with st.container(horizontal=True):
             is_submitted = st.form_submit_button("That is my prediction", icon=":material/check:")
-            is_skipped = st.form_submit_button("Show me without a guess", icon=":material/visibility:")
+            is_skipped = st.form_submit_button("Show the answer", icon=":material/visibility:")
     if is_submitted and prediction is None:
-        show_problems(["There is no prediction yet. Choose or type one, or let the answer be shown without a guess."])
+        show_problems(["You have not predicted yet. Choose or type an answer, or press “Show the answer”."])
     elif is_submitted or is_skipped:
         class_store.store_prediction(
             visitor_id, lesson.name, number, prediction if is_submitted else class_store.NO_PREDICTION
@@ -152,8 +172,8 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
     result_section(
         f"lesson-answer-{lesson.name}-{number}",
         {"answer": request},
-        partial(_draw_result, step, prediction, f"lesson.answer.{lesson.name}.{number}"),
-        "It is being measured …",
+        partial(_draw_result, lesson, number, prediction, f"lesson.answer.{lesson.name}.{number}"),
+        "Measuring the answer …",
         ANSWER_HEIGHT,
         pool="quick",  # not behind the slower work of the page below
     )
@@ -163,8 +183,13 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
             if st.button("Next step", icon=":material/arrow_forward:", key="lesson.next"):
                 open_step(lesson.name, number + 1)
         else:
-            _draw_next_step(lesson)
-        if number > 1 and st.button("Step before", icon=":material/arrow_back:", key="lesson.before"):
+            if lesson.closing and st.button(
+                "Finish: a task of your own", icon=":material/arrow_forward:", key="lesson.finish"
+            ):
+                open_step(lesson.name, lesson.closing)
+            if not lesson.closing:
+                closing_card.draw_next_lesson(lesson, open_step, leave_lesson)
+        if number > 1 and st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
             open_step(lesson.name, number - 1)
         st.button(
             "Predict again",
@@ -174,22 +199,15 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
         )
 
 
-def _draw_next_step(lesson: Lesson) -> None:
-    """Draw the buttons after the last step: the next lesson, and all lessons."""
-    following = lesson_results.next_lesson(lesson.name)
-    if following and st.button(
-        f"Next lesson: {following.title}", icon=":material/arrow_forward:", key="lesson.following"
-    ):
-        open_step(following.name, 1)
-    if st.button("That was the last step: all lessons", icon=":material/done_all:", key="lesson.done"):
-        _leave_lesson()
-
-
 def _draw_result(
-    step: Step, prediction: object | None, key: str, document: Document, results: Mapping[str, Answer]
+    lesson: Lesson, number: int, prediction: object | None, key: str, document: Document, results: Mapping[str, Answer]
 ) -> None:
     """Write the measured result next to the prediction; see `static/components/lesson_answer/view.js`."""
+    step = lesson.steps[number - 1]
     data = {
+        "lesson": lesson.name,
+        "step": number,
+        "section": step.section,
         "question": lesson_results.question_data(step.question),
         "said": prediction,
         **lesson_results.result_data(step, results["answer"], prediction),

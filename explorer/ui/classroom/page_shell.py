@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from explorer.ui.classroom import classroom_card, hidden_controls, lesson_card, share_form
+from explorer.ui.sections import draw_contents, forget_sections
 from explorer.ui.state.session import shared_url_params
 
 
@@ -17,12 +18,14 @@ def draw_page_in_shell(page: str, run: Callable[[], None]) -> None:
     is_open = _draw_card_above(page)
     problems = st.container() if "lock" in shared_url_params() else None
     if is_open:
+        forget_sections()
         run()
+        draw_contents()
         if problems:  # the controls of the page are known only after it is drawn
             with problems:
                 hidden_controls.show_unknown_controls(hidden)
         if page not in ("", "lessons"):
-            share_form.draw_share_button(page)
+            share_form.draw_share_button(page, hidden)
 
 
 def _draw_card_above(page: str) -> bool:

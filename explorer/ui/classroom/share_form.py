@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
@@ -13,6 +14,7 @@ from explorer.catalogue import PAGES, page_title
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
+from explorer.ui.classroom.hidden_controls import MAX_NAMES, inner_control_names
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state import page_states
@@ -23,9 +25,12 @@ from explorer.web import class_store
 from explorer.web.class_store import CODE_LENGTH, ClassroomQuestion
 
 _share = register("share_button")
-_CONTROLS = "lineage.controls"  # controls of the last shared page: label by name
-_MAX_CONTROLS = 200
+_CONTROLS = "lineage.controls"  # controls of the last shared page, as `_read_controls` returns them
+_MAX_CONTROLS = 300
+_CONTROL_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 Kind = Literal["nothing", "a choice", "a number"]
+_KINDS: dict[Kind, str] = {"nothing": "no question", "a choice": "multiple choice", "a number": "a number"}
+Controls = Mapping[str, Mapping[str, str]]  # label of each control by its name, by the title of its section
 
 
 def _question_from_form(text: object) -> None:
@@ -41,18 +46,30 @@ class ShareForm(PageState):
     give: str = setting("", check=_question_from_form, longest=1_500)  # a page and its state: memory?length=10
 
 
-def draw_share_button(page: str) -> None:
-    """Draw the button that gives the page to a class; see `static/components/share_button/view.js`."""
+def draw_share_button(page: str, hidden: Iterable[str] = ()) -> None:
+    """Draw the button that gives the page to a class; see `static/components/share_button/view.js`.
+
+    hidden: names of the controls that are hidden on this page.
+    """
     controls = pop_event("share", "controls")
     if isinstance(controls, list):
-        st.session_state[_CONTROLS] = _control_labels(controls)
+        st.session_state[_CONTROLS] = _read_controls(controls)
         open_page("lessons", {"give": f"{page}?{urlencode(page_url_params())}"})
-    _share(data={}, key="share", **event_callbacks("share", "controls"))
+    _share(data={"mark": inner_control_names(hidden)}, key="share", **event_callbacks("share", "controls"))
 
 
-def _control_labels(controls: list[Any]) -> dict[str, str]:
-    entries = [one for one in controls if isinstance(one, Mapping) and isinstance(one.get("name"), str)]
-    return {str(one["name"])[:80]: str(one.get("label", one["name"]))[:60] for one in entries[:_MAX_CONTROLS]}
+def _read_controls(entries: list[Any]) -> Controls:
+    """Return the controls that the browser lists as {name, label, section}; entries of another form are left out."""
+    controls: dict[str, dict[str, str]] = {}
+    for entry in entries[:_MAX_CONTROLS]:
+        if not isinstance(entry, Mapping):
+            continue
+        name, label, section = (entry.get(part) for part in ("name", "label", "section"))
+        if not (isinstance(name, str) and isinstance(label, str) and isinstance(section, str) and label.strip()):
+            continue
+        if _CONTROL_NAME.fullmatch(name) and not any(name in group for group in controls.values()):
+            controls.setdefault(shorten(section, 80), {})[name] = shorten(label, 60)
+    return controls
 
 
 def draw_share_form(session: PageSession[ShareForm]) -> None:
@@ -65,27 +82,27 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
     current = class_store.classroom_of_teacher(current_visitor().id)
     with st.container(border=True):
         st.markdown(f"#### For your class: {escape_markdown(page_title(page))}")
-        st.markdown("The page is given as you left it." if state else "The page is given as a newcomer finds it.")
+        settings = "your current settings" if state else "its default settings"
+        st.markdown(f"Students get the page with {settings}.")
         show_problems(page_states.url_problems(page, state))
-        controls: dict[str, str] = st.session_state.get(_CONTROLS, {})
-        hidden = st.multiselect(
-            "Hide these controls from the class",
-            list(controls),
-            format_func=lambda name: controls[name],
-            key="give.locked",
-            placeholder="all stay",
-            disabled=not controls,
-        )
+        hidden = _draw_hidden_controls(st.session_state.get(_CONTROLS, {}))
         kind: Kind = st.segmented_control(
-            "Ask the class for", ["nothing", "a choice", "a number"], default="nothing", required=True, key="give.kind"
+            "Ask the class",
+            list(_KINDS),
+            format_func=_KINDS.__getitem__,
+            default="nothing",
+            required=True,
+            key="give.kind",
         )
         question, problem = _draw_question_fields(kind)
         opens_at_reveal = kind != "nothing" and st.toggle(
-            "The page opens only when I reveal", value=True, key="give.holds"
+            "Hide the page until I show the result", value=True, key="give.holds"
         )
         with st.container(horizontal=True):
-            label = f"Show it to class {current.code}" if current else "Begin the class"
+            label = f"Show it to class {current.code}" if current else "Start the class"
             if st.button(label, icon=":material/groups:", key="give.start"):
+                if len(hidden) > MAX_NAMES:
+                    problem = f"At most {MAX_NAMES} controls can be hidden. Hide whole sections instead."
                 if problem:
                     show_problems([problem])
                 else:
@@ -93,11 +110,33 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
                         ClassroomQuestion(page, state, tuple(hidden), question, opens_at_reveal=opens_at_reveal)
                     )
             st.button(
-                "Not now",
+                "Cancel",
                 icon=":material/close:",
                 key="give.not",
                 on_click=lambda: session.change(lambda _: ShareForm()),
             )
+
+
+def _draw_hidden_controls(controls: Controls) -> list[str]:
+    """Draw the list of all controls by section; return the names of those to hide from the class."""
+    if not controls:
+        st.caption("To hide controls, open the page and press “Give this page to a class” at its end.")
+        return []
+    count = sum(len(st.session_state.get(f"give.hide.{i}") or ()) for i in range(len(controls)))
+    hidden: list[str] = []
+    with st.expander(f"Controls to hide from the class: {count or 'hide nothing'}", key="give.hide"):
+        st.caption("Controls in a folded section are listed if you unfold the section before you give the page.")
+        for i, (section, labels) in enumerate(controls.items()):
+            shown = {name: escape_markdown(label) for name, label in labels.items()}
+            selected = st.pills(
+                escape_markdown(section),
+                list(shown),
+                format_func=shown.__getitem__,
+                selection_mode="multi",
+                key=f"give.hide.{i}",
+            )
+            hidden += [name for name in selected if name in labels]
+    return hidden
 
 
 def _draw_question_fields(kind: Kind) -> tuple[Question | None, str]:
@@ -106,14 +145,14 @@ def _draw_question_fields(kind: Kind) -> tuple[Question | None, str]:
         return None, ""
     text = st.text_input("Your question", max_chars=200, key="give.text").strip()
     if kind == "a choice":
-        lines = st.text_area("The choices, one a line", max_chars=600, height=120, key="give.choices").splitlines()
+        lines = st.text_area("Choices, one per line", max_chars=600, height=120, key="give.choices").splitlines()
         choices = [line.strip() for line in lines if line.strip()]
         if not (text and 2 <= len(choices) <= 6):
-            return None, "Write a question and two to six choices, one a line."
+            return None, "Write a question and two to six choices, one per line."
         return Question(text, tuple(Choice(str(i), plain_text) for i, plain_text in enumerate(choices))), ""
     with st.container(horizontal=True):
-        low = st.number_input("from", value=0.0, format="%g", width=140, key="give.low")
-        high = st.number_input("to", value=100.0, format="%g", width=140, key="give.high")
+        low = st.number_input("From", value=0.0, format="%g", width=140, key="give.low")
+        high = st.number_input("To", value=100.0, format="%g", width=140, key="give.high")
         unit = st.text_input("Unit", max_chars=20, width=140, key="give.unit").strip()
     if not text or not low < high:
         return None, "Write a question, and two numbers of which the second is larger."
@@ -123,7 +162,7 @@ def _draw_question_fields(kind: Kind) -> tuple[Question | None, str]:
 def draw_join_form() -> None:
     """Draw the form in which students join a class by its code."""
     with st.form("class.join", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        code = st.text_input("Join a class: its code", max_chars=2 * CODE_LENGTH, width=220, key="class.code")
+        code = st.text_input("Join a class: type its code", max_chars=2 * CODE_LENGTH, width=220, key="class.code")
         joined = st.form_submit_button("Join", icon=":material/login:")
     if joined:
         try:

@@ -1,10 +1,10 @@
-/* Draw the question of a class and the form for a prediction: native inputs; a number has a slider beside its field. */
-import { makeHistogram } from "./histogram.js";
+/* Draw the question of a class and the form for a student's answer, with native inputs. */
+import { voteChart } from "./vote_chart.js";
 import { icon, node } from "../../shared/runtime/dom.js";
 
 let forms = 0;
 
-/** `send(prediction)` is called for each prediction. */
+/** `send(answer)` is called for each answer. */
 export function predictionForm({ question, code }, send) {
   const name = `class-${(forms += 1)}`;
   const form = node("form", { class: "predict" }),
@@ -14,32 +14,39 @@ export function predictionForm({ question, code }, send) {
     "button",
     { class: "lineage-button", type: "submit" },
     icon("send"),
-    node("span", {}, "Send my prediction"),
+    node("span", {}, "Send my answer"),
   );
-  const chart = makeHistogram(question);
+  const chart = voteChart(question);
   const input = question.choices.length
     ? makeChoiceInput(fields, question.choices, name)
     : makeNumberInput(fields, question.scale, name);
   form.append(fields, button);
   form.onsubmit = (event) => {
     event.preventDefault();
-    const prediction = input.read();
-    if (prediction === null) input.focus();
-    else send(prediction);
+    const answer = input.read();
+    if (answer === null) input.focus();
+    else send(answer);
   };
-  const root = node("div", {}, form, heading, chart.root, node("p", { class: "lineage-caption" }, `Class ${code}`));
-  chart.root.hidden = true;
-  let filled = false;
+  const result = node("div", { class: "result" });
+  const both = node("div", { class: "both" }, chart.root, result);
+  const root = node("div", {}, form, heading, both, node("p", { class: "lineage-caption" }, `Class ${code}`));
+  both.hidden = true;
+  let filled = "";
   return {
     root,
-    show({ mine, revealed, given, answer }) {
-      if (mine !== null && !filled) input.write(mine);
-      filled = true;
-      fields.disabled = button.disabled = revealed;
+    result,
+    show({ mine, first, vote, votes, visible, revealed, answer }) {
+      const own = mine ?? first;
+      const state = `${vote} ${own !== null}`;
+      if (own !== null && filled !== state) input.write(own);
+      filled = state;
+      fields.disabled = button.disabled = revealed || (vote === 1 && mine !== null);
+      button.hidden = vote === 1 && mine !== null;
       form.hidden = revealed;
-      heading.hidden = chart.root.hidden = !revealed;
-      if (revealed) chart.show(given, mine, answer);
-      button.lastChild.textContent = mine === null ? "Send my prediction" : "Change my prediction";
+      heading.hidden = both.hidden = !revealed;
+      if (revealed) chart.show({ votes, visible, own, answer });
+      button.lastChild.textContent =
+        vote === 1 ? "Send my answer" : mine === null ? "Send my second answer" : "Change my second answer";
     },
   };
 }
@@ -49,31 +56,31 @@ function makeChoiceInput(fields, offered, name) {
   offered.forEach((choice, i) => fields.append(node("label", {}, inputs[i], node("span", {}, choice.text))));
   return {
     read: () => inputs.find((input) => input.checked)?.value ?? null,
-    write: (prediction) =>
+    write: (answer) =>
       inputs.forEach((input) => {
-        input.checked = input.value === prediction;
+        input.checked = input.value === answer;
       }),
     focus: () => inputs[0].focus(),
   };
 }
 
-function makeNumberInput(fields, { low, high, step, unit }, name) {
-  const limits = { min: low, max: high, step };
-  const field = node("input", { type: "number", ...limits, step: "any", required: "", id: name, inputmode: "decimal" });
-  const slider = node("input", { type: "range", ...limits, "aria-label": `${low} to ${high} ${unit}`.trim() });
-  slider.value = (low + high) / 2; // the position of the slider is no prediction: the field is empty
-  slider.oninput = () => {
-    field.value = slider.value;
-  };
-  field.oninput = () => {
-    slider.value = field.value;
-  };
-  const label = node("label", { for: name }, `${low} to ${high}${unit ? ` ${unit}` : ""}`);
-  fields.append(node("div", { class: "number" }, label, field, slider));
+/* A field without a slider: the position of a slider would suggest an answer. */
+function makeNumberInput(fields, { low, high, unit }, name) {
+  const field = node("input", {
+    type: "number",
+    min: low,
+    max: high,
+    step: "any",
+    required: "",
+    id: name,
+    inputmode: low < 0 ? null : "decimal", // the keyboard of a phone for decimals has no minus
+  });
+  const label = node("label", { for: name }, `A number from ${low} to ${high}${unit ? ` (${unit})` : ""}`);
+  fields.append(node("div", { class: "number" }, label, field, node("span", {}, unit)));
   return {
     read: () => (field.value === "" || !field.checkValidity() ? null : Number(field.value)),
-    write: (prediction) => {
-      field.value = slider.value = prediction;
+    write: (answer) => {
+      field.value = answer;
     },
     focus: () => field.reportValidity(),
   };

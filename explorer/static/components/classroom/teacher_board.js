@@ -1,5 +1,5 @@
-/* Draw the teacher's controls of a class: all predictions, the address to join, and the next step. */
-import { makeHistogram } from "./histogram.js";
+/* Draw the teacher's screen of a class: the question, the votes, how to join, and the next step. */
+import { voteChart } from "./vote_chart.js";
 import { icon, svgNode, node } from "../../shared/runtime/dom.js";
 import { formatRounded } from "../../shared/runtime/format.js";
 
@@ -8,6 +8,8 @@ const makeButton = (name, text, press) => {
   button.onclick = press;
   return button;
 };
+const folded = new Set(); // codes of the classes whose QR code the teacher has folded
+const unfolded = new Set(); // codes of the classes whose QR code the teacher has asked for again
 
 /** The code of a class, letter by letter. */
 export const codeNode = (letters) => node("p", { class: "code" }, "Class ", node("b", {}, letters));
@@ -27,25 +29,41 @@ function qrCode({ size, path }, address) {
   );
 }
 
-function drawJoining({ qr, address, code: letters }) {
+/** The address, the code and the QR code of a class: large until the students are in, then small and on request. */
+function drawJoining({ qr, address, code: letters }, onFold) {
   const large = node("dialog", { class: "large", "aria-label": "How to join" }),
-    open = node(
+    enlarge = node(
       "button",
       { class: "qr", type: "button", "aria-label": "Show the QR code as large as the screen" },
       qrCode(qr, address),
     );
   const close = makeButton("close", "Close", () => large.close());
   large.append(qrCode(qr, address), node("p", { class: "where" }, address), codeNode(letters), close);
-  open.onclick = () => large.showModal();
+  enlarge.onclick = () => large.showModal();
   const local = /^(localhost|127\.|\[::1\])/.test(location.hostname);
   const hint = local
     ? node(
         "p",
         { class: "lineage-caption" },
-        "This address works on this computer only. Open the app by the computer's name or number in the network, then the class can join.",
+        "This address works on this computer only. Open the app by the computer’s name or number in the network, so that the class can join.",
       )
     : null;
-  return node("aside", {}, open, node("p", { class: "where" }, address), codeNode(letters), hint, large);
+  const setFolded = (isFolded) => {
+    folded[isFolded ? "add" : "delete"](letters);
+    unfolded[isFolded ? "delete" : "add"](letters);
+    onFold();
+  };
+  const fold = makeButton("unfold_less", "Everybody is in", () => setFolded(true));
+  const unfold = node(
+    "button",
+    { class: "small-qr", type: "button", "aria-label": "Show the QR code" },
+    qrCode(qr, address),
+  );
+  unfold.onclick = () => setFolded(false);
+  return {
+    aside: node("aside", {}, enlarge, node("p", { class: "where" }, address), codeNode(letters), hint, fold, large),
+    corner: node("div", { class: "corner" }, codeNode(letters), unfold),
+  };
 }
 
 /** A button that acts at its second press; the first one shows the question `sure`. */
@@ -68,18 +86,19 @@ function makeCarefulButton(name, text, sure, press) {
 function answerList({ choices }, remove) {
   const rows = node("ul", {}),
     ticked = new Set();
-  const format = (given) => choices.find(({ name }) => name === given)?.text ?? formatRounded(given);
+  const formatOne = (given) => choices.find(({ name }) => name === given)?.text ?? formatRounded(given);
+  const format = (given) => given.map((each) => (each === null ? "no answer" : formatOne(each))).join(", then ");
   const button = makeCarefulButton(
     "delete",
     "Remove the selected answers",
-    () => `Remove ${ticked.size}? Their visitors cannot answer this question again.`,
+    () => `Remove ${ticked.size}? These students cannot answer this question again.`,
     () => {
       remove([...ticked]);
       ticked.clear();
       button.reset();
     },
   );
-  const between = makeButton("checklist", "Select all between the selected ones", () => {
+  const between = makeButton("checklist", "Select all between the first and the last selected", () => {
     const boxes = [...rows.querySelectorAll("input")];
     const [first, last] = [boxes.findIndex((box) => box.checked), boxes.findLastIndex((box) => box.checked)];
     for (const box of boxes.slice(first, last).filter((each) => !each.checked)) box.click();
@@ -92,7 +111,7 @@ function answerList({ choices }, remove) {
   const root = node(
     "details",
     { class: "answers" },
-    node("summary", {}, "All answers, in the order of their arrival"),
+    node("summary", {}, "All answers in the order in which they arrived"),
     rows,
     node("div", { class: "acts" }, between, button),
   );
@@ -111,7 +130,8 @@ function answerList({ choices }, remove) {
             ticked[box.checked ? "add" : "delete"](id);
             update();
           };
-          const text = node("span", {}, `${format(given)} · after ${Math.round(seconds)} s`);
+          const words = [given.length ? format(given) : `Answer ${id}`, `after ${Math.round(seconds)} s`];
+          const text = node("span", {}, words.join(" · "));
           return node("li", {}, node("label", {}, box, text));
         }),
       );
@@ -121,34 +141,135 @@ function answerList({ choices }, remove) {
   };
 }
 
-/** `acts`: reveal(), end(), remove(numbers of answers), setClosed("close" or "open") and moveBy(steps of the lesson). */
-export function teacherBoard(data, acts) {
-  const chart = data.question ? makeHistogram(data.question) : null;
-  const reveal = makeButton("visibility", data.lesson ? "Show the answer to all" : "Show all predictions", acts.reveal),
-    { lesson } = data;
-  const previous = lesson?.step > 1 ? makeButton("arrow_back", "Step before", () => acts.moveBy(-1)) : null;
-  const next = lesson?.step < lesson?.steps ? makeButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
-  const end = makeCarefulButton("stop_circle", "End the class", () => "End it, and forget all answers?", acts.end);
-  let isClosed = false;
-  const door = makeButton("lock", "Let nobody else join", () => acts.setClosed(isClosed ? "open" : "close"));
-  const answers = data.question ? answerList(data.question, acts.remove) : null;
-  const acting = node("div", { class: "acts" }, data.question ? reveal : null, previous, next, door, end);
-  const left = node(
+const WIDE = 900; // px of a card in which the code stands beside the text of the step
+
+/** Return how many px of a wide card are above the board. */
+function heightAbove(board) {
+  const card = board.closest(".st-key-class-card");
+  if (!card || card.offsetWidth < WIDE) return 0;
+  const frame = card.getBoundingClientRect(),
+    scale = frame.width / card.offsetWidth; // presentation mode enlarges the page
+  return Math.max(0, (board.getBoundingClientRect().top - frame.top) / scale - 17);
+}
+
+/** The link that downloads all answers of the class as a table. */
+const downloadLink = (letters) =>
+  node(
+    "a",
+    { class: "lineage-button", href: `/class/${letters}/answers.csv`, download: `class-${letters}.csv` },
+    icon("download"),
+    node("span", {}, "Download the answers (CSV)"),
+  );
+
+/** The button that ends the class; it asks once and offers the answers beside it. */
+function drawEnding({ code: letters }, end) {
+  const link = downloadLink(letters),
+    words = node("p", {}, "The answers are deleted when the class ends.");
+  const question = node(
     "div",
-    { class: "told" },
-    data.question ? node("p", { class: "question" }, data.question.text) : null,
-    chart?.root,
-    acting,
+    { class: "ending", role: "group", "aria-label": "End the class?", hidden: "" },
+    words,
+    link,
+    makeButton("stop_circle", "End the class now", end),
+    makeButton("close", "Cancel", () => setOpen(false)),
+  );
+  const button = makeButton("stop_circle", "End the class", () => setOpen(true));
+  button.classList.add("end");
+  function setOpen(isOpen) {
+    question.hidden = !isOpen;
+    button.hidden = isOpen;
+    (isOpen ? question.querySelector("a:not([hidden]), button") : button).focus();
+  }
+  return {
+    button,
+    question,
+    show(kept) {
+      link.hidden = !kept;
+      words.textContent = kept
+        ? "The answers are deleted when the class ends."
+        : "Nobody has answered a question in this class.";
+    },
+  };
+}
+
+/**
+ * `acts`: reveal(), showVotes(whether), voteAgain(), end(), remove(numbers of answers), setClosed("close" or "open") and
+ * moveBy(steps of the lesson).
+ */
+export function teacherBoard(data, acts) {
+  const { lesson, question } = data;
+  const chart = question ? voteChart(question) : null;
+  let state = null;
+  const reveal = makeButton("visibility", lesson ? "Show the answer" : "Show the result", acts.reveal);
+  const votes = makeButton("bar_chart", "Show votes", () => acts.showVotes(!state?.visible));
+  votes.title = "On this screen only";
+  const again = makeButton("how_to_vote", "Vote again", acts.voteAgain);
+  const previous = lesson?.step > 1 ? makeButton("arrow_back", "Previous step", () => acts.moveBy(-1)) : null;
+  const next = lesson?.step < lesson?.steps ? makeButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
+  const ending = drawEnding(data, acts.end);
+  const door = makeButton("lock", "Close the class to newcomers", () =>
+    acts.setClosed(state?.closed ? "open" : "close"),
+  );
+  const answers = question ? answerList(question, acts.remove) : null;
+  const download = downloadLink(data.code);
+  const more = node(
+    "details",
+    { class: "more" },
+    node("summary", {}, "Manage the class"),
+    node("div", { class: "acts" }, download, door),
     answers?.root,
   );
+  const result = node("div", { class: "result" });
+  const joining = drawJoining(data, () => foldJoining());
+  const acting = node(
+    "div",
+    { class: "acts" },
+    ...(question ? [reveal, votes, again] : []),
+    previous,
+    next,
+    ending.button,
+  );
+  const root = node(
+    "div",
+    { class: "board" },
+    node(
+      "div",
+      { class: "main" },
+      question ? node("p", { class: "question" }, question.text) : null,
+      node("div", { class: "both" }, chart?.root, result),
+      acting,
+      ending.question,
+      more,
+    ),
+    joining.aside,
+  );
+  function foldJoining() {
+    const isLate = data.number > 1 || Boolean(state?.revealed) || state?.vote > 1;
+    const isOpen = unfolded.has(data.code) || !(isLate || folded.has(data.code));
+    root.classList.toggle("joining", isOpen);
+    joining.corner.hidden = isOpen;
+    joining.aside.hidden = !isOpen;
+    joining.aside.style.setProperty("--lift", String(isOpen ? heightAbove(root) : 0));
+  }
+  new ResizeObserver(foldJoining).observe(root); // also once it is on the page, where its position is known
   return {
-    root: node("div", { class: "board" }, left, drawJoining(data)),
-    show({ given, revealed, answer, closed = false, arrivals = [] }) {
-      chart?.show(given, null, answer);
+    root,
+    result,
+    corner: joining.corner,
+    show(arrived) {
+      state = arrived;
+      const { revealed, visible, vote, votes: given, answer, closed = false, arrivals = [], kept = 0 } = state;
+      chart?.show({ votes: given, visible, own: null, answer });
       answers?.show(arrivals);
-      reveal.disabled = revealed;
-      isClosed = closed;
-      door.lastChild.textContent = closed ? "Let others join again" : "Let nobody else join";
+      ending.show(kept);
+      reveal.hidden = votes.hidden = again.hidden = revealed;
+      again.hidden ||= vote > 1;
+      again.disabled = !given[0]?.answered;
+      votes.lastChild.textContent = visible ? "Hide votes" : "Show votes";
+      votes.ariaPressed = String(Boolean(visible));
+      download.hidden = !kept;
+      door.lastChild.textContent = closed ? "Open the class to newcomers" : "Close the class to newcomers";
+      foldJoining();
     },
   };
 }

@@ -1,11 +1,12 @@
 /**
- * Show a class session: to everybody the question, their prediction and the answer; to the teacher also a live
- * histogram, the answers one by one, the address with its QR code and the controls. The component polls the server every second. GET
- * /class/CODE answers {over: true, problem} once the class has ended, else {number, teaches, revealed, open,
- * answered, present, mine, given: predictions, answer}; for the teacher also closed, arrivals: {id,
- * seconds, given}[]; POST /class/CODE/answer {number, given}, /remove {number, arrivals: ids} and /reveal, /close, /open,
- * /end {number} answer the same; each may answer {problem}. Events: "moved": the page has to follow the class;
- * "next": 1 or -1, the teacher goes on.
+ * Show a class session: to everybody the question, their answer and the result; to the teacher also the votes, the address
+ * with its QR code and the controls. The component polls the server every second. GET /class/CODE answers
+ * {over: true, problem} once the class has ended, else {number, teaches, revealed, open, present, vote: 1 or 2, mine, first
+ * (the answer in the first vote), visible, votes: {answered, size, given}[], answer}, where `given` is empty until the votes
+ * are visible; for the teacher also closed, kept (number of answers that can be downloaded), arrivals: {id, seconds,
+ * given}[]; POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals: ids} and /reveal, /show, /hide, /again,
+ * /close, /open, /end {number} answer the same; each may answer {problem}. Events: "moved": the page has to follow the
+ * class; "next": 1 or -1, the teacher goes on.
  *
  * @typedef {object} ClassroomData
  * @property {string} code
@@ -33,8 +34,8 @@ const EVERY = 1000; // ms
 export default defineComponent((place) => {
   const message = node("p", { class: "say", role: "status" }),
     body = node("div", { class: "body" }),
-    result = node("div", { class: "result" });
-  place.replaceChildren(message, body, result);
+    top = node("div", { class: "top" }, message);
+  place.replaceChildren(top, body);
   place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
   /** @type {ClassroomData | null} */
   let data = null,
@@ -43,6 +44,7 @@ export default defineComponent((place) => {
     session = {},
     builtState = "",
     questionState = "",
+    /** @type {any} */
     part = null,
     timer = 0,
     failures = 0,
@@ -57,15 +59,16 @@ export default defineComponent((place) => {
       body: JSON.stringify({ number: data.number, ...more }),
     });
 
-  /** Send a prediction until the server confirms it; the server counts repeated predictions once. */
-  async function sendPrediction(prediction) {
-    const mine = (sending = { given: prediction });
+  /** Send an answer until the server confirms it; the server counts a repeated answer once. */
+  async function sendAnswer(given) {
+    const mine = (sending = { given }),
+      { vote = 1 } = session;
     refused = "";
     for (let tries = 1; sending === mine; tries += 1) {
       message.textContent =
-        tries > 1 ? "The server does not answer. Your prediction is sent again until it does …" : "Sending …";
+        tries > 1 ? "The server does not respond. Your answer is sent again until it does …" : "Sending …";
       try {
-        const answer = await postToClass("answer", { given: prediction });
+        const answer = await postToClass("answer", { vote, given });
         if (answer.status < 500) {
           const state = await answer.json();
           if (sending === mine) [sending, refused] = [null, state.problem ?? ""]; // stays until the next attempt or question
@@ -82,7 +85,7 @@ export default defineComponent((place) => {
     try {
       receiveState(await (await postToClass(command, more)).json());
     } catch {
-      message.textContent = "The server does not answer. Press it again.";
+      message.textContent = "The server does not respond. Press the button again.";
     }
   }
 
@@ -115,18 +118,24 @@ export default defineComponent((place) => {
     drawState();
   }
 
-  const describeCount = () =>
-    session.present === 0
-      ? "Nobody is here yet. The class comes by the address, or with the code."
-      : `${session.answered} of ${session.present} ${session.present === 1 ? "has" : "have"} answered`;
+  function describeCount() {
+    const { answered, size } = session.votes.at(-1);
+    if (!size) return "Nobody has joined yet. Students scan the code, or type the address.";
+    const count = `${answered} of ${size} ${size === 1 ? "has" : "have"} answered`;
+    return session.votes.length > 1 ? `Second vote: ${count}` : count;
+  }
 
   function statusText() {
-    if (!data.question) return data.teaches ? `${session.present} here` : "Your teacher shows you this page.";
-    if (data.teaches) return describeCount();
-    if (session.revealed) return describeCount();
+    if (!data.question)
+      return data.teaches ? `Students in the class: ${session.present}` : "Your teacher shows this page to the class.";
+    if (data.teaches || session.revealed) return describeCount();
+    if (session.vote > 1)
+      return session.mine === null
+        ? "The class votes again. Change your answer, or send the same one."
+        : "Your second answer has arrived. You can change it until the answer is shown.";
     return session.mine === null
-      ? "What do you expect? Your prediction has no name on it."
-      : "Your prediction has arrived. You may change it until the answer is shown.";
+      ? "Your answer is anonymous."
+      : "Your answer has arrived. You can change it only if your teacher asks the class to vote again.";
   }
 
   function drawState() {
@@ -135,12 +144,13 @@ export default defineComponent((place) => {
     const state = JSON.stringify([session.number, session.revealed, session.answer ?? null]);
     if (state === questionState) return;
     questionState = state;
-    const wait = session.revealed && data.lesson && node("p", { class: "say" }, "It is being measured …");
+    place.classList.toggle("revealed", Boolean(session.revealed && data.question));
+    const wait = session.revealed && data.lesson && node("p", { class: "say" }, "The answer is being measured …");
     const answer =
       session.answer &&
       data.question &&
-      drawAnswer(data.question, session.answer, data.teaches ? null : session.mine, false);
-    result.replaceChildren(...[answer || wait].filter(Boolean));
+      drawAnswer(data.question, session.answer, data.teaches ? null : (session.mine ?? session.first), false);
+    part?.result?.replaceChildren(...[answer || wait].filter(Boolean));
   }
 
   return {
@@ -151,24 +161,35 @@ export default defineComponent((place) => {
         [builtState, questionState, session, isEnded, sending, refused] = [
           state,
           "",
-          { answered: 0, present: 0, mine: null, given: [], revealed: false },
+          {
+            present: 0,
+            vote: 1,
+            mine: null,
+            first: null,
+            visible: false,
+            votes: [{ answered: 0, size: 0, given: [] }],
+            revealed: false,
+          },
           false,
           null,
           "",
         ];
-        result.replaceChildren();
+        place.classList.remove("revealed");
         part = data.teaches
           ? teacherBoard(data, {
               reveal: () => sendCommand("reveal"),
+              showVotes: (whether) => sendCommand(whether ? "show" : "hide"),
+              voteAgain: () => sendCommand("again"),
               end: () => sendCommand("end"),
               remove: (arrivals) => sendCommand("remove", { arrivals }),
               setClosed: (command) => sendCommand(command),
               moveBy: (steps) => component.setTriggerValue("next", steps),
             })
           : data.question
-            ? predictionForm(data, sendPrediction)
+            ? predictionForm(data, sendAnswer)
             : { root: classCode(data.code), show() {} };
         body.replaceChildren(part.root);
+        top.replaceChildren(...[message, part.corner].filter(Boolean));
       }
       pollClass();
     },

@@ -1,0 +1,48 @@
+"""The list of all lessons: a card for each, with what this visitor has done of it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.lessons.lesson import Lesson
+from explorer.ui.classroom import closing_card
+from explorer.ui.classroom.lesson_card import open_step
+from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.web import lesson_results
+
+_progress = register("lesson_progress")
+
+
+def draw_lesson_list() -> None:
+    """Draw the lessons in their order, two in a row."""
+    lessons = list(enumerate(lesson_results.all_lessons().values(), start=1))
+    for start in range(0, len(lessons), 2):
+        for column, (number, lesson) in zip(st.columns(2), lessons[start : start + 2], strict=False):
+            with column:
+                _draw_lesson(number, lesson)
+
+
+def _draw_lesson(number: int, lesson: Lesson) -> None:
+    """Draw the card of a lesson: what it is about, its goals, what it needs, and what of it is done."""
+    key = f"lessons.progress.{lesson.name}"
+    with st.container(border=True, height="stretch", gap="small"):
+        goals = "; ".join(f"{goal[0].lower()}{goal[1:].removesuffix('.')}" for goal in lesson.goals)
+        st.markdown(f"#### {number}. {lesson.title}\n\n{lesson.about}")
+        st.caption(f"Goals: {goals}.")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if st.button("Start", icon=":material/play_arrow:", key=f"lessons.start.{lesson.name}", help=lesson.title):
+                open_step(lesson.name, 1)
+            with st.container(width=300):
+                data = {"lesson": lesson.name, "steps": len(lesson.steps)}
+                _progress(data=data, key=key, **event_callbacks(key, "continue"))
+        st.caption(f"{_describe_extent(lesson)} {closing_card.sheet_links(lesson)}")
+    step = pop_event(key, "continue")
+    if isinstance(step, int) and 1 <= step <= len(lesson.steps):
+        open_step(lesson.name, step)
+
+
+def _describe_extent(lesson: Lesson) -> str:
+    """Return how long a lesson takes, and which lesson to do before."""
+    needs = " and ".join(f"“{lesson_results.all_lessons()[name].title}”" for name in lesson.after)
+    before = f"First do {needs}. " if needs else ""
+    return f"{before}{len(lesson.steps)} predictions and a task, about {lesson.minutes} minutes."

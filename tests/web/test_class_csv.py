@@ -1,0 +1,55 @@
+"""The CSV file of a class: every cell is text that a spreadsheet does not run."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from explorer.lessons.lesson import Choice, Question, Scale
+from explorer.web.class_csv import COLUMNS, escape_formula, format_answers
+from explorer.web.class_store import AnsweredQuestion, AnswerRecord
+
+
+def read_rows(answered: list[AnsweredQuestion]) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(format_answers(answered).decode("utf-8-sig"), newline="")))
+
+
+def test_one_row_for_each_student_and_question() -> None:
+    choice = Question("Which, “a” or b?", (Choice("0", "RNN, or LSTM"), Choice("1", "GRU")))
+    number = Question("How many?", scale=Scale(0.0, 100.0, 1.0, "%"))
+    rows = read_rows(
+        [
+            AnsweredQuestion(1, choice, (AnswerRecord(12_345, ("0", "1")), AnswerRecord(23_456, (None, "1")))),
+            AnsweredQuestion(4, number, (AnswerRecord(12_345, (-2.5, None)), AnswerRecord(34_567, (70, 1 / 3)))),
+        ]
+    )
+    assert rows == [
+        list(COLUMNS),
+        ["1", "Which, “a” or b?", "12345", "RNN, or LSTM", "GRU"],
+        ["1", "Which, “a” or b?", "23456", "", "GRU"],
+        ["4", "How many? (%)", "12345", "-2.5", ""],
+        ["4", "How many? (%)", "34567", "70", "0.333333333333"],
+    ]
+    assert read_rows([]) == [list(COLUMNS)]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\x00=1", "＝1", "＠x", "=HYPERLINK(1)\n2"]
+)
+def test_a_text_that_a_spreadsheet_would_run_is_marked_as_text(text: str) -> None:
+    assert escape_formula(text) == f"'{text}"
+    question = Question(text, (Choice("0", text), Choice("1", "b")))
+    cells = read_rows([AnsweredQuestion(1, question, (AnswerRecord(10_000, ("0", "1")),))])[1]
+    assert cells[1][0] == cells[3][0] == "'" and cells[4] == "b"
+
+
+@pytest.mark.parametrize("text", ["a = b", "RNN", "5 = 5", "", "“=”"])
+def test_other_text_is_not_changed(text: str) -> None:
+    assert escape_formula(text) == text
+
+
+def test_text_that_cannot_be_encoded_breaks_nothing() -> None:
+    question = Question("half a pair \ud800", (Choice("0", "a"), Choice("1", "b")))
+    assert read_rows([AnsweredQuestion(1, question, (AnswerRecord(10_000, ("0", None)),))])[1][1] == "half a pair ?"
