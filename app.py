@@ -28,6 +28,7 @@ from explorer.ui.state import page_states
 from explorer.web import (
     classroom_endpoints,
     job_endpoints,
+    lesson_sheet,
     results,
     security,
     visitors,
@@ -82,6 +83,7 @@ app = st.App(
         *job_endpoints.ROUTES,
         *results.ROUTES,
         *classroom_endpoints.ROUTES,
+        *lesson_sheet.ROUTES,
     ],
     middleware=[
         Middleware(ClientAddressMiddleware),

@@ -15,9 +15,11 @@ import torch
 from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS
 from explorer.inspection.language import tokenizers
 from explorer.inspection.language.tokenizers import TrainedTokenizer
+from explorer.inspection.load_model import load_model
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.transformer import cost_formulas, depth, softmax_scaling
 from explorer.inspection.transformer.cost_formulas import LayerSize
+from explorer.inspection.words import negation_sentences
 from explorer.lessons.measure import accuracy_at_length, order_distance, softmax_statistics
 from explorer.run_store import store
 
@@ -49,6 +51,15 @@ def learned_seeds(settings: Settings) -> list[float]:
     curves = store.find(settings["run"]).curves
     steps = LossCurves(curves.evaluated.astype(float), curves.metrics["loss"]).steps_to_solve
     return [float(np.isfinite(steps).sum())]
+
+
+@_measures("attention of the best head to “not”")
+def attention_to_not(settings: Settings) -> list[float]:
+    """Return, for each seed, the attention weight on “not” of the head that attends most to it."""
+    run = store.find(settings["run"])
+    loaded, words = load_model(run), ("human", "not", "preserve", "nature")
+    seen = [negation_sentences.sentence_attention(loaded, words, replica) for replica in range(run.config.replicas)]
+    return [float(each.weights[-1, :, 0, each.tokens.index("not")].max()) for each in seen]
 
 
 @_measures("longest length solved by all seeds")

@@ -69,7 +69,9 @@ async def _round(teacher: Visitor, browsers: list[httpx.AsyncClient], code: str,
     await watching
     sent.sort()
     delays = [next((when for when, count in counted if count > i), float("inf")) - at for i, at in enumerate(sent)]
-    final: dict[str, Any] = (await teacher.browser.get(f"/class/{code}")).json()
+    await teacher.browser.post(f"/class/{code}/show", headers=HEADERS, json={"number": 1})
+    state: dict[str, Any] = (await teacher.browser.get(f"/class/{code}")).json()
+    final = state["votes"][0]
     lost = sum(max(0, said.count(each) - final["given"].count(each)) for each in set(said))
     begun = time.perf_counter()
     await teacher.browser.post(f"/class/{code}/reveal", headers=HEADERS, json={"number": 1})
@@ -97,7 +99,7 @@ async def _watch(browser: httpx.AsyncClient, code: str, counted: list[tuple[floa
     """What the teacher's screen shows, and since when."""
     while not over.is_set():
         found = (await browser.get(f"/class/{code}")).json()
-        counted.append((time.perf_counter(), len(found["given"])))
+        counted.append((time.perf_counter(), found["votes"][0]["answered"]))
         await asyncio.sleep(POLL_SECONDS)
 
 

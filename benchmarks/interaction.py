@@ -1,6 +1,6 @@
 """What follows the hand, and what comes at once: generation studio and attention explorer in Chromium.
 
-    python -m benchmarks.interaction [--only temperature|heads|writing|dice] [--seconds 8] [--json FILE]
+    python -m benchmarks.interaction [--only temperature|heads|writing|sampling] [--seconds 8] [--json FILE]
 
 Needs Chromium and Tiny Shakespeare (LINEAGE_DATA_DIR). It starts the server as it is really served, with a home of its
 own, and prints each figure beside its budget. Frame times are those of the page's own requestAnimationFrame, and stand
@@ -61,7 +61,7 @@ CUTS: tuple[tuple[dict[str, float], int, int], ...] = (  # and a choice: the tex
     ({"top_p": 0.9, "min_p": 0.02, "seed": 1}, 24, 120),
 )
 GRID = (0.0, 0.3, 0.7, 1.0, 1.3, 2.0)  # temperatures of which there are texts
-BETWEEN = (0.04, 0.37, 0.83, 1.11, 1.64)  # others: there the browser throws the dice itself
+BETWEEN = (0.04, 0.37, 0.83, 1.11, 1.64)  # others: there the browser samples by itself
 
 # The tokens beside the large head are made anew in the very frame in which the grid is painted.
 QUERIES = ".lineage-attention-heads .asks button"
@@ -74,7 +74,7 @@ class Part(StrEnum):
     temperature = "temperature"
     heads = "heads"
     writing = "writing"
-    dice = "dice"
+    sampling = "sampling"
 
 
 # ---- the temperature ----
@@ -216,7 +216,7 @@ def read_stream(address: str, place: str) -> tuple[float, float, list[int]]:
     return times[0], times[-1], [id for line in lines for id in json.loads(line[5:]).get("ids", ())]
 
 
-# ---- the same dice ----
+# ---- the same random numbers ----
 
 
 def compare_sampling(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
@@ -257,7 +257,7 @@ def generate_text(hand: StoredModel, sampling: Sampling) -> str:
 
 
 def sampled_token(hand: StoredModel, sampling: Sampling, of: int, at: int) -> str:
-    """The token that the dice choose in this process, at a place of the text of another temperature."""
+    """The token sampled in this process, at a position of the text of another temperature."""
     prompt = prompt_of(hand)
     path = generate_ids(text_generator(hand), prompt, at, replace(sampling, temperature=TEMPERATURES[of]))[0]
     (id,) = continue_path(text_generator(hand), prompt, path, 1, sampling).tolist()
@@ -274,7 +274,7 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure what a visitor of the two screens feels."""
-    measure = {Part.temperature: temperature, Part.heads: heads, Part.writing: writing, Part.dice: compare_sampling}
+    measure = {Part.temperature: temperature, Part.heads: heads, Part.writing: writing, Part.sampling: compare_sampling}
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
     found: dict[str, list[dict[str, object]]] = {}
     with tempfile.TemporaryDirectory(prefix="lineage-interaction-") as home, running_server(Path(home)) as address:

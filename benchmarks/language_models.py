@@ -2,7 +2,7 @@
 
     python -m benchmarks.language_models COMMAND  [--json FILE]
 
-COMMAND: assignment, characters, contexts, counts, generation, fused or race.
+COMMAND: assignment, characters, contexts, context-use, counts, generation, fused or race.
 
 Needs Tiny Shakespeare (LINEAGE_DATA_DIR). Baselines are `plain_text.py`: they are timed before and after ours, at
 least 300 steps each time, and the median counts. Ours is a command of its own, timed from its start to its end.
@@ -20,17 +20,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import torch
 import typer
 from torch import Generator, Tensor, nn
 
 from benchmarks.baselines import plain_text
+from explorer.catalogue import models_of
 from explorer.experiments.presets import preset
+from explorer.experiments.text_setups import SETUPS
 from explorer.generation.generate import TextGenerator, generate_ids
 from explorer.generation.sampling import Sampling
+from explorer.inspection.language.context_use import measure_context_use
 from explorer.inspection.load_model import load_model
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
@@ -52,6 +57,7 @@ SMOOTHINGS: tuple[Literal["kneser_ney", "modified_kneser_ney", "stupid_backoff"]
     "modified_kneser_ney",
     "stupid_backoff",
 )
+CONTEXT_USE = ("shakespeare", "shakespeare-bpe", "repeats", "brackets")  # setups of the page on context
 SAME_CONTEXT = {  # included networks, and the contexts under which they are compared with n-grams
     "text-best-seeds": ("16", "32", "64", "128", "reading on"),
     "text-transformer": ("16", "32", "64"),
@@ -195,7 +201,7 @@ def counts(json_file: Json = None) -> None:
 def contexts(json_file: Json = None) -> None:
     """Included networks and the best n-gram under the same context.
 
-    The text page shows the figures of `explorer/labs/text/same_context.json`.
+    The text page shows the figures of `explorer/labs/context/same_context.json`.
     """
     torch.set_num_threads(1)
     at = {context: text_data(TextConfig(context=context)) for context in (16, 32, 64, 128)}
@@ -242,6 +248,29 @@ def contexts(json_file: Json = None) -> None:
     print(json.dumps(figures))
     if json_file:
         json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+@app.command()
+def context_use(json_file: Json = None) -> None:
+    """Loss of included runs by the number of tokens before the target.
+
+    The page on context shows the figures of `explorer/labs/context/context_use.json`.
+    """
+    torch.set_num_threads(1)
+    figures: dict[str, Any] = {}
+    for setup in CONTEXT_USE:
+        for model in models_of("text"):
+            config = SETUPS[setup].config(model)
+            run = store.find_by_config(config)
+            assert run, (setup, model)
+            measured = asdict(measure_context_use(load_model(run).stack, config))
+            figures[run.key] = {
+                name: np.round(value, 5).tolist() if isinstance(value, np.ndarray) else value
+                for name, value in measured.items()
+            }
+            print(setup, model, flush=True)
+    if json_file:
+        json_file.write_text(json.dumps(figures) + "\n")
 
 
 @torch.inference_mode()

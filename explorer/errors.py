@@ -39,10 +39,14 @@ class SentenceTooLong(SentenceError):
 
 
 class UnknownWords(SentenceError):
-    """Words outside the vocabulary; `nearest` maps each to similar words of the vocabulary."""
+    """Words outside the vocabulary; `nearest` maps each to the words of the vocabulary with the most similar spelling.
 
-    def __init__(self, message: str, nearest: dict[str, tuple[str, ...]]):
-        super().__init__(message)
+    `reason` is the message without these words.
+    """
+
+    def __init__(self, reason: str, nearest: dict[str, tuple[str, ...]]):
+        super().__init__(f"{reason} Words with a similar spelling:")
+        self.reason = reason
         self.nearest = nearest
 
 

@@ -1,24 +1,31 @@
-"""Attention explorer: where does each letter look?"""
+"""Attention explorer: which earlier words does a Transformer use?"""
 
 from __future__ import annotations
 
-from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.labs.attention import ablation, controls, head_explorer, head_walkthrough, layer_answers
+from explorer.labs.attention.model_titles import ATTENTION_TASKS
 from explorer.labs.attention.state import AttentionState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
 
 FILES = {
     "The decoder": "models/transformer_decoder.py",
     "The encoder": "models/transformer_encoder.py",
-    "Looking and touching": "models/taps.py",
-    "What each head does": "inspection/attention/head_scores.py",
+    "The tagger": "models/transformer_tagger.py",
+    "Recording and interventions": "models/taps.py",
+    "Scores of the heads": "inspection/attention/head_scores.py",
 }
 PAPERS = (
     ("Attention", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
+    (
+        "Agreement",
+        "Linzen, Dupoux and Goldberg 2016, Assessing the ability of LSTMs to learn syntax-sensitive dependencies",
+        "https://arxiv.org/abs/1611.01368",
+    ),
     (
         "Heads switched off",
         "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
@@ -48,31 +55,42 @@ PAPERS = (
 
 
 def page(session: PageSession[AttentionState]) -> None:
-    """The whole screen, from the question to the papers."""
+    """Draw the whole page."""
     stored_model, problem = controls.selected_model(session)
-    unit = stored_model.unit if stored_model else "letter"
-    page_head(f"Where does each {unit} look?")
+    unit = stored_model.unit if stored_model else "word"
+    page_head(f"Which {unit}s does a Transformer attend to?")
     lead(
-        "Each square is one head: rows are query tokens, columns are key tokens; the stronger the colour, the more "
-        "attention. Open one, or switch it off."
+        f"A Transformer decides for every {unit} which other {unit}s to use. Each square is a head, which makes one "
+        "such "
+        f"decision: the stronger the colour, the more the {unit} of the row uses the {unit} of the column."
     )
     controls.text_row(session, stored_model)
     show_problems([*session.problems, *filter(None, [problem])])
     if stored_model is None:
         empty_panel("Choose a model with attention above.", 600)
     elif controls.check_text(session, stored_model):
-        importance = ablation.importance_if_measured(stored_model, session.state)
-        head_explorer.section(session, stored_model, importance)
-        ablation.section(session.state, stored_model)
-        head_walkthrough.section(session, stored_model)
-        layer_answers.section(session.state, stored_model)
-        head_walkthrough.download_button(stored_model, session.state)
-        ablation.importance_section(session.state, stored_model, importance)
+        head_explorer.section(session, stored_model)
+        head = f"layer {session.state.layer + 1}, head {session.state.head + 1}"
+        folded_section(
+            "walkthrough",
+            f"How does {head} compute its weights?",
+            lambda: head_walkthrough.section(session, stored_model),
+        )
+        folded_section(
+            "layers",
+            "What would the model predict after each layer?",
+            lambda: layer_answers.section(session.state, stored_model),
+        )
+        folded_section(
+            "importance",
+            "Which heads does the model need?",
+            lambda: ablation.importance_section(session.state, stored_model),
+        )
     code_and_papers("gaze.code", FILES, PAPERS)
 
 
 session = page_session("gaze", AttentionState)
-session.state = session.state.normalize(stored_models.model_from_previous_page(TYPED_TEXT_TASKS, ("transformer",)))
+session.state = session.state.normalize(stored_models.model_from_previous_page(ATTENTION_TASKS, ("transformer",)))
 visitor_text.remember_text()
 page(session)
 write_url(session)

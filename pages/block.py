@@ -1,11 +1,13 @@
-"""The block: what goes along every arrow of a Transformer?"""
+"""The block: what does each part of a Transformer block compute?"""
 
 from __future__ import annotations
 
+from explorer.labs.block.formulas import formulas_section
 from explorer.labs.block.inspector import HEIGHT, block_section, controls, select_model
 from explorer.labs.block.state import KINDS, BlockState
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
@@ -13,7 +15,7 @@ FILES = {
     KINDS["decoder"]: "models/transformer_decoder.py",
     KINDS["both"]: "models/transformer_encoder_decoder.py",
     "Layers and norms": "models/layers.py",
-    "How it is opened": "inspection/transformer/block.py",
+    "How it is measured": "inspection/transformer/block.py",
 }
 PAPERS = (
     ("The block", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
@@ -25,7 +27,7 @@ PAPERS = (
         "https://arxiv.org/abs/2002.04745",
     ),
     (
-        "Turned positions",
+        "Rotary positions",
         "Su et al. 2021, RoFormer: enhanced Transformer with rotary position embedding",
         "https://arxiv.org/abs/2104.09864",
     ),
@@ -34,18 +36,23 @@ PAPERS = (
 
 def page(session: PageSession[BlockState]) -> None:
     """Draw the whole page."""
-    page_head("What goes along every arrow of a Transformer?")
+    page_head("What does each part of a Transformer block compute?")
     lead(
-        "A trained model reads what you type. Open any arrow to see the tensor that went along it, any box to see what "
-        "it has learned, and point at a number to see how it was made."
+        "A trained model reads your text. Go through the block with “Next”, or open any box or arrow: you see its "
+        "tensor, and how each number is computed."
     )
     stored = select_model(session)
     controls(session, stored)
     show_problems(session.problems)
     if stored is None:
-        empty_panel("Choose a model above, and its block is opened here.", HEIGHT)
+        empty_panel("Choose a model above to see its block.", HEIGHT)
     else:
         block_section(session, stored)
+        folded_section(
+            "why",
+            "Why does every part add to its input?",
+            lambda: formulas_section(stored.config.model, session.state.kind == "both"),
+        )
     kind = session.state.kind
     code_and_papers(f"block.code.{kind}", FILES, PAPERS, default=KINDS[kind])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -12,11 +14,12 @@ from explorer.labs.compare.chart import chart_controls, curves_section
 from explorer.labs.compare.comparison import load_runs
 from explorer.labs.compare.results import differences_section, step_cost_section
 from explorer.labs.compare.state import MOST, Comparison
-from explorer.labs.runs.descriptions import describe_settings, display_name
+from explorer.labs.runs.descriptions import display_name
 from explorer.run_store import index
 from explorer.run_store.index import Query
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.page_sections import empty_panel, lead, page_head, perplexity_link, show_problems
+from explorer.ui.sections import folded_section
 from explorer.ui.state.session import (
     PageSession,
     focus_run,
@@ -31,9 +34,11 @@ from explorer.ui.state.widgets import bind_widget
 
 def run_picker(session: PageSession[Comparison]) -> None:
     """Draw the choice of the runs."""
-    labels = {e.key: f"{display_name(e)} · {describe_settings(e)} · {e.key}" for e in index.search(Query())}
+    names = {entry.key: display_name(entry) for entry in index.search(Query(limit=5_000))}
+    several = {name for name, count in Counter(names.values()).items() if count > 1}
+    labels = {run: f"{name} ({run})" if name in several else name for run, name in names.items()}
     selected = list(session.state.displayed_runs)
-    labels = {key: labels.get(key, key) for key in [*selected, *labels]}
+    labels = {run: labels.get(run, run) for run in [*selected, *labels]}
     bind_widget(
         session,
         "runs",
@@ -42,14 +47,14 @@ def run_picker(session: PageSession[Comparison]) -> None:
         update=Comparison.with_runs,
         options=labels,
         max_selections=MOST,
-        placeholder="Look for a model, a name, a setting, a key",
+        placeholder="Search for a task, a model, a setting",
     )
 
 
 def page(session: PageSession[Comparison]) -> None:
     """Draw the whole page."""
-    page_head("Who learns fastest, and is the difference real?")
-    lead("Drag the target: who is there first? By step, by token and by second it need not be the same run.")
+    page_head("Which run learns fastest, and is the difference real?")
+    lead("Drag the target line: the run that reaches it first by steps may not be the first by seconds.")
     show_problems(session.problems)
     run_picker(session)
     runs, missing = load_runs(session.state.displayed_runs, current_visitor().id)
@@ -57,13 +62,13 @@ def page(session: PageSession[Comparison]) -> None:
     if not runs:
         empty_panel("Choose runs above, or tick some on the Runs page.", 320)
         return
-    chart_controls(session)
     curves_section(session)
+    chart_controls(session)
     if any(isinstance(run.config.task, TextConfig) for run in runs):
         perplexity_link()
-    step_cost_section(runs)
-    differences_section(runs)
-    branch_section(session, runs)
+    folded_section("settings", "Which settings differ between these runs?", partial(differences_section, runs))
+    folded_section("axes", "Why can steps, tokens and seconds disagree?", partial(step_cost_section, runs))
+    folded_section("branch", "Branch: continue a run with other settings", partial(branch_section, session, runs))
 
 
 session = page_session("compare", Comparison)
@@ -72,7 +77,7 @@ state = session.state
 if added := state.run or (focused_run() if has_just_arrived() and not state.runs else ""):
     session.state = replace(state, runs=tuple(dict.fromkeys((added, *state.runs))), run="")
 if len(session.state.runs) > MOST:
-    session.problems = (f"{len(session.state.runs)} runs were asked for; {MOST} fit side by side.",)
+    session.problems = (f"{len(session.state.runs)} runs are too many to compare; the first {MOST} are shown.",)
     session.state = replace(session.state, runs=session.state.runs[:MOST])
 if len(session.state.runs) == 1:
     focus_run(session.state.runs[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from explorer.labs.cost.parameter_count import parameters_section
@@ -9,6 +11,7 @@ from explorer.labs.cost.state import CostState
 from explorer.labs.cost.sweeps import controls, sweep_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
@@ -31,7 +34,7 @@ PAPERS = (
         "https://arxiv.org/abs/2205.14135",
     ),
     (
-        "Memory of the way back",
+        "Memory of the backward pass",
         "Korthikanti et al. 2022, Reducing activation recomputation in large transformer models",
         "https://arxiv.org/abs/2205.05198",
     ),
@@ -46,11 +49,10 @@ PAPERS = (
 def formulas_section(state: CostState) -> None:
     """Draw the formulas with the sizes that are set on the page."""
     d, heads = state.width, state.heads
-    st.header("Why", anchor=False)
     explanation(
-        "Multiplications of a forward through one layer, for a sequence of T vectors of d numbers. Attention makes "
-        "queries, keys, values and its output, and compares each token with each; the feedforward part is four times "
-        "as wide inside:"
+        "The formulas count the multiplications of one forward pass through one layer, for T vectors of d numbers. "
+        "Attention computes queries, keys, values and outputs, and compares every pair of tokens; the hidden layer of "
+        "the feedforward part is four times as wide:"
     )
     st.latex(
         r"\begin{gathered} \underbrace{4\,T d^2 + 2\,T^2 d}_{\text{attention}} > "
@@ -58,43 +60,37 @@ def formulas_section(state: CostState) -> None:
         rf"\Leftrightarrow\quad T > 2d = {2 * d} \end{{gathered}}"
     )
     explanation(
-        "A recurrent cell multiplies its state and what it reads with a matrix for each gate and its candidate, one "
-        "step after the other: 2, 6 or 8 times T d² for RNN, GRU and LSTM. What the way back needs of attention is a "
-        "number for each pair of tokens in each head, and five vectors for each token:"
+        "A recurrent cell multiplies its state and its input by one matrix for each gate and for the candidate, step "
+        "by step: 2, 6 or 8 times T d² for RNN, GRU and LSTM. For the backward pass, attention stores one number for "
+        "each pair of tokens in each head, and five vectors for each token:"
     )
     st.latex(
         rf"\begin{{gathered}} 4\,\text{{bytes}} \cdot (H\,T^2 + 5\,T d) \\ = 4 \cdot ({heads}\, T^2 + {5 * d}\, T) \\ "
         rf"\xrightarrow{{T = 2048}}\quad {4 * (heads * 2048**2 + 5 * d * 2048) / 1e6:.0f}\,\text{{MB}} \end{{gathered}}"
     )
     explanation(
-        "A fused kernel never stores the pairs: it goes over them in blocks, keeps one number for each token and head, "
-        "and computes the weights again on the way back."
+        "A fused kernel never stores the pairs: it processes them in blocks, stores one number for each token and "
+        "head, and computes the weights again in the backward pass."
     )
 
 
 def page(session: PageSession[CostState]) -> None:
     """Draw the whole page."""
-    page_head("What does each part cost, in time and memory?")
-    lead(
-        "A formula counts the multiplications and the bytes of each part. Measurements stand beside it: where they "
-        "differ from the formula, the number of multiplications does not explain the time."
-    )
-    controls(session)
+    page_head("What does each part of a network cost, in time and memory?")
+    lead("Dots are measured on one processor; dotted lines are formulas that count multiplications and bytes.")
     show_problems(session.problems)
     state = session.state
-    st.header("Longer sequences", anchor=False)
-    sweep_section(state, "length")
-    st.caption(
-        "Dots are measured, dotted lines the formula, moved through the middle dot; both axes are logarithmic. One "
-        "sequence, one layer, one thread; processor time, the fastest of up to seven runs. Another processor, or other "
-        "work on it, gives other times; the bytes stay the same. A missing dot would have taken too much memory."
-    )
-    st.header("Wider vectors", anchor=False)
-    sweep_section(state, "width")
-    st.header("More layers", anchor=False)
-    sweep_section(state, "layers")
-    formulas_section(state)
-    parameters_section(session)
+    with page_section("length", "Longer sequences", heading=False):
+        sweep_section(state, "length")
+        st.caption(
+            "Both axes are logarithmic; a formula goes through the middle dot. One sequence, one layer, one thread; "
+            "processor time, the fastest of up to seven runs. Missing dots would need too much memory."
+        )
+    controls(session)
+    folded_section("width", "What do wider vectors cost?", partial(sweep_section, state, "width"))
+    folded_section("layers", "What do more layers cost?", partial(sweep_section, state, "layers"))
+    folded_section("parameters", "How many parameters does each part have?", partial(parameters_section, session))
+    folded_section("formulas", "Where do the formulas come from?", partial(formulas_section, state))
     code_and_papers("cost.code", FILES, PAPERS)
 
 

@@ -1,23 +1,22 @@
-"""Heads, residuals, norms: what holds a deep Transformer together before it has learned anything?"""
+"""Residuals, norms, heads: what holds a deep Transformer together?"""
 
 from __future__ import annotations
 
-import streamlit as st
-
-from explorer.labs.depth.multi_head import heads_formulas, heads_section
-from explorer.labs.depth.stacks import stacks_section
+from explorer.labs.depth.multi_head import head_measures_section, heads_section
+from explorer.labs.depth.stacks import formulas_section, stacks_section
 from explorer.labs.depth.state import DepthState
 from explorer.labs.depth.training import training_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
     "The block": "models/transformer_decoder.py",
-    "The stacks that learn": "models/transformer_tagger.py",
+    "The trained stacks": "models/transformer_tagger.py",
     "Layers and norms": "models/layers.py",
     "Measuring a stack": "inspection/transformer/depth.py",
-    "Cutting heads": "inspection/transformer/multi_head.py",
+    "Splitting into heads": "inspection/transformer/multi_head.py",
 }
 PAPERS = (
     ("Heads, Add & Norm", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
@@ -30,7 +29,7 @@ PAPERS = (
     ("LayerNorm", "Ba, Kiros and Hinton 2016, Layer normalization", "https://arxiv.org/abs/1607.06450"),
     ("RMSNorm", "Zhang and Sennrich 2019, Root mean square layer normalization", "https://arxiv.org/abs/1910.07467"),
     (
-        "Tokens that become alike",
+        "Tokens become equal with depth",
         "Dong, Cordonnier and Loukas 2021, Attention is not all you need: pure attention loses rank doubly "
         "exponentially with depth",
         "https://arxiv.org/abs/2103.03404",
@@ -47,20 +46,20 @@ def page(session: PageSession[DepthState]) -> None:
     """Draw the whole page."""
     page_head("What holds a deep Transformer together?")
     lead(
-        "Cut one attention layer into more heads, and see what changes and what does not. Then stack blocks, take the "
-        "residual or the norm away, and see what is left at the top and what comes back to the bottom."
-    )
-    st.button(
-        "Back to the defaults",
-        icon=":material/undo:",
-        on_click=lambda: session.change(lambda _: DepthState()),
-        disabled=session.state == DepthState(),
+        "Each part of a block adds its output to its input: this is the residual connection. A norm keeps the size of "
+        "the numbers. Remove the residual connection or move the norm, and see what happens in 24 untrained blocks."
     )
     show_problems(session.problems)
-    heads_section(session)
-    heads_formulas()
     stacks_section(session)
-    training_section(session)
+    with page_section("heads", "What changes when a layer has more heads?"):
+        heads_section(session)
+    folded_section("training", "Can 24 blocks learn without residual connections?", lambda: training_section(session))
+    folded_section(
+        "head-measures",
+        "How different are the heads before and after training?",
+        lambda: head_measures_section(session),
+    )
+    folded_section("why", "Why does the residual stream grow with depth?", lambda: formulas_section(session))
     code_and_papers("depth.code", FILES, PAPERS)
 
 

@@ -1,6 +1,8 @@
-"""Gates: one LSTM and one GRU cell, operated by hand."""
+"""Gates: one LSTM and one GRU cell whose gates the visitor sets."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import streamlit as st
 
@@ -11,13 +13,14 @@ from explorer.labs.gates.state import GatesState
 from explorer.labs.gates.trained_nets import trained_nets_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
     "LSTM": "models/lstm.py",
     "GRU": "models/gru.py",
     "Plain RNN": "models/rnn.py",
-    "This page’s arithmetic": "static/components/gates_by_hand/math.js",
+    "The computation on this page": "static/components/gates_by_hand/math.js",
 }
 PAPERS = (
     (
@@ -49,18 +52,16 @@ PAPERS = (
 )
 
 
-def observations_section() -> None:
+def draw_observations() -> None:
     """Draw the list of things to try."""
-    st.header("What to notice", anchor=False)
     explanation(
-        "- Drag f from 0.90 to 0.99: the line of what is held bends up, and so does the gradient below, by the same "
-        "factor. What a cell can still answer for is what it can still learn from.\n"
-        "- In the GRU one gate does two things: with z = 0.90 a tenth of the candidate comes in at every step, wanted "
-        "or not. The LSTM can keep and write as two decisions: only its cell counts to ten.\n"
-        "- Give the plain RNN a w above 1: it holds a bit as well, by falling into one of two states, and there "
-        "its tanh is flat, so its gradient vanishes. Below 1 it forgets.\n"
-        "- Give u a weight: the candidate then reads the state as well, and the dashed line is the whole derivative. "
-        "A candidate of exactly 1 or −1 is a tanh at its end and lets no gradient through."
+        "- Drag f from 0.90 to 0.99: the cell state lasts longer, and the gradient grows by the same factor. A "
+        "cell can "
+        "learn from the steps that it still remembers.\n"
+        "- The GRU keeps and writes with one gate: with z = 0.90, a tenth of the candidate enters at every step. The "
+        "LSTM keeps and writes with two separate gates, so its cell can count: try “A counter”.\n"
+        "- Set w of the plain RNN above 1: it keeps one bit by saturating its tanh, so its gradient vanishes.\n"
+        "- Give u a value: the candidate then reads the state too, and the dashed line is the whole derivative."
     )
 
 
@@ -68,19 +69,23 @@ def page(session: PageSession[GatesState]) -> None:
     """Draw the whole page."""
     page_head("What do the gates of an LSTM and a GRU do?")
     lead(
-        "Two cells of one unit each, and you are their gates. Drag a value, or paint a lane step by step, and see what "
-        "is held for 50 steps and what comes back as gradient."
+        "You set the gates of two cells with one unit each. Drag a slider, or draw the values of a gate step by "
+        "step, and "
+        "see what the cell keeps for 50 steps and how much gradient flows back."
     )
     show_problems(session.problems)
     component.draw_component(session.state)
     st.caption(
-        "A slider moves the steps of equal value around the chosen step; in a lane, drag or use the arrow keys. Both "
-        "cells start at 0. The plain RNN is given at each step what the cell beside it writes. No weights are trained "
-        "here and nothing is drawn at random."
+        "A slider changes all neighbouring steps with the same value; in a row of steps, drag or use the arrow keys. "
+        "Both cells start at 0. The plain RNN receives the input that the cell writes. Nothing is trained or "
+        "random here."
     )
-    observations_section()
-    formulas_section(session.state)
-    trained_nets_section()
+    with page_section("observations", "What to notice"):
+        draw_observations()
+    folded_section(
+        "formulas", "Why is the gradient a product of gate values?", partial(formulas_section, session.state)
+    )
+    folded_section("trained", "Which gates do trained networks need?", trained_nets_section)
     code_and_papers("cell.code", FILES, [*PAPERS, paper_of(MODELS["gru"])])
 
 

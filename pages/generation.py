@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from explorer.labs.generation import controls, formulas, streaming, temperature_slider, text_statistics, token_tree
 from explorer.labs.generation.state import GenerationState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
 
 FILES = {
     "Choosing a token": "generation/sampling.py",
     "41 temperatures at once": "generation/temperature_grid.py",
-    "Writing": "generation/generate.py",
+    "Generation": "generation/generate.py",
     "In the browser": "static/components/temperature/sampling.js",
 }
 PAPERS = (
@@ -47,22 +50,35 @@ PAPERS = (
 
 
 def page(session: PageSession[GenerationState]) -> None:
-    """The whole screen, from the question to the papers."""
+    """Draw the whole page, from the question to the papers."""
     page_head("What does temperature change?")
     lead(
-        "The models go on from your words. Drag the temperature: the dice stay, only how boldly they are read changes."
+        "The models continue your prompt. Drag the temperature: the random numbers stay the same; temperature changes "
+        "how much they matter."
     )
     controls.prompt_row(session)
     show_problems(session.problems)
     models = controls.selected_models(session)
     if models:
-        temperature_slider.section(session, models)
-        token_tree.section(session, models)
-        streaming.section(session, models)
-        text_statistics.section(session, models)
+        controls.sampling_row(session)
+        with page_section("studio-texts", "Texts by temperature", heading=False):
+            temperature_slider.section(session, models)
+        folded_section(
+            "studio-tree", "How is each token chosen, step by step?", partial(token_tree.section, session, models)
+        )
+        folded_section(
+            "studio-measures",
+            "At which temperatures does a text repeat itself or become random?",
+            partial(text_statistics.section, session, models),
+        )
+        folded_section("studio-writing", "Generate a longer text", partial(streaming.section, session, models))
+        folded_section(
+            "studio-formulas",
+            "Why do the same random numbers give another text?",
+            partial(formulas.section, session.state, models),
+        )
     else:
-        empty_panel("Choose a model above: it writes at once.", 560)
-    formulas.section(session.state, models)
+        empty_panel("Choose a model above.", 560)
     code_and_papers("studio.code", FILES, PAPERS)
 
 

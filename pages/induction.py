@@ -8,9 +8,10 @@ from explorer.labs.induction.ablation import ablation_section
 from explorer.labs.induction.heads import heads_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
-from explorer.labs.induction.training import loss_finding, moments_section, training_section
+from explorer.labs.induction.training import loss_finding, loss_text, moments_section, training_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs
 from explorer.ui.wording import join_words
@@ -41,7 +42,6 @@ PAPERS = (
 
 def formulas_section() -> None:
     """Draw why one layer is not enough."""
-    st.header("Why", anchor=False)
     explanation(
         "The previous-token head of layer 1 adds to each position the token before it. So a key of layer 2 contains "
         "that token, and the query of the current token can find it:"
@@ -58,8 +58,8 @@ def page(session: PageSession[InductionState]) -> None:
     """Draw the whole page."""
     page_head("How does a Transformer continue a sequence it has seen once?")
     lead(
-        "Random symbols, then the same symbols again: only the row itself tells what comes next. Two small "
-        "Transformers of attention alone, with two layers and with one, predict each next symbol. Edit the row."
+        "A row has random symbols, then the same symbols again. Two small attention-only Transformers, with one and "
+        "with two layers, predict each next symbol. Edit the row."
     )
     request = TrainRequest.for_section("induction")
     controls(session, request)
@@ -72,11 +72,15 @@ def page(session: PageSession[InductionState]) -> None:
     if sentence := loss_finding(state, views):
         st.subheader(escape_markdown(sentence), anchor=False)
     row_section(state, views)
-    training_section(state, request)
-    moments_section(state, views)
-    heads_section(session, views)
-    ablation_section(session, views)
-    formulas_section()
+    if sentence := loss_text(state, views):
+        explanation(escape_markdown(sentence))
+    with page_section("training", "How do the models learn it?"):
+        training_section(state, request)
+    with page_section("induction-heads", "Where do the heads attend?"):
+        heads_section(session, views)
+    folded_section("induction-ablation", "What is lost without one head?", lambda: ablation_section(session, views))
+    folded_section("moments", "At which step do the heads appear?", lambda: moments_section(state, views))
+    folded_section("why", "Why are two layers needed?", formulas_section)
     code_and_papers("induction.code", FILES, PAPERS)
 
 

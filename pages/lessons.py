@@ -5,39 +5,29 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.ui.classroom import share_form
-from explorer.ui.classroom.lesson_card import open_step
+from explorer.ui.classroom.lesson_list import draw_lesson_list
 from explorer.ui.page_sections import explanation, lead, page_head
 from explorer.ui.state.session import page_session, write_url
-from explorer.web import lesson_results
 
 
-def list_of_lessons() -> None:
-    """Draw every lesson with its description, its duration and a start button."""
-    for number, lesson in enumerate(lesson_results.all_lessons().values(), start=1):
-        with st.container(border=True):
-            st.markdown(f"#### {number}. {lesson.title}\n\n{lesson.about}")
-            with st.container(horizontal=True, vertical_alignment="center"):
-                if st.button(
-                    "Start", icon=":material/play_arrow:", key=f"lessons.start.{lesson.name}", help=lesson.title
-                ):
-                    open_step(lesson.name, 1)
-                st.caption(f"{len(lesson.steps)} predictions, about {lesson.minutes} minutes")
+def class_section() -> None:
+    """Draw the form to join a class, and how a teacher starts one."""
+    st.header("With a class", anchor=False)
+    share_form.draw_join_form()
+    explanation(
+        "Teachers: open a lesson and press **Give it to a class**, or **Give this page to a class** at the end of a "
+        "page. Students need no account, and their answers have no names."
+    )
 
 
 session = page_session("lessons", share_form.ShareForm)
-page_head("What do you expect, and what is it really?")
+page_head("Lessons: predict first, then see what was measured")
 lead(
-    "Each lesson walks through these pages in a few steps. At every step you predict first; then the answer is "
-    "measured, from runs that anybody can repeat, and stands beside what you said."
+    "Each lesson goes through these pages in a few steps. You predict, then the answer is measured on trained models, "
+    "and the page shows why."
 )
 share_form.draw_share_form(session)
-list_of_lessons()
-st.header("With a class", anchor=False)
-share_form.draw_join_form()
-explanation(
-    "Teachers: open a lesson and press **Give it to a class**, or press **Give this page to a class** at the end of "
-    "any page. You get an address and its QR code. Everybody's predictions appear on your screen as they come, without "
-    "names and without accounts; you reveal the answer when you like. Whatever was answered is gone when you end the "
-    "class."
-)
+class_section()
+st.header("The lessons, in order", anchor=False)
+draw_lesson_list()
 write_url(session)

@@ -1,6 +1,9 @@
-"""Memory: how long does a net remember?"""
+"""Memory: how long does a network remember?"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -11,16 +14,16 @@ from explorer.labs.memory import (
     findings,
     gate_viewer,
     gradient_flow,
-    length_sweep,
-    string_model,
-    train_set_trap,
+    results,
+    small_data,
     training_chart,
 )
 from explorer.labs.memory.state import MemoryState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.learning_rates import learning_rates_section
-from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 
 PAPERS = (
@@ -40,12 +43,12 @@ PAPERS = (
         "https://doi.org/10.1162/089976600300015015",
     ),
     (
-        "Open gates (chrono)",
+        "Open gates (chrono initialization)",
         "Tallec and Ollivier 2018, Can recurrent neural networks warp time?",
         "https://arxiv.org/abs/1804.11188",
     ),
     (
-        "Rotations",
+        "Orthogonal initialization",
         "Saxe, McClelland and Ganguli 2013, Exact solutions to the nonlinear dynamics of learning in deep linear "
         "neural networks",
         "https://arxiv.org/abs/1312.6120",
@@ -53,45 +56,55 @@ PAPERS = (
 )
 
 
+def draw_gates(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> None:
+    """Draw why a gate keeps the gradient, and the gates of a run while it reads."""
+    gradient_flow.draw_formulas()
+    gate_viewer.section(session, views)
+
+
 def page(session: PageSession[MemoryState]) -> None:
-    """The whole screen, from the question to the papers."""
-    page_head("How long does a net remember?")
-    lead(
-        "A net reads random symbols, one by one. At the end it is asked for the first. The "
-        "sequences are fresh at every step, so they cannot be learned by heart: a model has to keep the first symbol, "
-        "or to look it up."
-    )
-    controls.model_row(session)
-    controls.settings_row(session)
+    """Draw the whole page, from the question to the papers."""
+    page_head("How long does a network remember?")
+    lead("A network reads random symbols one by one and then has to name the first. Every training sequence is new.")
+    controls.input_row(session)
     show_problems(session.problems)
     state, request = session.state, TrainRequest.for_section("recall")
     variants, configs = state.variants, state.configs
     views = request.views(configs)
     show_problems(request.problems)
     draw_missing_runs(request, configs, lambda names: findings.describe_variants([variants[n] for n in names]))
-    results = training_chart.recall_results(variants, views)
-    if results:
-        st.subheader(escape_markdown(findings.solved_finding(results, state.length)), anchor=False)
-        explanation(escape_markdown(findings.budget_caption(results)))
-        training_chart.length_chart(state, variants, results)
-        if comparison := findings.solved_comparison_finding(results):
-            explanation(escape_markdown(comparison))
-        for sentence in findings.other_length_findings(results, state.length):
-            explanation(escape_markdown(sentence))
-        training_chart.results_table(state, variants, results, views)
-        learning_rates_section(
-            "recall", {name: each.full_label for name, each in variants.items()}, "new sequences of 50 symbols"
-        )
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("While they learn", anchor=False)
-        draw_train_controls(request, configs)
-    training_chart.learning_chart(state, variants, request)
-    length_sweep.section(session)
-    gradient_flow.section(session, views)
-    gate_viewer.section(session, views)
-    exploding_gradients.section(session)
-    train_set_trap.section()
-    string_model.section(session)
+    recalled = training_chart.recall_results(variants, views)
+    with page_section("lengths", "Accuracy by sequence length", heading=False):
+        if recalled:
+            st.subheader(escape_markdown(findings.solved_finding(recalled, state.length)), anchor=False)
+            training_chart.length_chart(state, variants, recalled)
+            if warning := results.learning_rate_finding(state):
+                explanation(escape_markdown(warning))
+        else:
+            empty_panel("No finished run with these settings yet.", 120)
+    with page_section("learning", "Accuracy during training", heading=False):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.header("Accuracy during training", anchor=False)
+            draw_train_controls(request, configs)
+        training_chart.learning_chart(state, variants, request)
+    with page_section("gradients", "Why do some networks fail?"):
+        gradient_flow.section(session, views)
+    folded_section(
+        "results",
+        "How accurate is each model, and up to which length can it learn the task?",
+        partial(results.section, session, recalled, views),
+    )
+    folded_section("gates", "What do the gates do while a network reads?", lambda: draw_gates(session, views))
+    folded_section(
+        "exploding",
+        "What if gradients grow instead, and what does clipping change?",
+        partial(exploding_gradients.section, session),
+    )
+    folded_section(
+        "small-data",
+        "What does a network learn from a single string, or from 256 sequences?",
+        partial(small_data.section, session),
+    )
     by_architecture = training_chart.group_by_architecture(variants)
     code_and_papers(
         "memory.code",

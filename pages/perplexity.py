@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from explorer.labs.perplexity.state import PerplexityState
@@ -10,6 +12,7 @@ from explorer.labs.perplexity.windows import window_section
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
 
@@ -45,7 +48,6 @@ PAPERS = (
 
 def formulas_section() -> None:
     """Draw how the figures are computed from each other."""
-    st.header("Why", anchor=False)
     explanation("The loss per token is the mean surprisal of N tokens, and the perplexity is its exponential:")
     st.latex(r"L = -\frac{1}{N} \sum_{i=1}^{N} \ln p(w_i \mid w_{i-c}, \ldots, w_{i-1}) \qquad \text{PPL} = e^{L}")
     explanation(
@@ -64,16 +66,19 @@ def page(session: PageSession[PerplexityState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("When can two perplexities be compared?")
     lead(
-        "A perplexity depends on what a token is, on what unknown words cost, and on the text that is read before each "
-        "token. Change these for one text and one model."
+        "Perplexity: the model is as uncertain as if it chose evenly among that many tokens. It depends on what a "
+        "token is, on how unknown words count, and on the context."
     )
     draw_corpus_row(session)
     show_problems(session.problems)
     text = selected_text(session)
+    with page_section("perplexity-tokenizers", "One n-gram, four tokenizers", heading=False):
+        tokenizer_section(session.state, text)
     tokenizer_controls(session)
-    tokenizer_section(session.state, text)
-    window_section(session)
-    formulas_section()
+    folded_section(
+        "perplexity-windows", "How do context and stride change the perplexity?", partial(window_section, session)
+    )
+    folded_section("perplexity-formulas", "How are these figures computed from each other?", formulas_section)
     code_and_papers("perplexity.code", FILES, PAPERS)
 
 

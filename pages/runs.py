@@ -1,4 +1,4 @@
-"""Runs: what this server has trained and kept."""
+"""Runs: what this server has trained and stored."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.labs.compare.state import MOST, Comparison
 from explorer.labs.runs.actions import actions_row
+from explorer.labs.runs.findings import filtered_finding, overview_finding
 from explorer.labs.runs.run_dialog import open_run
 from explorer.labs.runs.state import RunsState, search_runs
-from explorer.labs.runs.table import filters_row, runs_table
+from explorer.labs.runs.table import overview, runs_section, search_row
 from explorer.number_format import format_bytes
 from explorer.run_store import index
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
@@ -41,17 +42,23 @@ def disk_usage() -> None:
 
 def page(session: PageSession[RunsState]) -> None:
     """Draw the whole page."""
-    page_head("What has been trained here, and what came of it?")
-    lead("Open a run by its name, or tick several and compare them. What you trained is yours to name and delete.")
+    page_head("Which runs are stored here, and how well did they do?")
+    lead("A run is one training: its settings, its curves and its weights. Open one, or tick several and compare them.")
     show_problems(session.problems)
-    filters_row(session)
-    entries = search_runs(session.state, current_visitor())
-    above = st.container()  # filled after the table, which returns the selection
-    if entries:
-        runs_table(session, entries, current_visitor())
+    search_row(session)
+    visitor = current_visitor()
+    entries = search_runs(session.state, visitor)
+    filtered = session.state.lists_runs
+    sentence = (filtered_finding if filtered else overview_finding)(entries, visitor.id)
+    st.subheader(sentence, anchor=False)
+    actions = st.container()  # filled after the table, which returns the selection
+    if not filtered:
+        overview(session, entries, visitor)
+    elif entries:
+        runs_section(session, entries, visitor)
     else:
-        empty_panel("No run is like that. Take a filter away, or train one.", 240)
-    with above:
+        empty_panel("Remove a filter, or train a run on another page.", 120)
+    with actions:
         actions_row(session, url_params_of("compare", Comparison), MOST)
     disk_usage()
     if session.state.run:

@@ -1,8 +1,8 @@
-"""The sentence encoder: how does a word come to mean what its sentence means?"""
+"""The sentence encoder: how does a word get its meaning from its sentence?"""
 
 from __future__ import annotations
 
-import streamlit as st
+from functools import partial
 
 from explorer.labs.sentence_encoder.formulas import formulas_section
 from explorer.labs.sentence_encoder.layer_curves import accuracy_section, curves_section, training_section
@@ -11,6 +11,7 @@ from explorer.labs.sentence_encoder.state import SentenceEncoderState, parse_sen
 from explorer.labs.sentence_encoder.training_settings import controls
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
@@ -18,10 +19,11 @@ from explorer.ui.wording import join_words
 
 def page(session: PageSession[SentenceEncoderState]) -> None:
     """Draw the whole page."""
-    page_head("How does a word come to mean what its sentence means?")
+    page_head("How does a word get its meaning from its sentence?")
     lead(
-        "“Bank” has one embedding and two senses. A small Transformer encoder reads sentences of a generated language; "
-        "write your own, and watch the word move from layer to layer."
+        "A Transformer encoder reads sentences of a small made-up language, in which “bank” has two senses. Layer 0 is "
+        "the embedding of a word with its position; each further layer is a block with attention. Cosine similarity is "
+        "1 for vectors of the same direction and 0 for unrelated ones."
     )
     controls(session)
     show_problems(session.problems)
@@ -30,15 +32,23 @@ def page(session: PageSession[SentenceEncoderState]) -> None:
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
-    curves_section(state, views)
-    accuracy_section(state, views)
-    map_section(session, views, parse_sentences(state.lines))
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("While they learn", anchor=False)
-        draw_train_controls(request, state.configs, keys=("sentences.run", "sentences.stop"))
-    training_section(state, request)
-    formulas_section(state)
+    with page_section("layers", "Similarity by layer", heading=False):
+        curves_section(state, views)
+    with page_section("map", "One word in many sentences"):
+        map_section(session, views, parse_sentences(state.lines))
+    folded_section(
+        "accuracy",
+        "Is the difference real, and how often is the sense right?",
+        partial(accuracy_section, state, views),
+    )
+    folded_section("training", "How do the encoders learn?", partial(_training, state, request))
+    folded_section("formulas", "What does a block compute?", partial(formulas_section, state))
     code_and_papers("sentences.code", state.configs.values(), [paper_of(next(iter(views.values())).row)])
+
+
+def _training(state: SentenceEncoderState, request: TrainRequest) -> None:
+    draw_train_controls(request, state.configs, keys=("sentences.run", "sentences.stop"))
+    training_section(state, request)
 
 
 session = comparison_session("sentences", SentenceEncoderState)

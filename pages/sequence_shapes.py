@@ -1,20 +1,23 @@
-"""Shapes of tasks: what goes in, what comes out, and what is said about the net between."""
+"""Shapes of tasks: one recurrent network with one or many inputs and outputs."""
 
 from __future__ import annotations
 
-from explorer.labs.sequence_shapes.claims import claims_section
+from functools import partial
+
+from explorer.labs.sequence_shapes.claims import clipping_section, heads_section, position_section
 from explorer.labs.sequence_shapes.shared_weight_gradient import gradient_section
 from explorer.labs.sequence_shapes.state import SequenceShapesState
 from explorer.labs.sequence_shapes.unrolled_rnn import unrolled_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
     "Four shapes": "inspection/recurrent/unrolled.py",
-    "The net that is unrolled": "models/recurrence.py",
-    "One gradient, step by step": "inspection/recurrent/per_step_gradients.py",
-    "What heads do": "inspection/attention/agreement_heads.py",
+    "The unrolled network": "models/recurrence.py",
+    "The gradient of each step": "inspection/recurrent/per_step_gradients.py",
+    "Measuring heads": "inspection/attention/agreement_heads.py",
 }
 PAPERS = (
     (
@@ -23,7 +26,7 @@ PAPERS = (
         "https://doi.org/10.1109/5.58337",
     ),
     (
-        "Clipping",
+        "Gradient clipping",
         "Pascanu, Mikolov and Bengio 2013, On the difficulty of training recurrent neural networks",
         "https://arxiv.org/abs/1211.5063",
     ),
@@ -33,12 +36,12 @@ PAPERS = (
         "https://arxiv.org/abs/1611.01368",
     ),
     (
-        "Heads that look at syntax",
+        "Heads that attend to syntax",
         "Clark, Khandelwal, Levy and Manning 2019, What does BERT look at? An analysis of BERT’s attention",
         "https://arxiv.org/abs/1906.04341",
     ),
     (
-        "Heads switched off",
+        "Ablated heads",
         "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
         "https://arxiv.org/abs/1905.10650",
     ),
@@ -47,15 +50,23 @@ PAPERS = (
 
 def page(session: PageSession[SequenceShapesState]) -> None:
     """Draw the whole page."""
-    page_head("One net, four shapes of tasks: what changes?")
-    lead(
-        "A recurrent net does the same at every step. What makes it a classifier, a tagger, a translator or a writer "
-        "is only which of its inputs and answers are used."
-    )
+    page_head("One network, four shapes of tasks: what changes?")
+    lead("A recurrent network does the same at every step. The task decides which inputs and outputs are used.")
     show_problems(session.problems)
-    unrolled_section(session)
-    gradient_section(session)
-    claims_section(session)
+    with page_section("net", "The unrolled network", heading=False):
+        unrolled_section(session)
+    folded_section(
+        "shapes-sum",
+        "How much of the gradient comes from the last steps?",
+        partial(gradient_section, session),
+    )
+    folded_section("shapes-clipping", "Does gradient clipping cure vanishing gradients?", clipping_section)
+    folded_section("shapes-place", "Can shared weights learn a rule that depends on the position?", position_section)
+    folded_section(
+        "shapes-heads",
+        "Does one attention head follow agreement, and another one coreference?",
+        partial(heads_section, session),
+    )
     code_and_papers("shapes.code", FILES, PAPERS)
 
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from explorer.errors import DamagedRun
-from explorer.labs.text import equal_budget, findings, results_table
-from explorer.labs.text.bracket_accuracy import bracket_section
-from explorer.labs.text.context_cost import context_cost_section
-from explorer.labs.text.context_use import context_section
-from explorer.labs.text.current_standings import current_standings
-from explorer.labs.text.dynamic_evaluation import dynamic_evaluation_section
+from explorer.labs.text import equal_budget, findings
+from explorer.labs.text.bracket_accuracy import bracket_section, is_bracket_task
+from explorer.labs.text.current_standings import current_standings, stopped_steps
 from explorer.labs.text.experiments import experiments_section
 from explorer.labs.text.loss_explanation import loss_section
 from explorer.labs.text.model_settings import models_row
-from explorer.labs.text.same_context import same_context_section
-from explorer.labs.text.state import TextLab
-from explorer.labs.text.text_choice import text_section
-from explorer.labs.text.training_chart import training_section
+from explorer.labs.text.results_table import results_section
+from explorer.labs.text.state import DEFAULT_SETUP, TextLab
+from explorer.labs.text.text_choice import lines_section, text_section
+from explorer.labs.text.training_chart import model_curves_section, samples_section, training_section
 from explorer.labs.text.training_offer import offer_training, save_offer, text_is_available
+from explorer.training.comparability import TOKEN_NOUNS
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import empty_panel, escape_markdown, lead, page_head, show_problems
+from explorer.ui.page_sections import escape_markdown, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import ExperimentSession, experiment_session
 from explorer.ui.training.train_controls import TrainRequest
 
@@ -33,9 +33,8 @@ def page(session: ExperimentSession[TextLab]) -> None:
     lab = session.experiment
     page_head("Can a network predict a text better than an n-gram?")
     lead(
-        "Six models, from the n-gram to the Transformer, read the same text and predict what comes next. The dashed "
-        "line is the n-gram with modified Kneser–Ney smoothing; a network whose loss is lower in the same context "
-        "predicts better."
+        "A language model gives a probability to every possible next token. Its **loss** is the mean surprisal of "
+        "held-out text; lower is better. An **n-gram** counts which token follows the last n − 1."
     )
     text_section(session)
     request = TrainRequest.for_section(lab.TASK)
@@ -43,31 +42,42 @@ def page(session: ExperimentSession[TextLab]) -> None:
     equal_budget.apply_budget(session)
     views = request.views(lab.configs)
     offer_training(session, views)
-    found = current_standings(views)
-    token = "character" if lab.task.tokenizer == "char" else "token"
+    found, token = current_standings(views), TOKEN_NOUNS[lab.task.tokenizer]
     live = any(view.live for view in views.values())
-    st.subheader(escape_markdown(findings.best_model_finding(found, live, token)), anchor=False)
-    if contexts := findings.contexts_note(found):
-        st.caption(escape_markdown(contexts))
+    finding = findings.best_model_finding(found, token, stopped_steps(views))
+    st.subheader("The models are training." if live else escape_markdown(finding), anchor=False)
+    with page_section("text-race", "Loss during training", heading=False):
+        training_section(session)
     models_row(session)
-    training_section(session)
+    parameters = {model: view.parameters for model, view in views.items() if view.parameters}
+    notes = findings.effort_note(found, parameters, token), findings.contexts_note(found)
+    if any(notes):
+        st.caption(escape_markdown(" ".join(filter(None, notes))))
     save_offer(session, views)
-    results_table.results_section(session, views, found)
-    same_context_section(lab.task)
-    if text_is_available(lab):
-        dynamic_evaluation_section(views)
-        context_section(views)
-        context_cost_section(views)
-        bracket_section(views, lambda: session.change(lambda lab: lab.with_brackets()))
-    else:
-        empty_panel("What these models make of the text, place by place, is shown here once the text is there.", 120)
-    experiments_section(lab.experiment, lambda name: session.change(lambda lab: replace(lab, experiment=name)))
-    loss_section(lab, views, found)
+    with page_section("text-results", "Results"):
+        results_section(views, lab, found)
+        lines_section(lab.task)
+    if text_is_available(lab) and is_bracket_task(lab.task):
+        with page_section("text-closing", "Which models keep track of open brackets?"):
+            bracket_section(views)
+    st.page_link(
+        "context.py", label="How far back does a language model use its text?", icon=":material/arrow_forward:"
+    )
+    folded_section("text-samples", "What do the models generate during training?", partial(samples_section, lab))
+    folded_section("text-each", "Does a model overfit?", partial(model_curves_section, lab, found))
+    folded_section(
+        "experiment-ends",
+        "Do small models confirm what four papers claim?",
+        lambda: experiments_section(
+            lab.experiment, lambda name: session.change(lambda lab: replace(lab, experiment=name))
+        ),
+    )
+    folded_section("loss", "What is the loss, and how does the n-gram smooth its counts?", loss_section)
     code_and_papers("text.code-of", lab.configs.values(), [paper_of(view.row) for view in views.values()])
 
 
 def start() -> ExperimentSession[TextLab]:
-    return ExperimentSession(TextLab(), "text")
+    return ExperimentSession(TextLab.of_setup(DEFAULT_SETUP), "text")
 
 
 session = experiment_session(start)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from explorer.labs.tokens.batch_rows import rows_section
 from explorer.labs.tokens.split_leakage import leakage_section
 from explorer.labs.tokens.state import TokensState
@@ -14,6 +16,7 @@ from explorer.labs.tokens.tokenizers import (
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
 
@@ -46,18 +49,30 @@ def page(session: PageSession[TokensState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("What should a language model read: letters, words, or pieces?")
     lead(
-        "Byte-pair encoding joins, again and again, the two neighbours that meet most often. Drag the vocabulary, "
-        "or press Play."
+        "Byte-pair encoding (BPE) repeatedly merges the most frequent pair of neighbouring tokens. Drag the size of "
+        "the vocabulary, or press Play."
     )
     draw_corpus_row(session)
     show_problems(session.problems)
     config = selected_text(session)
-    tokenizer_section(session, config)
-    comparison_section(session, config)
-    vocabulary_size_section(config, session.state.vocabulary)
-    rows_section(session, config)
-    leakage_section(session, config)
-    merges_section(session, config)
+    with page_section("tokens-shown", "A text in tokens", heading=False):
+        tokenizer_section(session, config)
+    with page_section("tokens-four", "Four tokenizers on the same text"):
+        comparison_section(session, config)
+    folded_section(
+        "tokens-sizes",
+        "How does the size of the vocabulary change the tokens?",
+        partial(vocabulary_size_section, config, session.state.vocabulary),
+    )
+    folded_section(
+        "tokens-merges",
+        "Which pairs are merged, and what does a loss per token hide?",
+        partial(merges_section, session, config),
+    )
+    folded_section("tokens-cut", "How does a text become training rows?", partial(rows_section, session, config))
+    folded_section(
+        "tokens-leak", "When does held-out text leak into training?", partial(leakage_section, session, config)
+    )
     code_and_papers("tokens.code", FILES, PAPERS, default="BPE")
 
 

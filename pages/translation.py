@@ -1,6 +1,8 @@
-"""Translation: how much fits into one vector, and what changes when one may look back?"""
+"""Translation: how much fits into one vector, and what does attention change?"""
 
 from __future__ import annotations
+
+from functools import partial
 
 import streamlit as st
 
@@ -9,58 +11,66 @@ from explorer.labs.translation import (
     alignment,
     answers,
     controls,
-    copy_control,
     decoding_steps,
     findings,
-    formulas,
+    results,
     training_chart,
 )
 from explorer.labs.translation.state import TranslationState
-from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, escape_markdown, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
 
 def page(session: PageSession[TranslationState]) -> None:
-    """The whole screen, from the question to the papers."""
+    """Draw the whole page, from the question to the papers."""
     page_head("How much fits into one vector?")
     lead(
-        "One net reads a source to its end, another one writes the answer. Between them stands a single vector, or the "
-        "chance to look back at every step."
+        "An encoder reads a source, a decoder writes the answer. Between them stands one vector, or attention to every "
+        "token of the source."
     )
-    controls.settings_row(session)
+    answers.input_row(session)
     show_problems(session.problems)
     state, request = session.state, TrainRequest.for_section(f"translation-{session.state.task}")
     views = request.views(state.configs)
     show_problems(request.problems)
+    with page_section("answers", "Answers of every model", heading=False):
+        answers.section(session, views)
+    controls.settings_row(session, views)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
-    answers.section(session, views)
-    results = training_chart.translation_results(state, views)
-    if results:
-        st.subheader(escape_markdown(findings.exact_match_finding(results, state.task)), anchor=False)
-        training_chart.exact_match_chart(state, results)
-        compared = {results[name].variant.words: views[name].config for name in results}
-        for sentence in (
-            findings.exact_match_comparison(results),
-            f"{budget_sentence(compared)} {learning_rates_sentence(compared)}".strip(),
-        ):
-            explanation(escape_markdown(sentence))
-        for sentence in findings.other_findings(results):
-            explanation(escape_markdown(sentence))
-        training_chart.results_table(state, results, views)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("While they learn", anchor=False)
-        draw_train_controls(request, state.configs, keys=("translation.run", "translation.stop"))
-    training_chart.learning_chart(state, request)
-    alignment.section(session, views)
-    decoding_steps.section(session, views)
-    ablation.section(state, views)
-    copy_control.section()
-    formulas.section(state, results)
+    finished = training_chart.translation_results(state, views)
+    kind = "date format" if state.task == "dates" else "source length"
+    with page_section("lengths", f"Accuracy by {kind}", heading=False):
+        if finding := findings.exact_match_finding(finished, state.task):
+            st.subheader(escape_markdown(finding), anchor=False)
+            training_chart.exact_match_chart(state, finished)
+        else:
+            empty_panel("No finished run with these settings yet.", 120)
+    with page_section("learning", "Accuracy during training", heading=False):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.header("Accuracy during training", anchor=False)
+            draw_train_controls(request, state.configs, keys=("translation.run", "translation.stop"))
+        training_chart.learning_chart(state, request)
+    folded_section(
+        "alignment",
+        "Which source tokens does the decoder attend to?",
+        partial(alignment.section, session, views),
+    )
+    folded_section("ablation", "Does the decoder need its attention?", partial(ablation.section, state, views))
+    folded_section(
+        "decoding",
+        "What do beam search and the decoder’s own errors change?",
+        partial(decoding_steps.section, session, views),
+    )
+    folded_section(
+        "results",
+        "How certain are these results, and how much could a vector hold?",
+        partial(results.section, state, finished, views),
+    )
     references = dict.fromkeys((each.title, each.paper, each.link) for each in state.variants.values())
     code_and_papers("translation.code", state.configs.values(), references)
 

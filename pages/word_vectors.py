@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from explorer.catalogue import MODELS
@@ -14,6 +16,7 @@ from explorer.labs.word_vectors.word_map import map_section
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
@@ -43,31 +46,28 @@ PAPERS = (
 )
 
 
-def formulas_section(state: WordVectorsState) -> None:
-    """Draw the loss with the settings of the page."""
-    st.header("Why", anchor=False)
+def training(state: WordVectorsState, request: TrainRequest) -> None:
+    """Draw the loss with the settings of the page, and the training curves."""
     task = next(iter(state.configs.values())).task
     explanation(
-        f"Every word has two vectors: v as input, u as output. Skip-gram takes a word w and one of its neighbours c, "
-        f"at most {getattr(task, 'window', 5)} words away, and {getattr(task, 'negatives', 5)} noise words n, and "
-        "lowers"
+        f"Every word has two vectors: v as input, u as output. Skip-gram takes a word w, a neighbour c at most "
+        f"{getattr(task, 'window', 5)} words away, and {getattr(task, 'negatives', 5)} random noise words n, and "
+        "minimizes"
     )
     st.latex(r"-\log\sigma(u_c \cdot v_w) \; - \sum_{i} \log\sigma(-u_{n_i} \cdot v_w)")
     explanation(
-        "CBOW does the same with the mean of the vectors of the neighbours in place of the vector of one word, and "
-        "predicts the word between them. Words with the same neighbours are trained on the same pairs, so their "
-        "vectors become similar. Noise words are drawn in proportion to count to the power 0.75, and frequent words "
-        "are skipped at random."
+        "CBOW predicts the word from the mean of the vectors of its neighbours. Words with the same neighbours are "
+        "trained on the same pairs, so their vectors become similar. Noise words are drawn in proportion to count to "
+        "the power 0.75, and frequent words are skipped at random."
     )
+    draw_train_controls(request, state.configs, keys=("words.run", "words.stop"))
+    training_section(state, request)
 
 
 def page(session: PageSession[WordVectorsState]) -> None:
     """Draw the whole page."""
     page_head("Can a model learn what words mean from their neighbours alone?")
-    lead(
-        "Word2vec (2013) gives every word one vector, trained to tell the words beside it from random ones. Ask for "
-        "the neighbours of a word."
-    )
+    lead("Word2vec (2013) gives every word one vector, trained to distinguish its real neighbours from random words.")
     controls(session)
     show_problems(session.problems)
     state, request = session.state, TrainRequest.for_section("word_vectors")
@@ -76,18 +76,15 @@ def page(session: PageSession[WordVectorsState]) -> None:
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     left, right = st.columns(2, gap="large")
-    with left:
+    with left, page_section("neighbours", "Neighbours of a word"):
         neighbours_section(session, views)
-    with right:
+    with right, page_section("analogies", "Analogies: a is to b as c is to …"):
         analogy_section(session, views)
-    map_section(session, views)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("While they learn", anchor=False)
-        draw_train_controls(request, state.configs, keys=("words.run", "words.stop"))
-    training_section(state, request)
-    frequency_section(state, views)
-    failures_section(state, views)
-    formulas_section(state)
+    with page_section("map", "Words on a map"):
+        map_section(session, views)
+    folded_section("training", "How are the vectors trained?", partial(training, state, request))
+    folded_section("frequency", "Are the neighbours of rare words reliable?", partial(frequency_section, state, views))
+    folded_section("failures", "Where do word vectors fail?", partial(failures_section, state, views))
     code_and_papers(
         "words.code", state.configs.values(), [*(paper_of(MODELS[name]) for name in ("skip_gram", "cbow")), *PAPERS]
     )

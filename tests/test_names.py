@@ -62,3 +62,34 @@ def test_private_words_are_found(name: str) -> None:
 @pytest.mark.parametrize("name", ["draw_chart", "RunView", "words_drawn", "storage", "__init__", "interlaced"])
 def test_standard_terms_pass(name: str) -> None:
     assert find_private_words(name) == []
+
+
+TEXTS = sorted(
+    [
+        *SOURCES,
+        *(ROOT / "lessons").glob("*.yaml"),
+        *(ROOT / "explorer" / "static").rglob("*.js"),
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+    ]
+)
+
+
+def find_private_phrases(text: str) -> list[str]:
+    """Return a sentence for every phrase of a text that the rules forbid."""
+    words = " ".join(text.split())  # a phrase may go over the end of a line
+    return [
+        f"instead of “{found.group()}” write: {plain}"
+        for pattern, plain in RULES["phrases"].items()
+        for found in re.finditer(pattern, words, re.IGNORECASE)
+    ]
+
+
+def test_texts_are_in_plain_words() -> None:
+    texts = {file.relative_to(ROOT).as_posix(): file.read_text() for file in TEXTS if "vendor" not in file.parts}
+    assert [f"{path}: {objection}" for path, text in texts.items() for objection in find_private_phrases(text)] == []
+
+
+@pytest.mark.parametrize("text", ["Who races", "Rows ask,\n   columns answer.", "0.9 in an even look"])
+def test_private_phrases_are_found(text: str) -> None:
+    assert find_private_phrases(text)

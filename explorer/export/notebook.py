@@ -81,8 +81,8 @@ def _code_cells(config: RunConfig) -> Iterator[Cell]:
         yield _code_cell(f"# {title}\n{comment}".rstrip() + f"\n\n{code}")
     settings, training = _split_after_settings(parts.sections[-1][2])
     yield _markdown_cell(
-        "## The settings of this run\nChange a size, a seed or the step size, run everything below again, and it is "
-        "another run. Of the code only what this run needs is in the notebook: another method or task is not there."
+        "## The settings of this run\nChange a size, a seed or the learning rate, and run everything below again: "
+        "it is another run. The notebook has only the code of this run: other methods and tasks are not there."
     )
     yield _code_cell(settings)
     yield _markdown_cell(f"## {_CHAPTERS['the training']}")

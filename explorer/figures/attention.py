@@ -1,4 +1,4 @@
-"""Figures of the attention page: answers before and after an ablation, the logit lens, and head importance."""
+"""Figures of the attention page: the logit lens and head importance."""
 
 from __future__ import annotations
 
@@ -10,60 +10,14 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.style import (
-    INK,
     SOFT,
     css_colour,
     escape_markup,
     figure,
     heatmap,
     labelled_ticks,
-    round_values,
     vertical_line,
 )
-
-
-def answer_probabilities(
-    labels: Sequence[str],
-    now: Float[ndarray, " answers"],
-    before: Float[ndarray, " answers"] | None,
-    colour: str,
-) -> go.Figure:
-    """Return the probabilities of the likeliest answers as bars, with `before` (without ablation) pale behind them."""
-    rows = list(range(len(labels)))
-    pale = {
-        "type": "bar",
-        "orientation": "h",
-        "x": round_values(np.zeros(len(now)) if before is None else before),
-        "y": rows,
-        "width": 0.78,
-        "marker": {"color": css_colour(colour, 0.25)},
-        "name": "untouched",
-        "hoverinfo": "skip",
-    }
-    solid = {
-        **pale,
-        "x": round_values(now),
-        "width": 0.42,
-        "marker": {"color": css_colour(colour)},
-        "text": [f"{p:.2f}" for p in now],
-        "textposition": "outside",
-        "textfont": {"size": 16, "color": INK},
-        "constraintext": "none",
-        "cliponaxis": False,
-        "name": "now",
-    }
-    return figure(
-        pale,
-        solid,
-        xaxis={"range": [0, 1.12], "visible": False},
-        yaxis={
-            **labelled_ticks(labels),
-            "range": [len(labels) - 0.4, -0.6],
-            "showgrid": False,
-            "tickfont": {"size": 16},
-        },
-        barmode="overlay",
-    )
 
 
 def logit_lens(
@@ -83,6 +37,25 @@ def logit_lens(
         },
         xaxis={**labelled_ticks(tokens), "showline": False, "ticks": "", "range": [-0.5, size - 0.5], "tickangle": 0},
         yaxis={**labelled_ticks(layers), "range": [-0.5, len(layers) - 0.5], "showgrid": False},
+    )
+
+
+def rollout_map(weights: Float[ndarray, "query key"], tokens: Sequence[str]) -> go.Figure:
+    """Return attention rollout as a heat map with a colour scale; shares from 0.1 on are written into the cells."""
+    size = len(tokens)
+    trace = heatmap(weights, "share")
+    text = [["" if np.isnan(value) or value < 0.1 else f"{value:.2f}" for value in row] for row in weights]
+    return figure(
+        {
+            **trace,
+            "text": text,
+            "texttemplate": "%{text}",
+            "textfont": {"size": 13},
+            "showscale": True,
+            "colorbar": {"thickness": 12, "outlinewidth": 0, "tickfont": {"size": 14, "color": SOFT}, "nticks": 5},
+        },
+        xaxis={**labelled_ticks(tokens), "showline": False, "ticks": "", "range": [-0.5, size - 0.5], "side": "top"},
+        yaxis={**labelled_ticks(tokens), "range": [size - 0.5, -0.5], "showgrid": False},
     )
 
 

@@ -1,14 +1,15 @@
-"""Learning curves: the mean over the seeds as a line, lowest to highest seed as a band."""
+"""Learning curves: the median over the seeds as a line, lowest to highest seed as a band."""
 
 from __future__ import annotations
 
+import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.style import INK, annotation, css_colour, figure, horizontal_line, round_values
 
-LOW, HIGH, MEAN = range(3)  # the traces, in this order
+LOW, HIGH, MEDIAN = range(3)  # the traces, in this order
 
 
 def learning_curve(
@@ -42,7 +43,7 @@ def learning_curve(
     return figure(
         {**edge, "y": round_values(values.min(axis=1)), "name": f"{name}, lowest seed"},
         {**edge, "y": round_values(values.max(axis=1)), "name": f"{name}, highest seed", "fill": "tonexty"},
-        {**common, "y": round_values(values.mean(axis=1)), "name": f"{name}, mean", "line": line},
+        {**common, "y": round_values(np.median(values, axis=1)), "name": f"{name}, median", "line": line},
         xaxis={"range": [0, last_epoch], "nticks": 4, "title": {"text": "epoch"}},
         yaxis={"range": list(span), "nticks": 4},
         shapes=shapes,

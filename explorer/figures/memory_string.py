@@ -23,9 +23,9 @@ _RIGHT_MARGIN = 84  # pixels for the labels at the right
 
 
 def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float, str]) -> go.Figure:
-    """Return the loss of each model over the steps (logarithmic axis): mean, and a band over the seeds.
+    """Return the loss of each model over the steps (logarithmic axis): median, and a band over the seeds.
 
-    `loss_floor` is the height of a reference line and its text. Each line has three traces: low, high, mean.
+    `loss_floor` is the height of a reference line and its text. Each line has three traces: low, high, median.
     """
     high = 1.05 * max((float(line.high.max()) for line in lines if len(line.x)), default=1.0)
     high = max(high, 1e-3)
@@ -34,7 +34,7 @@ def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float
         colour, x = css_colour(line.colour), [float(step) for step in line.x]
         common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
         edge = {**common, "line": {"width": 0, "color": colour}, "fillcolor": css_colour(line.colour, 0.22)}
-        mean = {"width": 3, "color": colour, "dash": line.dash}
+        middle = {"width": 3, "color": colour, "dash": line.dash}
         traces += [
             {**edge, "y": [round_significant(v) for v in line.low], "name": f"{line.title}, lowest seed"},
             {
@@ -43,7 +43,12 @@ def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float
                 "name": f"{line.title}, highest seed",
                 "fill": "tonexty",
             },
-            {**common, "y": [round_significant(v) for v in line.mean], "name": f"{line.title}, mean", "line": mean},
+            {
+                **common,
+                "y": [round_significant(v) for v in line.mean],
+                "name": f"{line.title}, {line.statistic}",
+                "line": middle,
+            },
         ]
     labels = [
         annotation(
@@ -67,7 +72,7 @@ def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float
             "ticktext": [f"{step:g}" for step in ticks],
             "title": {"text": "step"},
         },
-        yaxis={"range": [-0.02 * high, high], "nticks": 4, "title": {"text": "nats a character"}},
+        yaxis={"range": [-0.02 * high, high], "nticks": 4, "title": {"text": "nats per character"}},
         margin={"l": 8, "r": _RIGHT_MARGIN, "t": 12, "b": 8},
         shapes=[horizontal_line(height, INK, 1.5, "5px,4px")],
         annotations=[*labels, floor_label],

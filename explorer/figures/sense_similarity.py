@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
@@ -14,7 +15,7 @@ SAME, OTHER = "same sense", "other sense"
 def similarity_by_layer(
     same: Float[ndarray, "replicas layers"], other: Float[ndarray, "replicas layers"], y_min: float
 ) -> go.Figure:
-    """Return both cosine similarities over the layers: the mean over the seeds, and a band from lowest to highest.
+    """Return both cosine similarities over the layers: the median over the seeds, and a band from lowest to highest.
 
     `y_min` is the start of the y axis, shared by neighbouring figures.
     """
@@ -32,8 +33,8 @@ def similarity_by_layer(
             },
             {
                 **common,
-                "y": [round_significant(v) for v in values.mean(axis=0)],
-                "name": f"{name}, mean",
+                "y": [round_significant(v) for v in np.median(values, axis=0)],
+                "name": f"{name}, median",
                 "mode": "lines+markers",
                 "line": {"width": 3, "color": css_colour(colour), "dash": dash},
                 "marker": {"size": 8, "color": css_colour(colour)},
@@ -41,10 +42,20 @@ def similarity_by_layer(
         ]
     return figure(
         *traces,
-        xaxis={**labelled_ticks(layer_names(same.shape[1])), "range": [-0.15, same.shape[1] - 0.7]},
-        yaxis={"range": [y_min, 1.04], "tickmode": "array", "tickvals": [0, 0.5, 1], "ticktext": ["0", "0.5", "1"]},
-        annotations=_labels(float(same[:, -1].mean()), float(other[:, -1].mean()), same.shape[1] - 1.0, y_min),
-        margin={"l": 40, "r": 92, "t": 8, "b": 36},
+        xaxis={
+            **labelled_ticks(layer_names(same.shape[1])),
+            "range": [-0.15, same.shape[1] - 0.7],
+            "title": {"text": "layer"},
+        },
+        yaxis={
+            "range": [y_min, 1.04],
+            "tickmode": "array",
+            "tickvals": [0, 0.5, 1],
+            "ticktext": ["0", "0.5", "1"],
+            "title": {"text": "cosine similarity"},
+        },
+        annotations=_labels(float(np.median(same[:, -1])), float(np.median(other[:, -1])), same.shape[1] - 1.0, y_min),
+        margin={"l": 56, "r": 92, "t": 8, "b": 52},
     )
 
 

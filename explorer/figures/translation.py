@@ -81,16 +81,16 @@ def exact_match_by_format(
 def exact_match_by_ablation(
     values: Float[ndarray, "ablations models replicas"], rows: Sequence[str], models: Sequence[str]
 ) -> go.Figure:
-    """Return a heat map of exact match by ablation and model, with the range over seeds.
+    """Return a heat map of exact match by ablation and model, the median over seeds with their range.
 
     NaN, an ablation that a model does not have, has no tile.
     """
     texts = [
-        ["" if np.isnan(each).any() else f"{each.mean():.2f}  ({each.min():.2f}–{each.max():.2f})" for each in row]
+        ["" if np.isnan(each).any() else f"{np.median(each):.2f}  ({each.min():.2f}–{each.max():.2f})" for each in row]
         for row in values
     ]
     return figure(
-        {**heatmap(values.mean(axis=-1), "exact match"), "text": texts, "hoverinfo": "skip"},
+        {**heatmap(np.median(values, axis=-1), "exact match"), "text": texts, "hoverinfo": "skip"},
         xaxis={**labelled_ticks(models), "showgrid": False, "side": "top"},
         yaxis={**labelled_ticks(rows), "autorange": "reversed", "showgrid": False},
         margin={"l": 8, "r": 8, "t": 36, "b": 8},

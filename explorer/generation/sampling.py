@@ -39,7 +39,7 @@ class Sampling:
     min_p: float = setting(
         0.0, "Only tokens at least this share as likely as the likeliest may be chosen. 0: all.", 0, 1
     )
-    seed: int = setting(0, "Seed of the dice.", 0, 2**31 - 1)
+    seed: int = setting(0, "Seed of the random numbers.", 0, 2**31 - 1)
 
 
 def truncate_logits(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from explorer.inspection.attention.attend import tokenize_input as tokenize_input
     from explorer.inspection.attention.head_scores import score_heads as score_heads
     from explorer.inspection.compare import mean_and_range as mean_and_range
+    from explorer.inspection.compare import median_and_range as median_and_range
     from explorer.inspection.compare import metric_over_seeds as metric_over_seeds
     from explorer.inspection.load_model import LoadedModel as LoadedModel
     from explorer.inspection.words.negation_sentences import sustain_probabilities as sustain_probabilities

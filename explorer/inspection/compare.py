@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,11 +39,20 @@ def metric_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis) ->
 
 def mean_and_range(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
     """Return mean, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
+    return _middle_and_range(values, np.nanmean)
+
+
+def median_and_range(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
+    """Return median, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
+    return _middle_and_range(values, np.nanmedian)
+
+
+def _middle_and_range(
+    values: Float[ndarray, "points replicas"], middle: Callable[..., ndarray]
+) -> Float[ndarray, "points 3"]:
     result, has_value = np.full((len(values), 3), np.nan), ~np.isnan(values).all(axis=1)
     finite = values[has_value]
-    result[has_value] = np.column_stack(
-        [np.nanmean(finite, axis=1), np.nanmin(finite, axis=1), np.nanmax(finite, axis=1)]
-    )
+    result[has_value] = np.column_stack([middle(finite, axis=1), np.nanmin(finite, axis=1), np.nanmax(finite, axis=1)])
     return result
 
 
@@ -113,12 +122,14 @@ def _equal_and_nonzero(first: ndarray, second: ndarray) -> bool:
     return first.shape == second.shape and bool(np.array_equal(first, second)) and bool(first.any())
 
 
-def metric_over_seeds(curves: Curves | None, metric: str) -> tuple[Float[ndarray, " points"], ...]:
+def metric_over_seeds(
+    curves: Curves | None, metric: str, summarize: Callable[[ndarray], ndarray] = mean_and_range
+) -> tuple[Float[ndarray, " points"], ...]:
     """Return the steps at which a metric was evaluated, and its mean, lowest and highest value over the seeds.
 
-    Without curves all four arrays are empty.
+    `summarize` may be `median_and_range`, for the median instead of the mean. Without curves all four arrays are empty.
     """
-    values = np.zeros((0, 3)) if curves is None else mean_and_range(curves.metrics[metric])
+    values = np.zeros((0, 3)) if curves is None else summarize(curves.metrics[metric])
     steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
     return steps, *values.T
 

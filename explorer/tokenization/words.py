@@ -55,7 +55,7 @@ class Words:
             nearest = {word: self.nearest(word) for word in unknown}
             shown = _join_words([f"“{shorten(word, 24)}”" for word in unknown[:3]])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-            raise UnknownWords(f"The models never saw {shown}{more}. Words near it that they know:", nearest)
+            raise UnknownWords(f"The models never saw {shown}{more}.", nearest)
         return words
 
     def replace_word(self, text: str, word: str, known: str) -> str:
@@ -66,6 +66,10 @@ class Words:
         """Return the three known words with the most similar spelling."""
         word = word[:50]  # the comparison takes quadratic time
         return tuple(sorted(self.words, key=lambda known: -difflib.SequenceMatcher(None, word, known).ratio())[:3])
+
+    def similar(self, word: str) -> tuple[str, ...]:
+        """Return known words that are spelled similarly, at most two; most unknown words have none."""
+        return tuple(difflib.get_close_matches(word[:50], self.words, n=2, cutoff=0.6))
 
     def encode(self, words: tuple[str, ...]) -> tuple[int, ...]:
         """Return the ids of known words, with the first and the last marker."""

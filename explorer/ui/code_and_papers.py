@@ -15,6 +15,7 @@ from explorer.export.python_file import as_python, required_libraries
 from explorer.run_store import store
 from explorer.training.config import RunConfig
 from explorer.training.config import key as run_key
+from explorer.ui.sections import folded_section
 from explorer.ui.state.fragments import draw_fragment
 from explorer.ui.state.visitor import current_visitor
 
@@ -26,21 +27,26 @@ _LANGUAGES = {".py": "python", ".js": "javascript"}
 def code_and_papers(
     key: str, sources: Mapping[str, str] | Iterable[RunConfig], papers: Iterable[Paper], default: str = ""
 ) -> None:
-    """Draw the source code and the papers.
+    """Draw the folded section with the source code and the papers.
 
     key: key of the widget that selects a file.
     sources: the files of the package by title; or configurations, of which each can also be downloaded as one file.
     default: title of the file that is shown first; by default the first one.
     """
-    st.header("The code", anchor=False)
+    folded_section("code", "Code and papers", lambda: _draw_section(key, sources, papers, default))
+
+
+def _draw_section(
+    key: str, sources: Mapping[str, str] | Iterable[RunConfig], papers: Iterable[Paper], default: str
+) -> None:
     draw_fragment(key, partial(_draw_code, key, sources, default))
-    st.header("The papers", anchor=False)
+    st.markdown("**Papers**")
     for topic, paper, link in papers:
-        st.markdown(f"**{topic}** · [{paper}]({link})")
+        st.markdown(f"{topic}: [{paper}]({link})")
 
 
 def _draw_code(key: str, sources: Mapping[str, str] | Iterable[RunConfig], default: str) -> None:
-    """Draw the choice of a file, its downloads, and its text, which is sent once it is unfolded."""
+    """Draw the choice of a file, its downloads, and its text."""
     configs = {} if isinstance(sources, Mapping) else {config.title: config for config in sources}
     files = sources if isinstance(sources, Mapping) else {title: _model_file(each) for title, each in configs.items()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -48,9 +54,8 @@ def _draw_code(key: str, sources: Mapping[str, str] | Iterable[RunConfig], defau
         selected = st.pills("File", list(files), default=default, key=key, label_visibility="collapsed") or default
         if selected in configs:
             draw_downloads(configs[selected], key, f"{selected}: this run as one file")
-    unfolded = st.expander(f"explorer/{files[selected]}", on_change="rerun", key=f"{key}.unfolded")
-    if unfolded.open:
-        unfolded.code(_source_code(files[selected]), language=_LANGUAGES[Path(files[selected]).suffix], height=420)
+    st.caption(f"explorer/{files[selected]}")
+    st.code(_source_code(files[selected]), language=_LANGUAGES[Path(files[selected]).suffix], height=420)
 
 
 def paper_of(row: ModelRow) -> Paper:

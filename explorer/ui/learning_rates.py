@@ -48,23 +48,45 @@ def learning_rates_section(comparison: str, titles: Mapping[str, str], measured_
     if is_large:
         explanation(escape_markdown(search_finding(searches)))
     with st.expander("How the learning rates were chosen", icon=":material/tune:"):
-        st.markdown(
-            escape_markdown(
-                "The default rates of this page were set by hand, before this search. The search gives every model the "
-                f"same {number_word(len(RATES))} rates, {count_seeds(len(SEEDS))} that the comparison does not use "
-                f"({SEEDS.start} to {SEEDS.stop - 1}), and the default number of steps. The best rate has the highest "
-                f"mean accuracy on {measured_on}; of several, the lowest mean loss. "
-                f"{search_finding(searches) * (not is_large)}"
-            )
+        _draw_search(searches, comparison, measured_on, with_finding=not is_large)
+
+
+def draw_learning_rates(comparison: str, titles: Mapping[str, str], measured_on: str) -> None:
+    """Draw the search in a section that is folded already; the parameters are those of `learning_rates_section`."""
+    searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
+    if searches:
+        _draw_search(searches, comparison, measured_on, with_finding=True)
+
+
+def changed_result_finding(comparison: str, titles: Mapping[str, str]) -> str:
+    """Return which results another learning rate would change by much; "" if it changes none."""
+    searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
+    changed = {title: search for title, search in searches.items() if search.accuracy_lost >= _LARGE}
+    parts = [f"{title} ({search.best:g} instead of {search.used:g})" for title, search in changed.items()]
+    return f"Much more accurate with another learning rate: {join_words(parts)}." if parts else ""
+
+
+def _draw_search(searches: Mapping[str, RateSearch], comparison: str, measured_on: str, with_finding: bool) -> None:
+    st.markdown(
+        escape_markdown(
+            "The default rates of this page were set by hand, before this search. The search gives every model the "
+            f"same {number_word(len(RATES))} rates, {count_seeds(len(SEEDS))} that the comparison does not use "
+            f"({SEEDS.start} to {SEEDS.stop - 1}), and the default number of steps. The best rate has the highest "
+            f"mean accuracy on {measured_on}; of several, the lowest mean loss. "
+            f"{search_finding(searches) * with_finding}"
         )
-        _draw_search_table(searches, comparison)
+    )
+    _draw_search_table(searches, comparison)
 
 
 def _draw_search_table(searches: Mapping[str, RateSearch], comparison: str) -> None:
     rates = sorted({rate for search in searches.values() for rate in search.results})
     numbers = {"used": "default", "best": "best", **{f"{rate:g}": f"at {rate:g}" for rate in rates}}
     columns: list[dict[str, object]] = [{"key": "name", "label": "model", "kind": "text", "align": "left"}]
-    columns += [{"key": key, "label": label, "kind": "number", "align": "right"} for key, label in numbers.items()]
+    columns += [
+        {"key": key, "label": label, "kind": "number", "align": "right", "minor": label.startswith("at ")}
+        for key, label in numbers.items()
+    ]
     rows = [
         {"cells": {name: {"text": text} for name, text in _row(title, search).items()}}
         for title, search in searches.items()

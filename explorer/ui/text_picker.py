@@ -60,11 +60,13 @@ def draw_own_text_form(session: PageSession[Any]) -> None:
         with left, st.form(f"{page}.paste", border=False):
             st.text_area("Paste a text", height=120, key=f"{page}.pasted", placeholder="At least 20 characters")
             st.form_submit_button(
-                "Read it", icon=":material/menu_book:", on_click=lambda: set_text(st.session_state[f"{page}.pasted"])
+                "Use this text",
+                icon=":material/menu_book:",
+                on_click=lambda: set_text(st.session_state[f"{page}.pasted"]),
             )
         with right:
             st.file_uploader(
-                f"or take a file: .txt in UTF-8, up to {_describe_size(max_bytes)}",
+                f"or upload a file: .txt in UTF-8, up to {_describe_size(max_bytes)}",
                 type=["txt"],
                 key=f"{page}.file",
                 on_change=set_uploaded_text,
@@ -87,17 +89,17 @@ def selected_text(session: PageSession[Any]) -> TextConfig:
     state = session.state
     fallback_name = CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
     if not visitor_text.is_corpus_available(state.corpus):
-        draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; meanwhile you see {fallback_name}.")
+        draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; {fallback_name} is shown instead.")
         return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
     try:
         if state.corpus == "own" and not state.text:
-            st.caption(f"Until there is a text of yours you see {fallback_name}.")
+            st.caption(f"Showing {fallback_name} until you paste or upload a text.")
             return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
         config = TextConfig(corpus=state.corpus, text=state.text)  # each page checks its own
         corpora.load_text(config)
         return config
     except NeedsText as error:
-        show_problems([f"{error} Meanwhile you see {fallback_name}."])
+        show_problems([f"{error} {fallback_name} is shown instead."])
     except CorpusMissing as error:
         show_problems([str(error)])
     return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)

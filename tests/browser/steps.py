@@ -12,6 +12,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from explorer.catalogue import PAGES
+
 RETRIES = 3  # of a request whose idle connection the server has just closed
 # Training that takes 40 seconds or more; each test uses its own seed.
 LONG_TRAINING_URL = "/negation?models=rnn&rnn.epochs=2000&seed="
@@ -42,7 +44,12 @@ def press_train(page: Page) -> None:
 
 def go_to_page(page: Page, name: str) -> None:
     """Open another page by the navigation menu."""
-    page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
+    wait_until_idle(page)  # a run of the page closes the menu
+    section = next(row.section for row in PAGES if row.title == name)
+    if section:
+        page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+    links = page.locator("[data-testid=stTopNavLink], [data-testid=stTopNavDropdownLink]")
+    links.filter(has_text=re.compile(f"^{name}$")).click()
 
 
 def jobs_panel(page: Page) -> Locator:

@@ -53,13 +53,18 @@ def attention_pattern(
     """Return a pattern of the caption that names the token with the largest attention weight."""
     row = np.nan_to_num(attended[1].weights[layer, head, position])
     tokens, strongest = attended[0].tokens, int(row.argmax())
-    message = f"“{visible(tokens[position])}” looks at “{visible(tokens[strongest])}” {row[strongest]:.2f}"
+    message = f"“{visible(tokens[position])}” attends to “{visible(tokens[strongest])}” {row[strongest]:.2f}"
     return re.compile(f"^{re.escape(message)}")
+
+
+def prediction(letter: str, text: str, probability: str) -> str:
+    """Return the finding about a prediction."""
+    return f"The model predicts “{letter}” after “{text}”, with probability {probability}."
 
 
 def finding_heading(page: Page) -> Locator:
     """Return the heading with the model's prediction."""
-    return page.locator(".section-finding").filter(has_text=re.compile("^(After “|With |It answers )"))
+    return page.locator(".section-finding").filter(has_text=re.compile("^(The model |With )"))
 
 
 def attention_caption(page: Page) -> Locator:
@@ -82,11 +87,23 @@ def wait_for_new_grid(page: Page, before: str) -> str:
     return str(page.evaluate(GRID))
 
 
-def test_typing_a_text_draws_a_new_grid_and_the_keyboard_opens_a_head(visit: Any) -> None:
+def test_the_page_opens_on_a_head_whose_removal_changes_the_answer(visit: Any) -> None:
     page = visit("/attention")
+    expect(attention_caption(page)).to_have_text("“of” attends to “king” 0.98.")
+    expect(finding_heading(page)).to_contain_text("predicts “himself”")
+    button(page, "Switch head off").click()
+    expect(finding_heading(page)).to_have_text(re.compile("^With one head switched off the model predicts “herself”"))
+    expect(page.locator(".answer-row").filter(has_text="herself").locator("b")).to_have_text("0.58")
+    wait_for_url_params(page, off="0.0", model="agreement-heads")
+    button(page, "Reset").click()
+    wait_for_url_params(page, off="", model="")
+
+
+def test_typing_a_text_draws_a_new_grid_and_the_keyboard_opens_a_head(visit: Any) -> None:
+    page = visit(f"/attention?model={DEFAULT_MODEL}")
     wait_for_text(page)
     letter, p = top_prediction(attention_of())
-    expect(finding_heading(page)).to_have_text(f"After “…ight and the day” it expects “{letter}” most, {p}.")
+    expect(finding_heading(page)).to_have_text(prediction(letter, "…ight and the day", p))
     grid = page.evaluate(GRID)
     field = page.get_by_label("Your text")
     field.fill("O Romeo")
@@ -95,7 +112,7 @@ def test_typing_a_text_draws_a_new_grid_and_the_keyboard_opens_a_head(visit: Any
     wait_for_new_grid(page, grid)
     attended = attention_of("O Romeo")
     letter, p = top_prediction(attended)
-    expect(finding_heading(page)).to_have_text(f"After “O Romeo” it expects “{letter}” most, {p}.")
+    expect(finding_heading(page)).to_have_text(prediction(letter, "O Romeo", p))
     expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, 6))
     wait_for_url_params(page, say="O Romeo", layer="", head="")
 
@@ -103,7 +120,7 @@ def test_typing_a_text_draws_a_new_grid_and_the_keyboard_opens_a_head(visit: Any
     for key in ("ArrowRight", "ArrowDown", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", name="Layer 3, head 4", exact=True)).to_be_visible()
-    expect(page.get_by_role("heading", name="Inside layer 3, head 4")).to_be_attached()
+    expect(page.get_by_text("How does layer 3, head 4 compute its weights?").first).to_be_attached()
     expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 6))
     wait_for_url_params(page, say="O Romeo", layer="2", head="3")
     page.reload()
@@ -113,7 +130,7 @@ def test_typing_a_text_draws_a_new_grid_and_the_keyboard_opens_a_head(visit: Any
 
 
 def test_ablated_heads_change_the_prediction_until_they_are_reset(visit: Any) -> None:
-    page = visit("/attention")
+    page = visit(f"/attention?model={DEFAULT_MODEL}")
     wait_for_text(page)
     unablated_finding, grid = finding_heading(page).inner_text(), page.evaluate(GRID)
 
@@ -121,45 +138,47 @@ def test_ablated_heads_change_the_prediction_until_they_are_reset(visit: Any) ->
         letter, p = top_prediction(attention_of(ablated_heads=ablated_heads))
         was = top_prediction(attention_of())
         message = (
-            f"“{letter}” most, {p}; untouched" if letter != was[0] else f"“{letter}”, but goes from {was[1]} to {p}"
+            f"“{letter}” ({p}); unchanged"
+            if letter != was[0]
+            else f"“{letter}”; its probability goes from {was[1]} to {p}"
         )
         sentence = re.compile(
-            f"^With {words}, .*{re.escape(message)}" if ablated_heads else re.escape(unablated_finding)
+            f"^With {words} .*{re.escape(message)}" if ablated_heads else re.escape(unablated_finding)
         )
         expect(finding_heading(page)).to_have_text(sentence)
-        expect(page.get_by_role("figure", name=f"The likeliest answers: {letter} {p}")).to_be_attached()
+        expect(page.locator(".model-answers .answer-row b").filter(has_text=p).first).to_be_attached()
 
-    button(page, "Switch off").click()
-    expect_finding(((1, 2),), "one head off")
+    button(page, "Switch head off").click()
+    expect_finding(((1, 2),), "one head switched off")
     expect(page.locator(".lineage-attention-heads .box.off")).to_have_count(1)
     wait_for_url_params(page, off="1.2")
     page.get_by_role("switch", name="layer 1", exact=True).click()
     ablated_heads = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 2))
-    expect_finding(ablated_heads, "five heads off")
+    expect_finding(ablated_heads, "five heads switched off")
     wait_for_url_params(page, off="0.0,0.1,0.2,0.3,1.2")
     page.reload()
     wait_for_text(page)
-    expect_finding(ablated_heads, "five heads off")
+    expect_finding(ablated_heads, "five heads switched off")
     button(page, "Remove the causal mask").click()
-    expect(finding_heading(page)).to_have_text(re.compile("^With five heads off and the mask lifted, "))
-    expect(page.get_by_text("empty: cannot look ahead")).to_be_hidden()
+    expect(finding_heading(page)).to_have_text(re.compile("^With five heads switched off and the causal mask removed "))
+    expect(page.get_by_text("empty: masked (later)")).to_be_hidden()
     button(page, "Reset").click()
     expect(finding_heading(page)).to_have_text(unablated_finding)
     expect_finding((), "")
     wait_for_url_params(page, off="", unmasked="")
     page.wait_for_function(f"grid => {GRID} === grid", arg=grid)
-    expect(page.get_by_role("button", name="Reset")).to_be_disabled()
+    expect(page.get_by_role("button", name="Reset")).to_be_hidden()
 
 
 def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> None:
-    page = visit("/attention")
+    page = visit(f"/attention?model={DEFAULT_MODEL}")
     wait_for_text(page)
     steps = stored_models.find_model(DEFAULT_MODEL).run.snapshot_steps()  # type: ignore[union-attr]
     wire = WebSocketRecorder(page)
     slider, step_caption = page.get_by_label("Training step"), page.locator(".lineage-attention-heads .where")
     slider.hover()
     if needs.has_tiny_shakespeare():
-        expect(page.get_by_text("held-out targets")).to_be_attached()  # the last measurement
+        expect(page.get_by_text("loss on held-out text")).to_be_attached()  # the last measurement
     wire.wait_until_quiet()
     grid = page.evaluate(GRID)
     before, event_count = len(wire.frames), len(wire.component_events())
@@ -186,7 +205,9 @@ def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> No
     wire.wait_until_quiet()
     assert wire.component_events()[event_count:] == [("step", steps[step_index])]
     letter, p = top_prediction(attention_of(step=steps[step_index]))
-    expect(finding_heading(page)).to_contain_text(f"it expects “{letter}” most, {p}.")
+    expect(finding_heading(page)).to_contain_text(
+        f"predicts “{letter}” after “…ight and the day”, with probability {p}."
+    )
     page.reload()
     wait_for_text(page)
     expect(step_caption).to_contain_text(f"step {steps[step_index]:,} of ")
@@ -196,7 +217,7 @@ def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> No
 
 
 def test_hovering_a_token_shows_its_attention_and_a_click_pins_it(visit: Any) -> None:
-    page = visit("/attention")
+    page = visit(f"/attention?model={DEFAULT_MODEL}")
     wait_for_text(page)
     attended, last = attention_of(), len(TEXT) - 1
     tokens = page.locator(".lineage-attention-heads .asks button")
@@ -210,8 +231,7 @@ def test_hovering_a_token_shows_its_attention_and_a_click_pins_it(visit: Any) ->
     page.get_by_role("heading", level=1).hover()
     expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, 9))
     letter, p = top_prediction(attended, 9)
-    expect(finding_heading(page)).to_have_text(f"After “the night ” it expects “{letter}” most, {p}.")
-    expect(page.locator(".lineage-attention-walkthrough .chip").nth(9)).to_have_attribute("aria-pressed", "true")
+    expect(finding_heading(page)).to_have_text(prediction(letter, "the night ", p))
     wait_for_url_params(page, at="9")
     tokens.nth(9).focus()
     page.keyboard.press("ArrowUp")
@@ -231,9 +251,9 @@ def test_hovering_a_token_shows_its_attention_and_a_click_pins_it(visit: Any) ->
         page.mouse.move(box["x"] + left + (key + 0.5) * high, first["y"] + (query + 0.5) * high)
 
     cell(3, 5)
-    expect(attention_caption(page)).to_have_text("“␣” cannot look at “i”: empty, not zero.")
+    expect(attention_caption(page)).to_have_text("“␣” cannot attend to “i”: the pair is masked.")
     cell(5, 4)
-    expect(attention_caption(page)).to_have_text(re.compile(r"^“i” looks at “n” with "))
+    expect(attention_caption(page)).to_have_text(re.compile(r"^“i” attends to “n” with "))
     shown = float(attention_caption(page).inner_text().split(" with ")[1].rstrip("."))
     assert abs(shown - attended[1].weights[1, 2, 5, 4]) < 1e-3
     page.reload()
@@ -243,7 +263,7 @@ def test_hovering_a_token_shows_its_attention_and_a_click_pins_it(visit: Any) ->
 
 
 def test_the_walkthrough_shows_the_numbers_of_the_chosen_head(visit: Any) -> None:
-    page = visit("/attention?say=O+Romeo")
+    page = visit("/attention?say=O+Romeo&unfold=walkthrough")
     wait_for_text(page, "O Romeo")
     walkthrough = page.locator(".lineage-attention-walkthrough")
     stored_model = stored_models.find_model(DEFAULT_MODEL)
@@ -261,7 +281,7 @@ def test_the_walkthrough_shows_the_numbers_of_the_chosen_head(visit: Any) -> Non
     chip.click()
     expect(attention_caption(page)).to_have_text(attention_pattern(attention_of("O Romeo"), 1, 2, 3))
     wait_for_url_params(page, at="3")
-    expect(walkthrough.locator(".finding")).to_contain_text("Layer 2, head 3 turns “o” into a query")
+    expect(walkthrough.locator(".finding")).to_contain_text("Layer 2, head 3 computes the query of “o”")
     for _ in range(2):
         button(page, "Next").click()
     expect_column(*map(format_number, activations.raw[3]))
@@ -274,12 +294,12 @@ def test_the_walkthrough_shows_the_numbers_of_the_chosen_head(visit: Any) -> Non
     expect_column(*(f"{w:.3f}" if 0.0005 <= w < 0.9995 else "<0.001" for w in activations.weights[3, :4]), *[""] * 3)
     expect(walkthrough.locator(".foot-value")).to_have_text("1.000")
     button(page, "Next").click()
-    expect(walkthrough.locator(".finding")).to_contain_text("Each value times its share, all added up")
+    expect(walkthrough.locator(".finding")).to_contain_text("The sum of all values, each times its weight")
     expect(button(page, "Next")).to_have_attribute("aria-disabled", "true")
     wait_for_url_params(page, walk="6", at="3")
     page.reload()
     wait_for_text(page, "O Romeo")
-    expect(walkthrough.locator(".finding")).to_contain_text("Each value times its share, all added up")
+    expect(walkthrough.locator(".finding")).to_contain_text("The sum of all values, each times its weight")
     expect(chip).to_have_attribute("aria-pressed", "true")
     button(page, "Back").click()
     expect(walkthrough.locator(".foot-value")).to_have_text("1.000")
@@ -296,13 +316,14 @@ def test_a_model_without_attention_is_reported_and_another_can_be_chosen(visit: 
     ):
         expect(page.get_by_text(message)).to_be_visible()
     expect(page.locator(".lineage-attention-heads")).to_have_count(0)
-    page.get_by_role("combobox", name="Who reads it").click()
-    page.get_by_role("option", name="Transformer on negation", exact=True).click()
-    expect(page.get_by_role("heading", name="Where does each word look?")).to_be_visible()
+    page.get_by_role("button", name="GRU").click()
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option", name="Negation, words · 1 layer × 1 head, small initialization", exact=True).click()
+    expect(page.get_by_role("heading", name="Which words does a Transformer attend to?")).to_be_visible()
     expect(page.locator(".lineage-attention-heads .asks button").first).to_be_visible()
     config: Any = stored_models.find_model("negation-single-transformer").config.model
     expect(page.locator(".lineage-attention-heads .tile")).to_have_count(config.layers * config.heads)
-    expect(finding_heading(page)).to_have_text(re.compile(r"^It answers \w+, [\d.]+\.$"))
+    expect(finding_heading(page)).to_have_text(re.compile(r"^The model predicts “\w+”, with probability [\d.]+\.$"))
     expect(page.get_by_text("which has no attention")).to_have_count(0)
     wait_until_idle(page)
 
@@ -318,9 +339,7 @@ def test_unusual_texts_are_read_and_shown_as_text(visit: Any) -> None:
             letter for letter in shown if letter in "".join(stored_models.find_model(DEFAULT_MODEL).tokenizer.tokens)
         ]  # type: ignore[union-attr]
         wait_for_text(page, "".join(known_characters))
-        expect(finding_heading(page)).to_contain_text(
-            f"“{top_prediction(attention_of(typed))[0]}” most, {top_prediction(attention_of(typed))[1]}."
-        )
+        expect(finding_heading(page)).to_contain_text(f"with probability {top_prediction(attention_of(typed))[1]}.")
     field.fill("to be or not " * 30)
     field.press("Enter")
     expect(page.get_by_text("letters at once. The beginning was left out: ")).to_be_visible()
@@ -330,7 +349,7 @@ def test_unusual_texts_are_read_and_shown_as_text(visit: Any) -> None:
 
 
 def test_the_heads_are_saved_as_images_and_tables(visit: Any, tmp_path: Path) -> None:
-    page = visit("/attention?say=O+Romeo&at=4")
+    page = visit("/attention?say=O+Romeo&at=4&unfold=walkthrough")
     wait_for_text(page, "O Romeo")
     expect(page.locator(".lineage-attention-walkthrough .row").first).to_be_visible()
     weights = attention_of("O Romeo")[1].weights
@@ -353,7 +372,7 @@ def test_the_heads_are_saved_as_images_and_tables(visit: Any, tmp_path: Path) ->
 
 
 def test_heads_and_tokens_can_be_chosen_on_a_phone(visit: Any) -> None:
-    page = visit("/attention", 390, 844)
+    page = visit(f"/attention?model={DEFAULT_MODEL}", 390, 844)
     wait_for_text(page)
     tiles = page.locator(".lineage-attention-heads .tile")
     for tile in tiles.all():
@@ -367,6 +386,6 @@ def test_heads_and_tokens_can_be_chosen_on_a_phone(visit: Any) -> None:
     token.click()
     wait_for_url_params(page, at="6")
     wait_until(lambda: re.match(attention_pattern(attention_of(), 3, 3, 6), attention_caption(page).inner_text()))
-    for control in (page.get_by_label("Training step"), button(page, "Switch off"), button(page, "Next")):
+    for control in (page.get_by_label("Training step"), button(page, "Switch head off")):
         box = control.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_arrows_open_without_a_message_to_the_server_and_are_stored_in_the_url(visit: Visit) -> None:
-    page = visit("/block?kind=encoder")
+    page = visit("/block?kind=encoder&open=attention.weights")
     diagram = page.locator(".lineage-block-diagram")
     expect(diagram.locator(".box")).to_have_count(10, timeout=30_000)
     expect(diagram.locator(".arrow")).to_have_count(13)

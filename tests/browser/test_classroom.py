@@ -1,4 +1,4 @@
-"""Several visitors on one server: who sees a training, who may stop it, and when it goes on without them."""
+"""Several visitors on one server: a class with its teacher, and trainings that go on without their visitor."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.steps import (
     LONG_TRAINING_URL,
     PROGRESS,
+    RETRIES,
     STOPPED,
     button,
     go_to_page,
@@ -51,7 +52,7 @@ COVERED = """() => {
 WATCH_RACE = """() => {
     const main = document.querySelector("[data-testid=stMain]");
     const top = () => {
-        const head = [...document.querySelectorAll("h2")].find((node) => node.textContent === "The race");
+        const head = [...document.querySelectorAll("h2")].find((node) => /^How do the models/.test(node.textContent));
         return head ? head.getBoundingClientRect().top + main.scrollTop : 9999;
     };
     const first = top();
@@ -216,8 +217,8 @@ def test_the_curves_do_not_move_on_the_page_while_a_training_runs(visit: Any) ->
     wait_until(lambda: playback_epoch(page) > here + 5)
     assert page.evaluate("window.moved") <= 1
     page.goto(origin(page) + "/negation?models=bag_of_words")  # this run ships: nothing new comes to the page
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 15")
-    expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 6")
+    expect(page.get_by_text("Code and papers").first.first).to_be_attached()
     again = button(page, "Train again")
     again.scroll_into_view_if_needed()
     wait_until_idle(page)
@@ -226,3 +227,123 @@ def test_the_curves_do_not_move_on_the_page_while_a_training_runs(visit: Any) ->
     expect(page.get_by_text(re.compile("^Trained once more"))).to_be_visible()
     wait_until_idle(page)
     assert page.evaluate("window.moved") <= 1
+
+
+# Whether the slide holds the question, the votes, the measured answer and the code, and nothing of them is cut.
+WHOLE_SLIDE = """() => {
+    const bar = document.querySelector(".lineage-presentation-bar").getBoundingClientRect().top;
+    return [".question", ".votes", ".answer .verdict", ".code", ".acts"].every((each) => {
+        const box = document.querySelector(`.lineage-classroom ${each}`).getBoundingClientRect();
+        return box.width > 0 && box.top >= 0 && box.bottom <= bar && box.left >= 0 && box.right <= innerWidth;
+    });
+}"""
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
+    teacher = visit("/memory?who=rnn-usual&lesson=gradients&part=1")
+    teacher.locator(".st-key-lesson-class button").click()
+    teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
+    code = teacher.url.split("class=")[1][:5]
+    board = teacher.locator(".lineage-classroom")
+    message, bars = board.locator(".say").first, board.locator(".bars .bar b")
+    expect(message).to_have_text("Nobody has joined yet. Students scan the code, or type the address.")
+    expect(board.get_by_role("img", name=re.compile(f"QR code of .*class={code}")).first).to_be_visible()
+    teacher.reload()
+    expect(board.get_by_role("button", name="Show the answer")).to_be_enabled()  # still the teacher
+    board.get_by_role("button", name="Everybody is in").click()
+    expect(board.locator("aside")).to_be_hidden()
+
+    ada = visit(f"/?class={code}", 390, 844)
+    bob = visit("/lessons", 390, 844, "dark")
+    bob.get_by_label("Join a class").fill(code.lower())
+    bob.get_by_role("button", name="Join").click()
+    for student, answer in ((ada, "Less than a billionth"), (bob, "A thousandth to a tenth")):
+        expect(student.locator(".lineage-classroom legend")).to_be_visible()
+        student.get_by_label(answer).check()
+        student.get_by_role("button", name="Send my answer").click()
+        expect(student.locator(".say").first).to_have_text(re.compile("^Your answer has arrived"))
+        expect(student.get_by_label(answer)).to_be_disabled()
+        assert student.evaluate(WIDER) <= 0
+    expect(message).to_have_text("2 of 2 have answered")
+    expect(bars).to_have_count(0)
+    board.get_by_role("button", name="Show votes").click()
+    expect(bars).to_have_text(["0 of 2 (0 %)", "1 of 2 (50 %)", "0 of 2 (0 %)", "1 of 2 (50 %)"])
+    board.get_by_role("button", name="Vote again").click()
+    expect(message).to_have_text("Second vote: 0 of 2 have answered")
+    expect(bars).to_have_count(0)
+
+    ada.goto(origin(ada) + "/lessons")  # she has lost the page
+    ada.get_by_role("button", name=f"Back to class {code}").click()
+    expect(ada.get_by_role("button", name="Send my second answer")).to_be_visible()
+    expect(ada.get_by_label("Less than a billionth")).to_be_checked()
+    ada.get_by_role("button", name="Send my second answer").click()
+    bob.get_by_label("Less than a billionth").check()
+    bob.get_by_role("button", name="Send my second answer").click()
+    expect(message).to_have_text("Second vote: 2 of 2 have answered")
+
+    board.get_by_role("button", name="Show the answer").click()
+    for page in (teacher, ada, bob):
+        expect(page.locator(".answer .verdict")).to_be_visible()
+        expect(page.locator(".bars .bar b").nth(6)).to_have_text("1 of 2 (50 %)")  # the last choice, first vote
+        expect(page.locator(".bars .bar b").nth(7)).to_have_text("2 of 2 (100 %)")
+        wait_until_idle(page)
+        assert page.evaluate(WIDER) <= 0
+    for width, height in ((1280, 720), (1920, 1080)):
+        teacher.set_viewport_size({"width": width, "height": height})
+        teacher.locator("body").press("p")
+        expect(teacher.locator(".lineage-presentation-bar .place")).to_have_text(re.compile(r"^1 / \d+The lesson$"))
+        teacher.wait_for_function(WHOLE_SLIDE)
+        teacher.locator("body").press("p")
+
+    board.get_by_role("button", name="Next step").click()
+    expect(message).to_have_text("0 of 2 have answered")
+    reveal = f"{origin(ada)}/class/{code}/reveal"
+    refused = ada.request.post(reveal, data={"number": 2}, headers={"X-Lineage": "1"}, max_retries=RETRIES)
+    assert refused.status == 403
+    expect(ada.get_by_role("slider")).to_have_count(0)  # its position would suggest an answer
+    ada.get_by_role("spinbutton").fill("3")
+    ada.get_by_role("button", name="Send my answer").click()
+    expect(message).to_have_text("1 of 2 have answered")
+    bob.route("**/answer", lambda route: route.fulfill(json={"problem": "This answer came too late."}))
+    bob.get_by_role("spinbutton").fill("4")
+    bob.get_by_role("button", name="Send my answer").click()
+    expect(bob.locator(".say").first).to_have_text("This answer came too late.")
+    bob.wait_for_timeout(2_500)  # the page polls each second
+    expect(bob.locator(".say").first).to_have_text("This answer came too late.")
+
+    wait_until_idle(teacher)
+    board.get_by_role("button", name="End the class").click()
+    with teacher.expect_download() as download:
+        board.locator(".ending").get_by_role("link", name="Download the answers").click()
+    rows = Path(download.value.path()).read_text("utf-8-sig").splitlines()
+    assert len(rows) == 4 and sum("Less than a billionth" in row for row in rows) == 2
+    board.get_by_role("button", name="End the class now").click()
+    for page in (teacher, ada, bob):
+        expect(page.get_by_text("The class has ended")).to_be_visible()
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_a_page_is_given_without_some_of_its_controls(visit: Any) -> None:
+    teacher = visit("/masks")
+    expect(teacher.get_by_role("checkbox", name="causal mask")).to_be_visible()
+    wait_until_idle(teacher)
+    teacher.get_by_role("button", name="Give this page to a class").click()
+    expect(teacher.get_by_role("heading", name="For your class")).to_be_visible()
+    wait_until_idle(teacher)
+    teacher.get_by_text("Controls to hide from the class").click()
+    labels = teacher.locator("[data-testid=stButtonGroup] button").all_inner_texts()
+    popover = "“Edit the three sentences” with its fields"
+    assert {"causal mask", popover} <= set(labels) and not [each for each in labels if "--" in each]
+    for label in ("causal mask", popover):
+        teacher.get_by_role("button", name=label, exact=True).click()
+    expect(teacher.get_by_text("Controls to hide from the class: 2")).to_be_visible()
+    wait_until_idle(teacher)
+    teacher.get_by_role("button", name="Start the class").click()
+    teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
+    expect(teacher.get_by_role("button", name="Edit the three sentences")).to_be_visible()
+    student = visit(f"/?class={teacher.url.split('class=')[1][:5]}")
+    expect(student.get_by_role("checkbox", name="padding mask")).to_be_visible()
+    expect(student.get_by_role("checkbox", name="causal mask")).to_be_hidden()
+    expect(student.get_by_role("button", name="Edit the three sentences")).to_be_hidden()
+    expect(student.get_by_text("There is no control")).to_have_count(0)

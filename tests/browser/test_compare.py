@@ -28,11 +28,11 @@ COUNT_FRAMES = """() => {
 }"""
 
 
-def wait_for_figure(page: Page, runs: int = 6) -> Page:
+def wait_for_figure(page: Page, runs: int = 4) -> Page:
     """Wait until the figure is drawn and the page is idle; return the page."""
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
     expect(readout_rows(page)).to_have_count(runs)
-    expect(page.get_by_role("heading", name="What differs")).to_be_attached()
+    expect(page.get_by_text("Which settings differ between these runs?")).to_be_attached()
     wait_until_idle(page)
     return page
 
@@ -68,7 +68,7 @@ def test_dragging_the_target_updates_the_readout_and_releasing_it_updates_the_pa
     value = grip.get_attribute("aria-valuenow")
     page.mouse.up()
     expect(page).to_have_url(re.compile(rf"target={value}\b"))
-    expect(headline(page)).to_contain_text(f"at {value}")
+    expect(headline(page)).to_contain_text(f"reach {value}")
     assert initial_headline != headline(page).inner_text()
     assert page.evaluate("window.frames_sent") >= 1
 
@@ -112,7 +112,7 @@ def test_changing_the_axes_keeps_the_other_settings(visit: Any) -> None:
     node = page.locator(".js-plotly-plot").first
     node.evaluate("node => { node.mark = 'the same'; }")
     words = headline(page).inner_text()
-    assert "at 0.8" in words
+    assert "reach 0.8" in words
     page.get_by_role("radio", name="by seconds").or_(page.get_by_role("button", name="by seconds")).first.click()
     expect(page).to_have_url(re.compile(r"x=seconds"))
     expect(page).to_have_url(re.compile(r"target=0\.8"))

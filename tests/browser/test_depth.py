@@ -21,7 +21,7 @@ def test_heads_and_stacks_follow_the_controls_and_are_stored_in_the_url(visit: V
     messages_before = wire.wait_until_quiet()
 
     heads.locator("canvas").first.hover(position={"x": 20, "y": 100})
-    expect(heads.locator(".words")).to_contain_text("looks at")
+    expect(heads.locator(".words")).to_contain_text("attends to")
     slider = stacks.get_by_label("Blocks in the stack")
     finding = stacks.locator(".finding")
     expect(finding).to_contain_text(re.compile("^24 blocks, residual, norm before"))
@@ -30,7 +30,7 @@ def test_heads_and_stacks_follow_the_controls_and_are_stored_in_the_url(visit: V
     assert len(wire.frames) == messages_before, "hovering sends no messages to the server"
 
     stacks.get_by_label("without").check()
-    expect(finding).to_contain_text("all tokens have become the same")
+    expect(finding).to_contain_text("all tokens have become equal")
     stacks.get_by_label("none", exact=True).check()
     expect(finding).to_contain_text("shrinks from")
     expect(stacks.get_by_label("RMSNorm")).to_be_disabled()
@@ -43,7 +43,7 @@ def test_heads_and_stacks_follow_the_controls_and_are_stored_in_the_url(visit: V
     heads.get_by_role("slider", name="Heads").focus()
     page.keyboard.press("ArrowRight")
     expect(heads.locator("figure")).to_have_count(8)
-    expect(heads.locator(".finding")).to_contain_text("Eight heads")
+    expect(heads.locator(".finding")).to_contain_text("attention of eight heads")
     wait_for_url_params(page, residual="false", norm="none", layers="23", cut="8")
     heads.locator(".stage").press("ArrowUp")
-    expect(heads.locator(".words")).to_contain_text("at place 20 looks at")
+    expect(heads.locator(".words")).to_contain_text("at position 20 attends to")

@@ -14,6 +14,8 @@ from playwright.sync_api import Page, expect
 
 from explorer.catalogue import PAGES
 from tests import needs
+from tests.browser.page_size import measure_page_size
+from tests.browser.slides import WALLS, slide_problems, walk_slides
 from tests.browser.steps import assert_fits, placeholders, wait_until_idle
 
 NOT_READ = [
@@ -64,6 +66,24 @@ COUNT_RERUNS = """() => {
 RNN_CURVE = ".lineage-plot-frame:has(.frame-controls) figure:nth-child(5) .trace path.js-line"
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
 
+# Pages that are larger than a page may be. None may be added.
+TOO_LARGE: set[str] = set()
+
+# Pages with slides that cannot be read from the last row. None may be added.
+UNREADABLE = {
+    "memory",
+    "",
+    "lessons",
+    "negation",
+    "tokens",
+    "studio",
+    "shapes",
+    "scaled-attention",
+    "positions",
+    "sentences",
+    "block",
+}
+
 pytestmark = [needs.axe, pytest.mark.slow]
 
 
@@ -108,6 +128,7 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(violations: Any
     expect(placeholders(page)).to_have_count(0)
     found = violations(page, "light, 1440")
     assert_fits(page)
+    sizes = [measure_page_size(page)]
     take_picture(page, f"{address or 'home'}-wide-light")
     page.evaluate(COUNT_RERUNS)
     page.wait_for_timeout(500)
@@ -123,10 +144,30 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(violations: Any
     page.set_viewport_size({"width": 390, "height": 844})
     assert found + violations(page, "dark, 390", again=True) == []
     assert_fits(page)
+    sizes.append(measure_page_size(page))
+    too_large = [problem for size in sizes for problem in size.problems()]
+    assert not too_large or address in TOO_LARGE, too_large
     take_picture(page, f"{address or 'home'}-narrow-dark")
     assert page.evaluate(TRAPS) == []
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(MOVES) == []
+    (width, height), scheme = WALLS[[row.address for row in PAGES].index(address) % len(WALLS)]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    page.get_by_role("button", name="Projector").click()
+    expect(page.get_by_role("navigation", name="Projector")).to_be_visible()
+    unreadable = slide_problems(list(walk_slides(page)))
+    assert not unreadable or address in UNREADABLE, unreadable
+
+
+def test_the_menu_of_pages_fits_a_projector_of_1024_px(visit: Any) -> None:
+    page = visit("/perplexity", 1024, 768)
+    menu = [*dict.fromkeys(row.section or row.title for row in PAGES)]
+    expect(page.locator("[data-testid=stTopNavLink]:visible, [data-testid=stTopNavSection]:visible")).to_have_count(
+        len(menu)
+    )
+    assert len(PAGES) <= 24
+    assert_fits(page)
 
 
 def test_a_page_in_presentation_mode_is_accessible(violations: Any, visit: Any) -> None:

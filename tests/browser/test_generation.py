@@ -18,7 +18,8 @@ from tests.browser.steps import WebSocketRecorder, button, save_figure, wait_for
 
 pytestmark = pytest.mark.slow
 
-SMALL = "/studio?models=text-ngram&tokens=40"
+FOLDS = "&unfold=studio-tree,studio-measures,studio-writing,studio-formulas"
+SMALL = f"/studio?models=text-ngram&tokens=40{FOLDS}"
 TEXTS = (
     "[...document.querySelectorAll('.lineage-temperature .card .text')].map(box => box.lastElementChild.textContent)"
 )
@@ -131,7 +132,7 @@ def test_dragging_the_temperature_sends_one_event_on_release(visit: Any) -> None
 
 def test_the_texts_equal_those_of_the_command_line(visit: Any) -> None:
     models = ("text-ngram", "text-transformer")
-    page = visit(f"/studio?models={','.join(models)}&tokens=40&prompt=To+be&seed=3")
+    page = visit(f"/studio?models={','.join(models)}&tokens=40&prompt=To+be&seed=3{FOLDS}")
 
     def expect_texts(temperature: float, **sampling_settings: float) -> None:
         wait_for_texts(
@@ -142,8 +143,8 @@ def test_the_texts_equal_those_of_the_command_line(visit: Any) -> None:
     page.get_by_role("button", name="Temperature 1.2").click()
     expect_texts(1.2)
     wait_for_url_params(page, t="1.2")
-    page.get_by_role("button", name="Cut and dice").click()
-    for label, value in (("top-k", "5"), ("Seed of the dice", "4")):
+    page.get_by_role("button", name="Sampling settings").click()
+    for label, value in (("top-k", "5"), ("Seed of the random numbers", "4")):
         field = page.get_by_label(label)
         field.fill(value)
         field.press("Enter")
@@ -242,7 +243,7 @@ def test_step_by_step_generation_can_take_another_path_and_go_back(visit: Any) -
 
 
 def test_a_long_text_is_generated_stopped_and_saved(visit: Any, tmp_path: Path) -> None:
-    page = visit("/studio?models=text-transformer&tokens=20&length=5000")
+    page = visit(f"/studio?models=text-transformer&tokens=20&length=5000{FOLDS}")
     stream = page.locator(".lineage-text-stream")
     status, write_button = stream.locator(".status"), stream.locator(".press")
     expect(write_button).to_have_text(re.compile("Write$"))
@@ -272,8 +273,8 @@ def test_a_long_text_is_generated_stopped_and_saved(visit: Any, tmp_path: Path) 
     assert stopped == whole.replace("\n", "")
     assert saved_text().endswith(f"\n\nRomeo{whole}\n")
 
-    page.get_by_label("Tokens of each").fill("200")
-    page.get_by_label("Tokens of each").press("Enter")
+    page.get_by_label("Length in tokens").fill("200")
+    page.get_by_label("Length in tokens").press("Enter")
     wait_for_url_params(page, length="200")
     assert shown_text() == stopped, "the generated text remains"
     write_button.click()
@@ -284,7 +285,7 @@ def test_a_long_text_is_generated_stopped_and_saved(visit: Any, tmp_path: Path) 
 def test_invalid_url_parameters_are_reported_and_markup_is_shown_as_text(visit: Any) -> None:
     page = visit(
         "/studio?models=nobody,negation-single-transformer,text-ngram&t=hot&seed=-4&path=0,999&tokens=40&colour=red"
-        "&prompt=<img+src=x+onerror=window.struck=1>&focus=nobody&of=40&at=399"
+        f"&prompt=<img+src=x+onerror=window.struck=1>&focus=nobody&of=40&at=399{FOLDS}"
     )
     for message in (
         "There is no model “nobody” to ask",
@@ -344,7 +345,7 @@ def test_texts_distribution_and_tree_are_saved_as_images_and_tables(visit: Any, 
     assert rows == [["n-gram", "1.2", str(i), str(id)] for i, id in enumerate(ids)]
     figure = page.locator(".lineage-temperature .distribution")
     lines = save_figure(page, figure, "temperature-choice", tmp_path)["CSV"].decode().splitlines()
-    assert lines[0] == "after,temperature,id,token,probability as learned,probability at this temperature,cut"
+    assert lines[0] == "after,temperature,id,token,probability at temperature 1,probability at this temperature,cut"
     assert len(lines) > 12
     table = save_figure(page, page.locator(".lineage-token-tree"), "step-by-step", tmp_path)["CSV"].decode()
     chosen_rows = [line for line in table.splitlines() if line.endswith((",1,0", ",1,1"))]

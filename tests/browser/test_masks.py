@@ -14,14 +14,14 @@ pytestmark = pytest.mark.slow
 def test_left_padding_leaves_fully_masked_rows_and_a_cell_explains_why(visit: Visit) -> None:
     page = visit("/masks")
     masks = page.locator(".lineage-masks")
-    expect(masks.locator("h3")).to_have_text("18 of 36 pairs may look; the mask hides 18.")
+    expect(masks.locator("h3")).to_have_text("18 of 36 pairs are visible; the mask hides 18.")
     wait_until_idle(page)
     masks.get_by_label("padding stands").select_option("left")
-    expect(masks.locator("h3")).to_contain_text("softmax gives NaN. A second layer makes it 6 of 6")
+    expect(masks.locator("h3")).to_contain_text("softmax gives NaN. After a second layer it is 6 of 6")
     masks.locator(".weights td[data-r='0'][data-c='0']").click()
-    expect(masks.locator(".words")).to_have_text(re.compile(r"it is padding and says nothing.*0 / 0 is NaN\.$"))
+    expect(masks.locator(".words")).to_have_text(re.compile(r"it is padding.*0 / 0 is NaN\.$"))
     masks.get_by_label("hidden scores become").select_option("self")
-    expect(masks.locator("h3")).to_have_text("12 of 36 pairs may look; the mask hides 24.")
+    expect(masks.locator("h3")).to_have_text("12 of 36 pairs are visible; the mask hides 24.")
     wait_for_url_params(page, side="left", fill="self", shown="")
 
 
@@ -30,7 +30,7 @@ def test_both_models_continue_the_typed_text(visit: Visit) -> None:
     texts = page.locator(".section-code")
     expect(texts.nth(1)).to_contain_text("the old king")
     wait_until_idle(page)
-    beginning = page.get_by_label("They go on from")
+    beginning = page.get_by_label("Prompt")
     beginning.fill("The lonely wolf!")
     beginning.press("Enter")
     for text in (texts.nth(0), texts.nth(1)):

@@ -29,7 +29,7 @@ def test_scrubbing_through_training_sends_no_messages_to_the_server(visit: Visit
 
 
 def test_a_click_pins_the_unit_and_shows_its_description(visit: Visit) -> None:
-    page = visit("/memory?who=lstm-chrono,gru-chrono")
+    page = visit("/memory?who=lstm-chrono,gru-chrono&unfold=gates")
     gates = page.locator(".lineage-gate-viewer")
     caption = gates.locator(".words")
     expect(caption).to_contain_text("Point at a unit")
@@ -48,8 +48,8 @@ def test_a_click_pins_the_unit_and_shows_its_description(visit: Visit) -> None:
 
 
 def test_a_typed_sequence_is_read_and_an_unknown_letter_is_reported(visit: Visit) -> None:
-    page = visit("/memory?who=gru-chrono")
-    field = page.get_by_label(re.compile("^Sequence, of the letters"))
+    page = visit("/memory?who=gru-chrono&unfold=gates")
+    field = page.get_by_label(re.compile("^Sequence of the letters"))
     field.fill("abba")
     field.press("Enter")
     wait_for_url_params(page, say="abba")
@@ -64,10 +64,11 @@ def test_a_typed_sequence_is_read_and_an_unknown_letter_is_reported(visit: Visit
 
 def test_typing_a_string_updates_its_results(visit: Visit) -> None:
     page = visit("/memory?who=gru-chrono")
-    expect(page.get_by_role("heading", name=re.compile("Memory is worth 0.297 nats"))).to_be_visible()
-    field = page.get_by_role("textbox", name="A string")
+    page.get_by_text("What does a network learn from a single string").click()
+    expect(page.get_by_text(re.compile("Memory saves 0.297 nats"))).to_be_visible()
+    field = page.get_by_role("textbox", name="String")
     field.fill("to be or not to be ")
     field.press("Enter")
-    expect(page.get_by_role("heading", name=re.compile("Memory is worth 0.707 nats"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Memory saves 0.707 nats"))).to_be_visible()
     page.reload()
-    expect(page.get_by_role("heading", name=re.compile("Memory is worth 0.707 nats"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Memory saves 0.707 nats"))).to_be_visible()

@@ -48,12 +48,18 @@ def headline(page: Page) -> Locator:
 
 
 def test_a_link_with_settings_opens_with_these_settings(visit: Any) -> None:
-    page = visit("/negation?p_not=0.5&say=human+destroy+nature&metric=loss&look=2")
-    expect(page.get_by_text("its best compromise gets only 0.6667 right")).to_be_visible()
+    page = visit("/negation?p_not=0.5&say=human+destroy+nature&metric=loss&look=2&unfold=why")
+    expect(page.get_by_text("its minimum gets only 0.6667 right")).to_be_visible()
     expect(sentence_box(page)).to_have_value("human destroy nature")
     expect(page.locator(".lineage-verdicts .chip")).to_have_text(["<BOS>", "human", "destroy", "nature", "<EOS>"])
     expect(page.get_by_text("Cross-entropy over all training sentences, in nats.")).to_be_visible()
-    assert {*page.url.split("?")[1].split("&")} == {"p_not=0.5", "say=human+destroy+nature", "metric=loss", "look=2"}
+    assert {*page.url.split("?")[1].split("&")} == {
+        "p_not=0.5",
+        "say=human+destroy+nature",
+        "metric=loss",
+        "look=2",
+        "unfold=why",
+    }
 
 
 def test_back_forward_and_reload_restore_the_typed_sentence(visit: Any) -> None:
@@ -220,7 +226,7 @@ def test_a_figure_is_saved_as_image_and_table(visit: Any, tmp_path: Path) -> Non
         "transformer": 30,
     }
     assert len(lines) > 1 + 3 * (21 + 41 + 41 + 26 + 26 + 31)  # evaluated more often than every epoch at the start
-    assert lines[-1].startswith('transformer-test_accuracy,"Transformer, mean",30,')
+    assert lines[-1].startswith('transformer-exact_accuracy,"Transformer, median",30,')
 
 
 def test_a_clicked_word_is_highlighted_in_all_figures_until_escape(visit: Any) -> None:
@@ -260,9 +266,9 @@ def test_typing_a_sentence_reruns_only_the_fragments_that_depend_on_it(visit: An
     type_sentence(page, "human preserve nature")
     expect(headline(page)).to_have_text("All six say sustain, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"\?say=human\+preserve\+nature$"))
-    expect(page.get_by_role("heading", name="What came out")).to_be_visible()
+    expect(page.get_by_role("heading", name="How do the models learn it?")).to_be_visible()
     wait_until_idle(page)
-    assert len([fragment_ids for fragment_ids in runs if not fragment_ids]) == full_runs and len(runs[-1]) == 4
+    assert len([fragment_ids for fragment_ids in runs if not fragment_ids]) == full_runs and len(runs[-1]) == 3
 
 
 def test_typing_a_sentence_clears_messages_about_the_url(visit: Any) -> None:

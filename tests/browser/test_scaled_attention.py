@@ -55,9 +55,14 @@ def test_the_page_recomputes_a_head_of_a_model(visit: Visit) -> None:
 
 def test_the_readout_below_the_curves_follows_the_slider(visit: Visit) -> None:
     page = visit("/scaled-attention")
-    panels = page.locator(".lineage-plot-frame").filter(has_text="Spread of the scores")
+    panels = page.locator(".lineage-plot-frame").filter(has_text="Standard deviation of the scores")
     caption, slider = panels.locator(".frame-said span"), panels.get_by_role("slider", name="width shown")
-    spread = panels.locator("figure").filter(has_text="Spread of the scores").locator(".frame-readout-value").first
+    spread = (
+        panels.locator("figure")
+        .filter(has_text="Standard deviation of the scores")
+        .locator(".frame-readout-value")
+        .first
+    )
     expect(caption).to_contain_text("At d_k = 64 the scores are divided by 8.00", timeout=20_000)
     wait_until_idle(page)
     height, wire = panels.bounding_box()["height"], WebSocketRecorder(page)

@@ -17,7 +17,7 @@ def test_the_unrolled_network_is_stepped_through_and_its_shape_is_stored_in_the_
     page = visit("/shapes")
     net = page.locator(".lineage-unrolled-rnn")
     expect(net.locator("button.step")).to_have_count(6)
-    expect(net.get_by_role("status").first).to_contain_text("Step 6 reads “<EOS>”, and says “sustain”")
+    expect(net.get_by_role("status").first).to_contain_text("Step 6 reads “<EOS>”, and answers “sustain”")
     wait_until_idle(page)
     page.get_by_role("radio", name="one → many").click()
     wait_for_url_params(page, shape="from-one")
@@ -27,7 +27,7 @@ def test_the_unrolled_network_is_stepped_through_and_its_shape_is_stored_in_the_
     page.keyboard.press("ArrowRight")
     expect(steps.nth(1)).to_be_focused()
     words = net.get_by_role("status").first
-    expect(words).to_contain_text("Step 2 reads “h”, its own answer of the step before")
+    expect(words).to_contain_text("Step 2 reads “h”, its own output of the step before")
     page.keyboard.press("Enter")
     steps.nth(3).hover()
     expect(words).to_contain_text("Step 2 reads")

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 30
 SMALL = (
-    "/text?models=ngram,gru&context=16&sample=40&gru.hidden=16&gru.width=8&gru.iterations=60"
+    "/text?models=ngram,gru&context=16&sample=40&gru.hidden=16&gru.width=8&gru.iterations=60&unfold=text-samples,text-each,experiment-ends"
     "&gru.evaluate_every=10&gru.batch_size=4"
 )
 
@@ -26,7 +26,7 @@ def test_a_model_trains_on_a_pasted_text_and_shows_a_sample(visit: Any) -> None:
     page = visit(SMALL)
     page.get_by_role("radio", name="Your own").or_(page.get_by_role("button", name="Your own")).first.click()
     page.get_by_label("Paste a text").fill(OWN_TEXT)
-    button(page, "Read it").click()
+    button(page, "Use this text").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     wait_until_idle(page)
     button(page, "Train").click()

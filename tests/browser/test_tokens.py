@@ -39,7 +39,7 @@ def wait_until_ready(page: Page) -> None:
 
 @pytest.mark.parametrize(("kind", "text", "sizes"), CASES, ids=[kind for kind, _, _ in CASES])
 def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str, sizes: tuple[int, ...]) -> None:
-    page = visit(f"/tokens?corpus=repeats&tokenizer={kind}")
+    page = visit(f"/tokens?corpus=repeats&tokenizer={kind}&unfold=tokens-sizes,tokens-cut,tokens-leak")
     wait_until_ready(page)
     page.get_by_label("Type a text").fill(text)
     page.get_by_label("Type a text").press("Control+Enter")
@@ -65,12 +65,12 @@ def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str,
 
 
 def test_dragging_the_vocabulary_size_sends_one_event_on_release(visit: Any) -> None:
-    page = visit("/tokens?corpus=repeats")
+    page = visit("/tokens?corpus=repeats&unfold=tokens-sizes,tokens-cut,tokens-leak")
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     page.reload()
     wait_until_ready(page)
-    expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    expect(page.get_by_text("Code and papers").first).to_be_attached()
     expect(page.locator(".js-plotly-plot").first).to_be_attached()
     page.wait_for_timeout(1500)
     wait_until_idle(page)
@@ -95,7 +95,7 @@ def test_dragging_the_vocabulary_size_sends_one_event_on_release(visit: Any) -> 
 
 
 def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
-    page = visit("/tokens?corpus=toy")
+    page = visit("/tokens?corpus=toy&unfold=tokens-sizes,tokens-cut,tokens-leak")
     wait_until_ready(page)
     page.evaluate(
         """() => {
@@ -122,10 +122,10 @@ def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
 
 
 def test_typed_or_pasted_markup_is_shown_as_text(visit: Any) -> None:
-    page = visit("/tokens?corpus=own")
+    page = visit("/tokens?corpus=own&unfold=tokens-sizes,tokens-cut,tokens-leak")
     page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
     page.get_by_label("Paste a text").fill("<img src=x onerror=alert(1)> a text of <b>mine</b>\n" * 10)
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Use this text").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     wait_until_ready(page)
     expect(page.locator(".lineage-tokenizer .number").last).to_contain_text("your text")
@@ -137,9 +137,9 @@ def test_typed_or_pasted_markup_is_shown_as_text(visit: Any) -> None:
 
 
 def test_the_url_of_a_pasted_text_requires_that_text_elsewhere(visit: Any) -> None:
-    page = visit("/tokens?corpus=own")
+    page = visit("/tokens?corpus=own&unfold=tokens-sizes,tokens-cut,tokens-leak")
     page.get_by_label("Paste a text").fill(OWN_TEXT)
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Use this text").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     wait_until_ready(page)
     expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("wood")
@@ -151,7 +151,7 @@ def test_the_url_of_a_pasted_text_requires_that_text_elsewhere(visit: Any) -> No
 
 
 def test_a_file_is_uploaded_and_an_unreadable_one_gives_a_message(visit: Any, tmp_path: Path) -> None:
-    page = visit("/tokens?corpus=own")
+    page = visit("/tokens?corpus=own&unfold=tokens-sizes,tokens-cut,tokens-leak")
     unreadable, readable = tmp_path / "bad.txt", tmp_path / "good.txt"
     unreadable.write_bytes("a text in UTF-16".encode("utf-16"))
     readable.write_text(OWN_TEXT)
@@ -163,7 +163,9 @@ def test_a_file_is_uploaded_and_an_unreadable_one_gives_a_message(visit: Any, tm
 
 
 def test_the_tokens_are_saved_as_image_and_table(visit: Any, tmp_path: Path) -> None:
-    page = visit("/tokens?corpus=repeats&say=bofi+leka&vocabulary=60")
+    page = visit(
+        "/tokens?corpus=repeats&say=bofi+leka&vocabulary=60&unfold=tokens-sizes,tokens-merges,tokens-cut,tokens-leak"
+    )
     wait_until_ready(page)
     files = save_figure(page, page.locator(".lineage-tokenizer .picture"), "tokens", tmp_path)
     lines = files["CSV"].decode().splitlines()
@@ -176,9 +178,9 @@ def test_the_tokens_are_saved_as_image_and_table(visit: Any, tmp_path: Path) -> 
 
 
 def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any) -> None:
-    page = visit("/tokens?corpus=brackets", 390, 844)
+    page = visit("/tokens?corpus=brackets&unfold=tokens-sizes,tokens-merges,tokens-cut,tokens-leak", 390, 844)
     wait_until_ready(page)
-    expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    expect(page.get_by_text("Code and papers").first).to_be_attached()
     for width in (390, 1440):
         page.set_viewport_size({"width": width, "height": 844})
         wait_until_idle(page)
@@ -193,9 +195,9 @@ def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any) -> None
 
 
 def test_right_to_left_text_is_displayed_right_to_left(visit: Any) -> None:
-    page = visit("/tokens?corpus=own&tokenizer=word")
+    page = visit("/tokens?corpus=own&tokenizer=word&unfold=tokens-sizes,tokens-cut,tokens-leak")
     page.get_by_label("Paste a text").fill("שלום עולם זה טקסט קצר מאוד מימין לשמאל.\n" * 10)
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Use this text").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     wait_until_ready(page)
     expect(page.locator(".lineage-tokenizer .chips")).to_have_css("direction", "rtl")

@@ -13,16 +13,16 @@ pytestmark = pytest.mark.slow
 
 def test_a_typed_source_is_translated_by_every_model_and_stored_in_the_url(visit: Visit) -> None:
     page = visit("/translation")
-    field = page.get_by_role("textbox", name="Digits")
+    field = page.get_by_role("textbox", name="Source: digits")
     field.fill("4711")
     field.press("Enter")
-    expect(page.get_by_role("heading", name=re.compile("turn 4711 around"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("reverses? 4711 correctly"))).to_be_visible()
     wait_for_url_params(page, say="4711")
     field.fill("47x1")
     field.press("Enter")
     expect(page.get_by_text(re.compile("which the model never saw. Give digits from 0 to 9")).first).to_be_visible()
     page.get_by_text("314159", exact=True).first.click()
-    expect(page.get_by_role("heading", name=re.compile("turn 314159 around"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("reverses? 314159 correctly"))).to_be_visible()
 
 
 def test_an_impossible_date_is_translated_too(visit: Visit) -> None:
@@ -32,10 +32,10 @@ def test_an_impossible_date_is_translated_too(visit: Visit) -> None:
 
 
 def test_hovering_the_alignment_sends_no_message_to_the_server(visit: Visit) -> None:
-    page = visit("/translation?say=314159&who=additive")
+    page = visit("/translation?say=314159&who=additive&unfold=alignment,decoding")
     alignment, beams = page.locator(".lineage-alignment"), page.locator(".lineage-beam-search")
     expect(page.get_by_role("heading", name=re.compile("^In 6 of 6 steps"))).to_be_visible()
-    expect(alignment.get_by_text("What could stand at step 1")).to_be_visible()
+    expect(alignment.get_by_text("Candidates at step 1")).to_be_visible()
     wait_until_idle(page)
     wire = WebSocketRecorder(page)
     messages_before = wire.wait_until_quiet()
@@ -44,7 +44,7 @@ def test_hovering_the_alignment_sends_no_message_to_the_server(visit: Visit) -> 
     box = picture.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6)
-    expect(alignment.get_by_text(re.compile("What could stand at step [2-7]"))).to_be_visible()
+    expect(alignment.get_by_text(re.compile("Candidates at step [2-7]"))).to_be_visible()
     assert len(wire.frames) == messages_before
     slider = beams.locator("input[type=range]")
     slider.focus()

@@ -9,7 +9,7 @@ def test_lessons_are_listed(ask: RunCommand) -> None:
     code, out, err = ask("lessons", "--json")
     lessons = parse_json_lines(out)
     assert (code, err) == (0, "") and len(lessons) >= 6
-    assert [lesson["name"] for lesson in lessons[:2]] == ["counting", "window"]
+    assert [lesson["name"] for lesson in lessons[:2]] == ["counting", "word-vectors"]
     _, out, _ = ask("lessons")
     assert len(out.splitlines()) == len(lessons) and "5 steps" in out
 

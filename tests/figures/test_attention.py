@@ -2,18 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.attention import answer_probabilities, head_importance, logit_lens
-
-NOW, BEFORE = np.array([0.7, 0.2]), np.array([0.1, 0.6])
+from explorer.figures.attention import head_importance, logit_lens, rollout_map
 
 
-def test_answers_are_drawn_before_those_without_ablation() -> None:
-    pale, solid = answer_probabilities(["a", "<b>"], NOW, BEFORE, "--m-transformer").data
-    assert list(pale.x) == [0.1, 0.6] and list(solid.x) == [0.7, 0.2]
-    assert list(solid.text) == ["0.70", "0.20"] and solid.width < pale.width
-    unchanged = answer_probabilities(["a", "<b>"], NOW, None, "--m-transformer")
-    assert list(unchanged.data[0].x) == [0, 0]  # nothing to compare with
-    assert list(unchanged.layout.yaxis.ticktext) == ["a", "&lt;b&gt;"]
+def test_rollout_has_a_colour_scale_and_values() -> None:
+    [map] = rollout_map(np.array([[1.0, np.nan], [0.05, 0.95]]), ["a", "b"]).data
+    assert map.showscale and [list(row) for row in map.text] == [["1.00", ""], ["", "0.95"]]
 
 
 def test_logit_lens_has_a_row_per_layer_and_escapes_markup() -> None:

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 from numpy import ndarray
 
-from explorer.figures.learning_curves import HIGH, LOW, MEAN, learning_curve
+from explorer.figures.learning_curves import HIGH, LOW, MEDIAN, learning_curve
 
 EPOCHS = np.array([0, 0.25, 1, 3.5])  # a checkpoint is not always at the end of an epoch
 VALUES = np.array([[0.5, 0.4, 0.6], [0.7, 0.5, 0.9], [0.8, 0.8, 0.8], [1.0, 0.7, 1.0]])
@@ -15,18 +15,18 @@ def curve(values: ndarray = VALUES, ceiling: tuple[float, str] | None = None) ->
     return learning_curve(EPOCHS[: len(values)], values, "RNN", "--m-rnn", "3px,3px", 25, (0.42, 1.03), ceiling)
 
 
-def test_lines_are_means_and_bands_ranges_over_seeds() -> None:
+def test_lines_are_medians_and_bands_ranges_over_seeds() -> None:
     traces = curve().data
     assert list(traces[LOW].y) == [0.4, 0.5, 0.8, 0.7]
     assert list(traces[HIGH].y) == [0.6, 0.9, 0.8, 1.0]
-    assert list(traces[MEAN].y) == pytest.approx([0.5, 0.7, 0.8, 0.9])
+    assert list(traces[MEDIAN].y) == [0.5, 0.7, 0.8, 1.0]
     assert all(list(trace.x) == [0, 0.25, 1, 3.5] for trace in traces)
     assert traces[HIGH].fill == "tonexty"
-    assert [trace.name for trace in traces] == ["RNN, lowest seed", "RNN, highest seed", "RNN, mean"]
+    assert [trace.name for trace in traces] == ["RNN, lowest seed", "RNN, highest seed", "RNN, median"]
 
 
 def test_the_line_has_the_colour_and_dash_of_its_model() -> None:
-    line = curve().data[MEAN].line
+    line = curve().data[MEDIAN].line
     assert (line.color, line.dash) == ("var(--m-rnn)", "3px,3px")
 
 

@@ -11,7 +11,7 @@ OWN = np.array([[1.0, 0.4, 0.0], [0.8, 0.2, 0.2]])
 def test_curves_have_one_colour_two_dashes_and_bands_over_seeds() -> None:
     forced, free = teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru")
     assert (forced.label, free.label, forced.colour, free.colour) == (
-        "given",
+        "correct",
         "own",
         "--m-gru",
         "--m-gru",
@@ -33,8 +33,8 @@ def test_y_axes_of_accuracy_and_loss() -> None:
     assert low == 0.0 and 3.0 < high < 4.0
     for figure in (accuracy, loss):
         assert tuple(figure.layout.xaxis.range) == (0.5, 3.5)
-        assert figure.layout.xaxis.title.text == "place in the target"
-        assert [note.text for note in figure.layout.annotations] == ["<b>given</b>", "<b>own</b>"]
+        assert figure.layout.xaxis.title.text == "position in the target"
+        assert [note.text for note in figure.layout.annotations] == ["<b>correct</b>", "<b>own</b>"]
         assert len(figure.data) == 6
 
 

@@ -168,7 +168,9 @@ def table(at: AppTest, file: str) -> list[dict[str, Any]]:
 
 
 def headings(at: AppTest) -> list[str]:
-    return [*(heading.value for heading in (*at.header, *at.subheader)), *(b["text"] for b in blocks(at, "finding"))]
+    """Return the headings of the page, the questions of its folds, and the findings."""
+    parts = [*(heading.value for heading in (*at.header, *at.subheader)), *(fold.label for fold in at.expander)]
+    return [*parts, *(block["text"] for block in blocks(at, "finding"))]
 
 
 def page_text(at: AppTest) -> str:

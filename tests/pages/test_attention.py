@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.inspection.attention.agreement_heads import measure_agreement_heads
 from explorer.inspection.attention.attend import attend, unpack_weights
+from explorer.inspection.load_model import load_model
 from explorer.labs.attention.measurements import compute_reading, compute_snapshots, select_snapshots, tokenize_text
 from explorer.labs.attention.state import AttentionState
 from explorer.run_store import index, store
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
-from explorer.ui import visitor_text
 from explorer.ui.training.stored_models import find_model
 from explorer.web import background, results
 from tests.pages.screen import (
@@ -24,7 +25,6 @@ from tests.pages.screen import (
     headings,
     page,
     page_text,
-    plot_frame_figures,
     url_params,
     wait_until_ready,
     warnings_of,
@@ -51,13 +51,59 @@ def arrays(content: bytes) -> dict[str, Any]:
 def test_the_default_state_shows_results() -> None:
     at = attention()
     assert warnings_of(at) == [] and url_params(at) == {}
+    assert at.title[0].value == "Which words does a Transformer attend to?"
     data = heads(at)
-    assert (data["layers"], data["heads"], data["causal"]) == (4, 4, True)
-    assert "".join(data["tokens"]) == "the night and the day"
-    assert len(data["snapshots"]["steps"]) == 21 and data["step"] == 1000
-    assert (np.shape(data["worth"]) == (4, 4)) == visitor_text.is_corpus_available("tinyshakespeare")
-    assert any(heading.startswith("After “…ight and the day” it expects") for heading in headings(at))
-    assert component_data(at, "attention_walkthrough")[0]["width"] == 16
+    assert (data["layers"], data["heads"], data["causal"]) == (2, 4, True)
+    assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of"
+    assert data["snapshots"] is None and data["can"] == {"mask": False, "positions": True}
+    assert np.shape(data["worth"]) == (2, 4) and np.argmax(data["worth"]) == 0, "the head that is open matters most"
+    assert data["open"] == [0, 0] and data["answers"]["rows"][0]["text"] == "himself"
+    assert "The model predicts “himself” after “…aunts is proud of”, with probability 1.00." in headings(at)
+    assert component_data(at, "attention_walkthrough") == [], "what is folded is not computed"
+
+
+def test_the_open_head_attends_to_the_subject_and_decides_the_answer() -> None:
+    stored_model, state = find_model(AttentionState().model), AttentionState()
+    words = list(tokenize_text(stored_model, state).tokens)
+    weights = attend(stored_model.model(), tokenize_text(stored_model, state).ids).weights
+    assert weights[0, 0, -1].argmax() == words.index("king") and weights[0, 0, -1].max() > 0.95
+    at = attention({"model": state.model, "layer": "0", "head": "0", "off": "0.0"})
+    assert_mentions(
+        " ".join(headings(at)), "With one head switched off … “herself” (0.58); unchanged … “himself” (1.00)"
+    )
+    assert heads(at)["answers"]["changed"]
+    scores = measure_agreement_heads(load_model(stored_model.run), "pronoun")  # type: ignore[arg-type]
+    assert scores.subject_attention[0].argmax() == 0 and scores.ablated_accuracy[0].argmin() == 0
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"say": "the king near the queens"}, "The model predicts “is” after “…king near the queens”"),
+        ({"at": "3"}, "The model was not trained to predict anything after “the king near the”"),
+        ({"say": "THE king is proud of " * 4}, "The model reads 13 words at once. The end was left out"),
+        ({"say": "the king loves"}, "The models never saw “loves”"),
+        ({"say": ""}, "There is no word in this sentence."),
+        ({"unmasked": "true"}, "This model has no causal mask that can be removed."),
+        (
+            {"off": "0.0,0.1,0.2,0.3,1.0,1.1,1.2,1.3", "unplaced": "true"},
+            "With eight heads switched off and the positions",
+        ),
+    ],
+)
+def test_any_sentence_about_agreement_is_answered_or_reported(params: dict[str, str], sentence: str) -> None:
+    at = attention({"model": "agreement-heads", "layer": "0", "head": "0", **params})
+    shown = " ".join([*headings(at), *warnings_of(at), page_text(at)]).replace("\\", "")
+    assert not at.exception and sentence in shown, shown
+
+
+def test_models_have_names_for_people() -> None:
+    at = attention()
+    titles = list(next(box for box in at.selectbox if box.label == "Model").options)
+    assert titles[0] == "Agreement, words · 2 layers × 4 heads" and len(titles) == len(set(titles))
+    assert "Shakespeare, letters · 4 layers × 4 heads, steps of the training" in titles
+    assert "Shakespeare, word pieces · 2 layers × 4 heads" in titles
+    assert not any(name in title for title in titles for name in store.pretrained_folders())
 
 
 def test_the_snapshots_are_computed_when_the_browser_fetches_their_address() -> None:
@@ -72,7 +118,7 @@ def test_the_snapshots_are_computed_when_the_browser_fetches_their_address() -> 
     assert arrays(packed.content)["weights"].shape == (21, 4, 4, 21 * 22 // 2)
 
 
-@pytest.mark.parametrize("name", ["text-through-training", "text-assignment", NEGATION])
+@pytest.mark.parametrize("name", ["agreement-heads", "text-through-training", "text-assignment", NEGATION])
 def test_what_is_sent_is_what_the_model_computed(name: str) -> None:
     stored_model = find_model(name)
     found = compute_reading(stored_model, AttentionState(name))
@@ -114,10 +160,9 @@ def test_a_long_text_is_truncated_to_the_size_limit(monkeypatch: pytest.MonkeyPa
 def test_an_ablation_is_reported_and_drawn_with_the_original() -> None:
     off = ",".join(f"{layer}.{head}" for layer in range(4) for head in range(4))
     at = attention({"off": off})
-    [finding] = [heading for heading in headings(at) if "sixteen" in heading or "16 heads off" in heading]
-    assert finding.startswith("With 16 heads off, ")
-    plot = plot_frame_figures(at, "gaze-answers")[0]["plot"]["data"]
-    assert plot[0]["x"] != plot[1]["x"]
+    assert any(heading.startswith("With 16 heads switched off the model ") for heading in headings(at))
+    answers = heads(at)["answers"]
+    assert answers["changed"] and any(row["now"] != row["before"] for row in answers["rows"])
     assert heads(at)["touch"]["off"] == [[layer, head] for layer in range(4) for head in range(4)]
     untouched = attention({"unplaced": "true", "unmasked": "true", "flat": "0.0"})
     assert heads(untouched)["causal"] is False
@@ -125,11 +170,11 @@ def test_an_ablation_is_reported_and_drawn_with_the_original() -> None:
 
 def test_the_encoder_on_negation_works_in_the_same_way() -> None:
     at = attention({"model": NEGATION, "say": "human not destroy nature", "seed": "3"})
-    assert warnings_of(at) == [] and at.title[0].value == "Where does each word look?"
+    assert warnings_of(at) == [] and at.title[0].value == "Which words does a Transformer attend to?"
     data = heads(at)
     assert data["tokens"] == ["<BOS>", "human", "not", "destroy", "nature", "<EOS>"]
     assert (data["causal"], data["can"]) == (False, {"mask": False, "positions": True})
-    assert any(heading.startswith("It answers ") for heading in headings(at))
+    assert any(heading.startswith("The model predicts “") for heading in headings(at))
     assert data["asked"] == 0  # where the answer is read
 
 
@@ -139,19 +184,19 @@ def test_the_encoder_on_negation_works_in_the_same_way() -> None:
     [
         ({"model": "text-lstm"}, "This run is of the architecture “LSTM”, which has no attention to look at."),
         ({"model": "gone"}, "There is no model “gone” to ask"),
-        ({"step": "7"}, "There are no weights of step 7; what is shown is the end."),
+        ({"step": "7"}, "There are no weights of step 7; the end of the training is shown."),
         ({"model": NEGATION, "say": "human loves nature"}, "The models never saw “loves”"),
         ({"off": "1"}, "“1” names no heads."),
         ({"off": "0.1,9.9"}, "This model has no head 9.9; it has layers 0 to 3, heads 0 to 3."),
         ({"layer": "9", "head": "1"}, "This model has no head 9.1;"),
-        ({"seed": "7"}, "This run has no seed 7, counted from 0; what is shown is its first."),
+        ({"seed": "7"}, "This run has no seed 7, counted from 0; its first seed is shown."),
     ],
 )
 def test_an_invalid_request_is_reported_in_one_sentence(params: dict[str, str], sentence: str) -> None:
     at = attention(params)
     assert not at.exception
     assert [warning for warning in warnings_of(at) if warning.startswith(sentence)], warnings_of(at)
-    assert "The papers" in headings(at)
+    assert "Code and papers" in headings(at)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +204,7 @@ def test_an_invalid_request_is_reported_in_one_sentence(params: dict[str, str], 
     [
         ("", 1, "Nothing … left to read … line"),
         ("e", 1, ""),
-        ("日", 1, "Nothing … line … never … “日”"),
+        ("日", 1, "Nothing … line … no “日”: left out"),
         ("x" * 70, 64, "64 letters … beginning … left out … “xxxxxx”"),
     ],
 )
@@ -194,6 +239,7 @@ def test_a_model_that_was_deleted_is_reported() -> None:
 
 def test_the_url_has_the_selection() -> None:
     params = {"layer": "2", "head": "1", "at": "4", "view": "matrix", "sort": "spread", "step": "126", "walk": "3"}
+    params |= {"unfold": "walkthrough"}
     at = attention(params)
     assert warnings_of(at) == [] and url_params(at) == params
     data = heads(at)
@@ -209,5 +255,5 @@ def test_the_url_has_the_selection() -> None:
 
 def test_a_run_in_the_url_is_selected() -> None:
     at = attention({"run": "text-assignment"})
-    assert heads(at)["title"] == "Transformer on pieces of words"
+    assert heads(at)["title"]
     assert url_params(at) == {"model": "text-assignment"}

@@ -29,25 +29,22 @@ def test_page_shows_results_without_interaction() -> None:
     at = open_page()
     assert warnings_of(at) == [] and url_params(at) == {}
     assert diagram_data(at)["names"]["text"][:4] == ["t", "h", "e", "␣"]  # type: ignore[index]
-    assert diagram_data(at)["usual"] == "attention.weights"
-    chosen = diagram_data(at)["chosen"]
-    assert chosen["token"] > chosen["unit"], "a token that looks back"  # type: ignore[index]
+    assert diagram_data(at)["usual"] == "embedding.out"
     assert any(heading.startswith("In block 1 of 4") for heading in headings(at))
-    assert any("(run text-transformer, seed 0)" in heading.replace("\\", "") for heading in headings(at))
-    assert "The papers" in headings(at) and "before each part" in page_text(at)
+    assert "Code and papers" in headings(at)
 
 
 def test_every_kind_opens_with_its_default_model() -> None:
-    at = open_page({"kind": "encoder"})
+    at = open_page({"kind": "encoder", "unfold": "why"})
     assert diagram_data(at)["names"]["text"] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]  # type: ignore[index]
     assert diagram_data(at)["total"] == 3522 and "after each sum" in page_text(at)
-    at = open_page({"layer": "3", "open": "attention.scores"})
+    at = open_page({"layer": "3", "open": "attention.scores", "unfold": "why"})
     assert warnings_of(at) == []
     assert [box["title"] for box in diagram_data(at)["boxes"]][1] == "Blocks 1 to 2"  # type: ignore[attr-defined]
     assert diagram_data(at)["chosen"]["open"] == "attention.scores" and "before each part" in page_text(at)  # type: ignore[index]
     at = wait_until_ready(assert_no_errors(widget(at.segmented_control, "block.kind").set_value("both").run()))
-    assert url_params(at) == {"kind": "both"}
-    assert diagram_data(at)["usual"] == "decoder.cross.weights" and "cross-attention" in page_text(at)
+    assert url_params(at) == {"kind": "both", "unfold": "why"}
+    assert diagram_data(at)["usual"] == "encoder.embedding.out" and "cross-attention" in page_text(at)
     assert diagram_data(at)["names"]["target"][0] == "<BOS>"  # type: ignore[index]
 
 
@@ -64,8 +61,8 @@ def test_invalid_url_parameters_are_reported_and_the_page_is_shown() -> None:
 
 def test_models_of_another_kind_and_unreadable_texts_are_rejected() -> None:
     at = open_page({"kind": "encoder", "model": "text-transformer"})
-    assert "is no encoder that can be opened here" in warnings_of(at)[0].replace("\\", "")
+    assert "is not an encoder that this page can show" in warnings_of(at)[0].replace("\\", "")
     at = open_page({"kind": "encoder", "say": "human xyzzy nature"})
     assert len(warnings_of(at)) == 1 and "xyzzy" in warnings_of(at)[0]
     at = wait_until_ready(assert_no_errors(at.button(key="block.fresh").click().run()))
-    assert warnings_of(at) == [] and url_params(at) == {} and diagram_data(at)["usual"] == "attention.weights"
+    assert warnings_of(at) == [] and url_params(at) == {} and diagram_data(at)["usual"] == "embedding.out"

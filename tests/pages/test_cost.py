@@ -44,10 +44,16 @@ def open_page(address: Mapping[str, str] | None = None) -> AppTest:
     return wait_until_ready(page("cost.py", address))
 
 
+ALL = "width,layers,parameters,formulas"
+
+
 def test_page_shows_results_without_interaction() -> None:
     at = open_page()
     assert warnings_of(at) == [] and url_params(at) == {}
-    assert {"Longer sequences", "Wider vectors", "More layers", "Parameters, part by part"} <= set(headings(at))
+    assert any(heading.startswith("Attention takes longer than the feedforward part") for heading in headings(at))
+    assert len(plot_frame_figures(at, "cost-length-figures")) == 2 and not at.latex
+    assert "not the cell" in page_text(at)
+    at = open_page({"unfold": ALL})
     for sweep, sizes in SWEEPS.items():
         seconds, memory = plot_frame_figures(at, f"cost-{sweep}-figures")
         assert len(seconds["plot"]["data"]) == len(memory["plot"]["data"]) == 2 * len(PARTS)
@@ -58,7 +64,7 @@ def test_page_shows_results_without_interaction() -> None:
 
 
 def test_a_vocabulary_smaller_than_possible_is_shown_as_the_smallest() -> None:
-    assert "V = 2" in page_text(open_page({"vocabulary": "1"})).replace("\\", "")
+    assert "V = 2" in page_text(open_page({"vocabulary": "1", "unfold": "parameters"})).replace("\\", "")
 
 
 def seconds_drawn(at: AppTest) -> list[float]:
@@ -109,23 +115,24 @@ def test_forward_only_uses_the_same_measurement() -> None:
 
 
 def test_selected_sizes_are_in_the_url_and_counted() -> None:
-    at = open_page()
+    unfold = {"unfold": "parameters,formulas"}
+    at = open_page(unfold)
     at = wait_until_ready(assert_no_errors(widget(at.number_input, "cost.layers").set_value(2).run()))
-    assert url_params(at) == {"layers": "2"}
+    assert url_params(at) == {"layers": "2", **unfold}
     assert any("106,944 parameters" in heading for heading in headings(at)), headings(at)
     at = wait_until_ready(assert_no_errors(widget(at.selectbox, "cost.who").set_value("text-gru").run()))
-    assert url_params(at) == {"who": "text-gru"}
+    assert url_params(at) == {"who": "text-gru", **unfold}
     assert any("201,001 parameters" in heading for heading in headings(at))
     at = wait_until_ready(assert_no_errors(at.run()))  # the whole page; the events before reran fragments only
     at = wait_until_ready(assert_no_errors(widget(at.selectbox, "cost.width").set_value(128).run()))
-    assert url_params(at) == {"who": "text-gru", "width": "128"}
+    assert url_params(at) == {"who": "text-gru", "width": "128", **unfold}
     assert any("T > 2d = 256" in formula.value for formula in at.latex)
     reset_key = next(b.key for b in at.button if b.label == "Back to the defaults")
-    assert url_params(wait_until_ready(assert_no_errors(at.button(key=reset_key).click().run()))) == {}
+    assert url_params(wait_until_ready(assert_no_errors(at.button(key=reset_key).click().run()))) == unfold
 
 
 def test_incompatible_sizes_are_reported() -> None:
-    at = open_page({"d": "63"})
+    at = open_page({"d": "63", "unfold": "parameters"})
     assert any("63" in sentence for sentence in warnings_of(at)), warnings_of(at)
     assert plot_frame_figures(at, "cost-length-figures")
 
@@ -145,6 +152,6 @@ def test_incompatible_sizes_are_reported() -> None:
     ],
 )
 def test_invalid_url_parameters_are_reported_and_the_rest_is_used(bad: Mapping[str, str], words: str) -> None:
-    at = open_page({"vocabulary": "100", **bad})
+    at = open_page({"vocabulary": "100", "unfold": "parameters", **bad})
     assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
     assert "V = 100" in page_text(at).replace("\\", "")

@@ -57,20 +57,20 @@ def heads_data(at: AppTest) -> dict[str, object]:
 
 
 def test_page_shows_results_without_interaction() -> None:
-    at = open_page()
-    assert warnings_of(at) == [] and url_params(at) == {}
+    at = open_page({"unfold": "training,why"})
+    assert warnings_of(at) == [] and url_params(at) == {"unfold": "training,why"}
     assert heads_data(at)["tokens"] == list("the night and the day")
-    assert heads_data(at)["cuts"]["4"]["finding"].startswith("Four heads look")  # type: ignore[index]
+    assert heads_data(at)["cuts"]["4"]["finding"].startswith("The attention of four heads")  # type: ignore[index]
     assert "16,384" in heads_data(at)["cuts"]["8"]["words"]  # type: ignore[index]
     assert len(stacks_data(at)["combinations"]) == len(stacks_data(at)["expected"]) == 10  # type: ignore[arg-type]
     assert stacks_data(at)["chosen"] == {"residual": True, "norm": "pre", "kind": "layer", "layers": 24}
     assert [panel["title"] for panel in plot_frame_figures(at, "depth-race")] == [
-        "Loss on fresh rows, nats",
-        "Rows reversed without a mistake",
+        "Loss on new rows, nats",
+        "Share of rows reversed correctly",
     ]
-    learned = next(heading for heading in headings(at) if "blocks learn" in heading)
-    assert "in every seed with the norm before each part" in learned and "nor without residuals" in learned
-    assert "measured 4. " in page_text(at).replace("\\", "") and "The papers" in headings(at)
+    learned = next(heading for heading in headings(at) if heading.startswith("Stacks of"))
+    assert learned.startswith("Stacks of 24 blocks learn with every seed") and "without residuals" in learned
+    assert "measured is 4. " in page_text(at).replace("\\", "") and "Code and papers" in headings(at)
 
 
 def test_the_default_stacks_are_prefetched() -> None:
@@ -118,7 +118,7 @@ def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
     )
     assert heads_data(at)["tokens"] == list("to be or not to be, that")
     (sentence,) = warnings_of(at)
-    assert "has 40 characters; the tiles have room for 24" in sentence
+    assert "has 40 characters; there is room for 24" in sentence
     assert (
         url_params(at)["say"] == widget(at.text_input, "depth.say").value == "to be or not to be, that is the question"
     )
@@ -134,15 +134,15 @@ def test_an_unreadable_text_is_reported() -> None:
 
 
 def test_zero_initialization_is_described() -> None:
-    at = open_page({"start": "zero", "layers": "1"})
+    at = open_page({"start": "zero", "layers": "1", "unfold": "why"})
     words = page_text(at).replace("\\", "")
     assert "a part first adds nothing" in words
-    assert "s² = 0 and l = 1" in words and "after 1 block is expected between 1 and 1" in words
+    assert "s² = 0 and l = 1" in words and "after 1 block should be between 1 and 1" in words
 
 
 def test_other_seeds_are_offered_for_training() -> None:
-    at = open_page({"first": "7"})
-    assert warnings_of(at) == [] and url_params(at) == {"first": "7"}
-    assert not any("blocks learn" in heading for heading in headings(at)), "there is no finding without a run"
+    at = open_page({"first": "7", "unfold": "training"})
+    assert warnings_of(at) == [] and url_params(at) == {"first": "7", "unfold": "training"}
+    assert not any(heading.startswith("Stacks of") for heading in headings(at)), "there is no finding without a run"
     assert_mentions(page_text(at), "No finished run … norm before each")
     assert any(button.label == "Train" for button in at.button)

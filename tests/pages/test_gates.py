@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.experiments.recall import SOLVED
 from explorer.labs.gates.state import PRESETS, GatesState
 from explorer.run_store import store
-from tests.pages.screen import assert_no_errors, component_data, headings, page, page_text, url_params, warnings_of
+from tests.pages.screen import assert_no_errors, component_data, headings, page, table, url_params, warnings_of
 
 
 def open_page(address: Mapping[str, str] | None = None) -> AppTest:
@@ -26,12 +26,12 @@ def test_page_shows_results_without_interaction() -> None:
     assert warnings_of(at) == [] and url_params(at) == {}
     data = diagram_data(at)
     assert data["lanes"] == GatesState().traces and [p["name"] for p in data["presets"]] == [p.name for p in PRESETS]
-    assert {"Why", "The code", "The papers"} <= set(headings(at))
-    assert any("0.9^{49} = 5.7" in formula.value for formula in at.latex)
+    assert {"What to notice", "Code and papers"} <= set(headings(at))
+    assert len(at.latex) == 0 and len(at.expander) <= 5
 
 
 def test_the_formula_contains_the_gate_values() -> None:
-    at = open_page({"f": "1x24,0.5,1", "i": "0x4,1,0"})
+    at = open_page({"unfold": "formulas", "f": "1x24,0.5,1", "i": "0x4,1,0"})
     assert any(r"\partial c_{5}" in f.value and r"1^{44} \cdot 0.5 = 0.5" in f.value for f in at.latex)
 
 
@@ -45,11 +45,11 @@ def test_component_settings_are_written_to_the_url() -> None:
 
 
 def test_results_of_trained_networks_are_reported() -> None:
-    at = open_page()
-    for name in ("lstm-forget-3", "gru-usual"):
+    lstm, gru = table(open_page({"unfold": "trained"}), "gates-trained")
+    for row, bias, name in ((lstm, "3", "lstm-forget-3"), (gru, "0", "gru-usual")):
         accuracy = store.find(f"recall-50-{name}").card.metrics["accuracy"].values
         solved = sum(v is not None and v >= SOLVED for v in accuracy)
-        assert f"{solved} of {len(accuracy)}" in page_text(at)
+        assert row[bias]["text"] == f"{solved} of {len(accuracy)}"
 
 
 @pytest.mark.sampled(3)
@@ -58,9 +58,9 @@ def test_results_of_trained_networks_are_reported() -> None:
     [
         ({"f": "2"}, "A gate is between 0 (closed) and 1 (open); 2 is not."),
         ({"g": "-1.5"}, "between -1 and 1; -1.5 is not"),
-        ({"i": "open"}, "“open” is not a valid part of a lane"),
+        ({"i": "open"}, "“open” is not a valid part of a gate’s values"),
         ({"o": "1x99"}, "has 50 steps; this one has 99"),
-        ({"z": ""}, "is not a valid part of a lane"),
+        ({"z": ""}, "is not a valid part of a gate’s values"),
         ({"u": "3"}, "from -2 to 2"),
         ({"at": "51"}, "from 1 to 50"),
         ({"show": "rnn"}, "one of lstm, gru"),

@@ -42,7 +42,13 @@ SMALL = {"tokens": "20", "models": "text-ngram,text-rnn"}
 
 
 def generation_page(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("generation.py", {**SMALL, **(address or {})}))
+    folds = {"unfold": "studio-tree,studio-measures,studio-writing,studio-formulas"}
+    return wait_until_ready(page("generation.py", {**SMALL, **(address or {}), **folds}))
+
+
+def own_params(at: AppTest) -> dict[str, str]:
+    """Return the URL parameters of the page itself."""
+    return {name: text for name, text in url_params(at).items() if name != "unfold"}
 
 
 def temperature(at: AppTest) -> dict[str, Any]:
@@ -67,7 +73,7 @@ def test_the_default_state_shows_results() -> None:
     assert [model["colour"] for model in data["models"]] == [MODELS[m].colour for m in ("ngram", "transformer")]
     assert data["focus"] == "text-transformer" and data["position"]["at"] == 0
     assert len(data["temperatures"]) == 41 and url_params(at) == {}
-    assert "The papers" in headings(at)
+    assert "Code and papers" in headings(at)
 
 
 def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
@@ -83,7 +89,7 @@ def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     path = stored_model.tokenizer.encode(expected).tolist()
     at = generation_page({**sampling_params, "path": ",".join(map(str, path))})
     steps = component_data(at, "token_tree")[0]["steps"]
-    assert [step["dice"] for step in steps] == path
+    assert [step["sampled"] for step in steps] == path
     assert "".join(step["piece"] for step in steps) == expected
     assert all(1 <= len(step["candidates"]) <= 8 for step in steps)
     surprisals = [step["surprise"] for step in steps]
@@ -193,7 +199,7 @@ def test_another_seed_resets_the_selected_position() -> None:
     before = [model["address"] for model in temperature(at)["models"]]
     widget(at.number_input, "studio.seed").set_value(9)
     at = wait_until_ready(at.run())
-    assert url_params(at) == {**SMALL, "seed": "9"}
+    assert own_params(at) == {**SMALL, "seed": "9"}
     assert all(one != model["address"] for one, model in zip(before, temperature(at)["models"], strict=True))
 
 
@@ -202,11 +208,11 @@ def test_text_statistics_are_compared_with_the_corpus() -> None:
     text = re.sub(r"\\(.)", r"\1", page_text(at))
     assert "At temperature 0, " in text and "the mean of eight texts of 20 tokens" in text
     corpus_available = visitor_text.is_corpus_available("tinyshakespeare")
-    assert ("As varied as what people wrote is the n-gram at about" in text) == corpus_available
-    assert ("Dashed: what people wrote, held-out text" in text) == corpus_available
+    assert ("As varied as human text: the n-gram at about" in text) == corpus_available
+    assert ("Dashed: human text, held-out text" in text) == corpus_available
 
 
 def test_a_run_in_the_url_is_the_only_model() -> None:
     at = generation_page({"run": "text-gru", "models": "text-ngram"})
     assert [model["name"] for model in temperature(at)["models"]] == ["text-gru"]
-    assert url_params(at) == {"models": "text-gru", "tokens": "20"}
+    assert own_params(at) == {"models": "text-gru", "tokens": "20"}

@@ -4,69 +4,116 @@ import numpy as np
 import pytest
 
 from explorer.catalogue import MODELS, PAGES
-from explorer.experiments.default_runs import NEGATION_MODELS
+from explorer.labs.home import timeline
+from explorer.labs.home.timeline import STATIONS
+from explorer.lessons.parse import read_lessons
 from explorer.run_store import store
-from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
-from tests.pages.screen import component_data, headings, home_page
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    home_page,
+    page,
+    page_text,
+    url_params,
+    warnings_of,
+    widget,
+)
+
+SHOWN = ("bag_of_words", "feedforward", "rnn", "transformer")
+# Of the idea, and of what is said about it, by station.
+YEARS = {
+    "n-gram": "1948",
+    "Bag of words": "1954",
+    "Recurrent network": "1990",
+    "LSTM": "1997",
+    "Neural n-gram": "2003",
+    "Word vectors": "2013",
+    "GRU": "2014",
+    "Attention": "2015",
+    "Transformer": "2017",
+    "Induction heads": "2022",
+}
 
 
-def test_the_home_page_has_its_title_and_eight_stations() -> None:
+def test_the_stations_have_the_years_of_their_papers_and_their_questions() -> None:
     at = home_page()
     assert [title.value for title in at.title] == ["From a bag of words to attention"]
     stations = component_data(at, "home_timeline")[0]["stations"]
-    assert [station["year"] for station in stations] == [
-        "1958",
-        "2003",
-        "2010",
-        "2013",
-        "2013",
-        "2014",
-        "2015",
-        "2017",
-    ]
-    assert all(station["question"].endswith("?") for station in stations)
+    assert {station["name"]: station["year"] for station in stations} == YEARS
+    assert list(YEARS.values()) == sorted(YEARS.values())
+    assert all(station["question"].endswith("?") and station["source"] for station in stations)
+    assert {station["page"] for station in stations} <= {row.address for row in PAGES}
 
 
-def test_stations_with_a_page_are_links_and_show_results_of_runs() -> None:
-    stations = component_data(home_page(), "home_timeline")[0]["stations"]
-    addresses = {row.address for row in PAGES}
-    assert {station["page"] for station in stations if station["href"]} <= addresses
-    for station in stations:
-        open_, drawn_ = station["href"] is not None, station["figure"] is not None
-        assert open_ == drawn_ == (station["link"] is not None)
-    kinds = [station["figure"]["kind"] for station in stations if station["figure"]]
-    assert kinds == ["bars", "lines", "path", "shares", "shares", "lines", "shares", "gaze"]
-    bars, neural, path, words, doors, gru, vectors, gaze = [
-        station["figure"] for station in stations if station["figure"]
-    ]
-    neighbours = [row["label"] for row in words["rows"]]
-    assert {"mother", "nun", "witch", "actress", "daughter", "waitress", "aunt"} >= set(neighbours)
-    for figure, model in ((neural, "feedforward"), (gru, "gru")):
-        wrote = store.find(f"text-{model}").curves.samples[-1][0]
-        assert all(line in wrote for line in figure["lines"])
-        assert len(figure["lines"]) > 2
+def test_the_figures_are_those_of_the_included_runs() -> None:
+    found = {
+        station["name"]: station["figure"] for station in component_data(home_page(), "home_timeline")[0]["stations"]
+    }
+    kinds = ["amounts", "bars", "reach", "reach", "map", "amounts", "amounts", "grid", "gaze", "amounts"]
+    assert [figure["kind"] for figure in found.values()] == kinds
+    assert all(figure["alt"] and figure["caption"] for figure in found.values())
     weights = store.find("negation-single-bag_of_words").weights()["readout.weight"]
-    not_ = np.diff(weights, axis=1)[:, 0, 7].mean()
-    assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)
-    right = [store.find(f"recall-50-lstm-{start}").curves.last("accuracy").mean() for start in ("usual", "chrono")]
-    assert [row["value"] for row in doors["rows"]][::2] == pytest.approx(right, abs=1e-3)
-    at = evaluation_lengths(ReverseConfig()).index(20)
-    accuracy_at_20 = [
-        store.find(f"reverse-{name}").curves.answers["by_length"][-1][:, at].mean() for name in ("vector", "additive")
-    ]
-    assert [row["value"] for row in vectors["rows"]][::2] == pytest.approx(accuracy_at_20, abs=1e-3)
-    last = store.find("negation-single-rnn").curves.answers["sustain"][-1][0, 3]
-    assert path["values"][-1] == pytest.approx(last, abs=1e-3)
-    assert sum(gaze["weights"]) <= 1.0001
+    not_ = np.median(np.diff(weights, axis=1)[:, 0, 7])
+    bars = {row["label"]: row["value"] for row in found["Bag of words"]["rows"]}
+    assert bars["not"] == pytest.approx(not_, abs=1e-3)
+    losses = {row["label"]: row["value"] for row in found["n-gram"]["rows"]}
+    assert losses["7-gram"] == pytest.approx(store.find("text-ngram-modified").curves.last("val_loss")[0], abs=1e-3)
+    assert losses["uniform guess"] == pytest.approx(np.log(65), abs=1e-3)
+    words = {"mother", "nun", "witch", "actress", "daughter", "waitress", "aunt"}
+    assert words >= {row["label"] for row in found["Word vectors"]["rows"]}
+    rnn, lstm = found["LSTM"]["lines"]
+    assert (rnn["label"], lstm["label"]) == ("RNN", "LSTM")
+    assert rnn["values"][0] < -9 < -3 < lstm["values"][0] and rnn["values"][-1] == lstm["values"][-1] == 0
+    assert "5 of 5 vowels" in found["Neural n-gram"]["caption"]
+    assert [row["value"] for row in found["GRU"]["rows"]] == [1.0, 1.0]
+    rows, columns = found["Attention"]["rows"], found["Attention"]["columns"]
+    assert rows == columns[::-1]
+    assert [int(np.argmax(row)) for row in found["Attention"]["values"]] == list(range(len(columns)))[::-1]
+    assert found["Transformer"]["tokens"][int(np.argmax(found["Transformer"]["weights"]))] == "not"
+    two = store.find("induction-two").curves.last("second_copy_loss")
+    assert found["Induction heads"]["rows"][1]["value"] == pytest.approx(np.median(two), abs=1e-3)
 
 
-def test_the_home_page_shows_the_answers_of_six_models_to_one_sentence() -> None:
+def test_a_station_whose_runs_cannot_be_read_has_no_figure() -> None:
+    station = STATIONS[0]
+    missing = timeline.Station(**{**vars(station), "runs": ("no-such-run",)})
+    assert timeline._figure_of(missing) is None
+
+
+def test_the_home_page_shows_the_answers_of_four_models_to_a_sentence() -> None:
     at = home_page()
     verdicts = component_data(at, "verdicts")[0]
     assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
-    assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in NEGATION_MODELS]
-    assert headings(at) == ["Bag of words says sustain. The other five say collapse, and so does the grammar."]
-    assert verdicts["truth"] == "collapse"
-    for row, model in zip(verdicts["rows"], NEGATION_MODELS, strict=True):
-        stored = store.find(f"negation-single-{model}").curves.answers["sustain"][-1][:, 3]
+    assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in SHOWN]
+    assert "Bag of words says sustain. The other three say collapse, and so does the grammar." in headings(at)
+    for row, model in zip(verdicts["rows"], SHOWN, strict=True):
+        name = f"negation-single-{model}{'-attending' if model == 'transformer' else ''}"
+        stored = store.find(name).curves.answers["sustain"][-1][:, 3]
         assert row["values"] == pytest.approx(stored.tolist(), abs=1e-4)
+
+
+def test_a_typed_sentence_is_answered_and_kept_in_the_url() -> None:
+    at = home_page()
+    at = assert_no_errors(widget(at.text_input, "home.say").input("human destroy nature").run())
+    assert url_params(at) == {"say": "human destroy nature"}
+    assert "All four say collapse, and so does the grammar." in headings(at)
+    at = assert_no_errors(widget(at.text_input, "home.say").input("human knot destroy nature").run())
+    assert "never saw “knot”" in warnings_of(at)[0]
+    assert "All four say collapse, and so does the grammar." in headings(at), "the last sentence that can be read"
+    at = assert_no_errors(at.button(key="near.knot.not").click().run())
+    assert url_params(at) == {"say": "human not destroy nature"}
+    at = assert_no_errors(widget(at.pills, "home.pick").set_value("human not preserve nature").run())
+    assert url_params(at) == {}
+
+
+def test_a_sentence_that_the_grammar_cannot_make_gets_no_verdict() -> None:
+    at = page("home.py", {"say": "nature not preserve human"})
+    assert "grammar" not in headings(at)[0]
+    assert "The grammar cannot make this sentence" in page_text(at)
+
+
+def test_the_button_starts_the_first_lesson() -> None:
+    at = home_page()
+    at = at.button(key="home.lesson").click().run()
+    assert url_params(at)["lesson"] == read_lessons()[0].name

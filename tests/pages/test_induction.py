@@ -28,15 +28,13 @@ def open_page(**address: str) -> AppTest:
 
 
 def test_the_page_answers_without_interaction() -> None:
-    at = open_page()
-    assert warnings_of(at) == [] and url_params(at) == {}
+    at = open_page(unfold="induction-ablation,moments")
+    assert warnings_of(at) == [] and url_params(at) == {"unfold": "induction-ablation,moments"}
     assert_mentions(
-        page_text(at), "with two layers continues … all eight seeds: 0.08 nats per symbol (0.05 to 0.14 over the seeds)"
+        page_text(at),
+        "with two layers continues … all eight seeds; the model with one layer with none",
     )
-    assert_mentions(
-        page_text(at), "with one layer continues … no seed of eight: 2.20 nats per symbol (1.92 to 2.33 over the seeds)"
-    )
-    assert_mentions(page_text(at), "Seven symbols follow … 0.92 (0.84 to 0.98) by the model with two layers")
+    assert_mentions(page_text(at), "Seven pairs … 0.94 (0.84 to 0.98) by the model with two layers")
     titles = [panel["title"] for panel in plot_frame_figures(at, "induction-training")]
     assert titles == ["Loss, second copy (nats)", "Previous-token score", "Induction score"]
     assert_mentions(page_text(at), "0.5 before the loss falls below 0.5 nats, in all eight seeds")
@@ -54,7 +52,10 @@ def test_the_page_answers_without_interaction() -> None:
     assert heads["snapshots"]["steps"][0] == 0 and heads["step"] == 800 and heads["causal"]
     assert len(heads["worth"]) == 2 and heads["worth"][1][1] > 3
     assert any("(previous-token head), head 2 of layer 2" in heading for heading in headings(at))
-    assert any(heading.startswith("Without the previous-token head the mean loss") for heading in headings(at))
+    assert any(
+        heading.startswith("Without the previous-token head the loss on the second copy rises")
+        for heading in headings(at)
+    )
     assert_mentions(page_text(at), "Removing the previous-token head costs more in all eight seeds")
     assert len(table(at, "induction-ablation-table")) == 5
     assert "No finished run" not in page_text(at)
@@ -65,9 +66,9 @@ def test_a_typed_row_is_continued_and_one_that_cannot_be_read_is_reported() -> N
     at = wait_until_ready(assert_no_errors(widget(at.text_input, "induction.row").set_value("abcd").run()))
     assert url_params(at) == {"row": "abcd"} and "nothing to continue" in page_text(at)
     at = wait_until_ready(assert_no_errors(at.button(key="induction.draw").click().run()))
-    assert url_params(at) == {"draw": "1"} and "Seven symbols follow" in page_text(at)
+    assert url_params(at) == {"draw": "1"} and "Seven pairs of symbols occur" in page_text(at)
     for bad, words in (("ab7", "no sign of this task"), ("", "The text is empty"), ("a" * 25, "25 tokens")):
-        at = open_page(row=bad)
+        at = open_page(row=bad, unfold="induction-ablation")
         assert words in " ".join(warnings_of(at))
         assert any(heading.startswith("Without the previous-token head") for heading in headings(at))
         assert component_data(at, "attention_heads") == []
@@ -77,7 +78,7 @@ def test_changed_heads_of_a_seed_change_its_predictions() -> None:
     at = open_page(off="1.1", replica="0", step="800", layer="0", head="1", at="99")
     (heads,) = component_data(at, "attention_heads")
     assert heads["touch"]["off"] == [[1, 1]] and heads["open"] == [0, 1] and heads["asked"] == len(heads["tokens"]) - 1
-    assert "With these changes this seed gives" in page_text(at)
+    assert "With these changes the mean probability" in page_text(at)
     at = open_page(look="one", off="7.7", replica="15")
     (heads,) = component_data(at, "attention_heads")
     assert heads["touch"]["off"] == [] and heads["layers"] == 1 and heads["open"] == [0, 0]
@@ -85,10 +86,10 @@ def test_changed_heads_of_a_seed_change_its_predictions() -> None:
 
 
 def test_another_head_is_removed_or_replaced_by_its_mean() -> None:
-    at = open_page(without="induction_control", by="mean")
-    assert any(heading.startswith("Without a head beside the induction head") for heading in headings(at))
+    at = open_page(without="induction_control", by="mean", unfold="induction-ablation")
+    assert any(heading.startswith("Without another head of layer 2") for heading in headings(at))
     assert any("its mean over all positions" in caption for caption in captions(at))
-    at = open_page(who="one")
+    at = open_page(who="one", unfold="induction-ablation")
     assert "Without a finished run of a model with at least two layers" in page_text(at)
 
 
@@ -99,7 +100,7 @@ def test_a_run_of_the_task_is_opened_on_this_page() -> None:
 
 
 def test_requested_runs_are_trained() -> None:
-    params = {"seeds": "1", "steps": "10", "who": "two"}
+    params = {"seeds": "1", "steps": "10", "who": "two", "unfold": "induction-ablation"}
     at = open_page(**params)
     assert "No finished run of the model with two layers" in page_text(at)
     at = assert_no_errors(at.button(key="missing.run").click().run())

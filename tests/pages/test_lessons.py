@@ -9,10 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.web import class_store
 from explorer.web.class_store import ClassroomQuestion
-from explorer.web.lesson_results import all_lessons, next_lesson
+from explorer.web.lesson_results import all_lessons, find_part, next_lesson
 from tests.pages.screen import (
     assert_no_errors,
     component_data,
+    findings,
     headings,
     page,
     page_text,
@@ -22,12 +23,11 @@ from tests.pages.screen import (
     warnings_of,
     widget,
 )
-from tests.words import assert_mentions
 
 
 def open_lesson(name: str, step: int, file: str = "negation.py", **more: str) -> AppTest:
-    found = all_lessons()[name].steps[step - 1]
-    return wait_until_ready(page(file, {**found.state, "lesson": name, "part": str(step), **more}, visitor="ada"))
+    found = find_part(name, step)
+    return wait_until_ready(page(file, {**found.state, **more, "lesson": name, "part": str(step)}, visitor="ada"))
 
 
 def press(at: AppTest, label: str) -> AppTest:
@@ -40,7 +40,7 @@ def answer_data(at: AppTest) -> Mapping[str, object]:
 
 
 def asks_for_prediction(at: AppTest) -> bool:
-    return any(each.label == "Show me without a guess" for each in at.button)
+    return any(each.label == "Show the answer" for each in at.button)
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,10 @@ def test_all_lessons_are_offered_and_one_begins() -> None:
     assert all(each.title in page_text(at) for each in all_lessons().values()) and warnings_of(at) == []
     at = assert_no_errors(at.button(key="lessons.start.counting").click().run())
     assert url_params(at)["lesson"] == "counting" and url_params(at)["part"] == "1"
-    assert asks_for_prediction(at) and "The page opens here once you have predicted" in page_text(at)
+    assert asks_for_prediction(at) and "The page opens here when you have predicted" in page_text(at)
+    (setup,) = component_data(at, "lesson_setup")
+    assert setup["tokens"] == ["human", "not", "preserve", "nature"] and setup["marked"] == [1]
+    assert "24 parameters" in setup["networks"][0]
     assert not component_data(at, "verdicts"), "the page would reveal the answer"
 
 
@@ -63,7 +66,10 @@ def test_a_prediction_is_shown_with_the_measurement_and_the_page_opens() -> None
     at = press(at, "That is my prediction")
     data = answer_data(at)
     assert (data["said"], data["right"]) == ("collapse", ["sustain"])
-    assert_mentions(str(data["verdict"]), "“It says sustain, which is wrong” … 8 of 8 seeds … “It")
+    assert data["verdict"] == (
+        "You said: it says collapse, which is right. Measured: it says sustain, which is wrong (with all 8 seeds)."
+    )
+    assert (data["lesson"], data["step"]) == ("counting", 1) and data["section"]
     assert data["opinion"] == "" and str(data["why"]).startswith("“not” has one weight")
     assert component_data(at, "verdicts") and not asks_for_prediction(at)
     assert any("Bag of words says sustain" in each for each in headings(at))
@@ -76,33 +82,55 @@ def test_a_prediction_is_shown_with_the_measurement_and_the_page_opens() -> None
 def test_a_number_can_be_predicted_and_a_step_can_be_skipped() -> None:
     at = open_lesson("counting", 2)
     at = press(at, "That is my prediction")
-    assert any("There is no prediction yet" in each for each in warnings_of(at)) and asks_for_prediction(at)
+    assert any("You have not predicted yet" in each for each in warnings_of(at)) and asks_for_prediction(at)
     at.number_input[0].set_value(70.0)
     at = press(at, "That is my prediction")
-    assert str(answer_data(at)["verdict"]).endswith("You said 70 %, 18.3 points too little.")
+    assert answer_data(at)["verdict"] == (
+        "You said 70 %: 18.3 points too low. Measured: 88.3 %, the same in all 8 seeds."
+    )
     at = press(at, "Next step")
     assert url_params(at)["part"] == "3" and asks_for_prediction(at)
-    at = press(at, "Show me without a guess")
-    assert answer_data(at)["said"] is None and str(answer_data(at)["verdict"]).endswith("You did not guess.")
-    at = press(at, "Step before")
+    at = press(at, "Show the answer")
+    assert answer_data(at)["said"] is None
+    assert answer_data(at)["verdict"] == "Measured: fewer, under 85 % (77.3 %, the same in all 8 seeds)."
+    at = press(at, "Previous step")
     assert answer_data(at)["said"] == 70.0
 
 
-def test_the_last_step_links_to_all_lessons() -> None:
-    at = press(open_lesson("counting", 6), "Show me without a guess")
+def test_the_last_step_leads_to_a_task_and_a_question_about_the_reason() -> None:
+    at = press(open_lesson("counting", 6), "Show the answer")
     assert not any(each.label == "Next step" for each in at.button)
-    at = press(at, "That was the last step: all lessons")
-    assert "lesson" not in url_params(at) and all_lessons()["counting"].title in page_text(at)
-
-
-def test_the_last_step_links_to_the_next_lesson_unless_it_is_the_last() -> None:
-    at = press(open_lesson("counting", 6), "Show me without a guess")
     assert all_lessons()["counting"].steps[5].question.text in page_text(at), (
         "the question is shown above the measurement"
     )
-    at = press(at, f"Next lesson: {all_lessons()['window'].title}")
-    assert (url_params(at)["lesson"], url_params(at)["part"]) == ("window", "1") and asks_for_prediction(at)
+    at = press(at, "Finish: a task of your own")
+    assert url_params(at)["part"] == "7" and component_data(at, "verdicts"), "the page of the task is open"
+    reason = widget(at.radio, "lesson.reason.counting")
+    at = wait_until_ready(assert_no_errors(reason.set_value("data").run()))
+    assert any(each.value.startswith("Not quite.") for each in at.info)
+    at = wait_until_ready(assert_no_errors(widget(at.radio, "lesson.reason.counting").set_value("weights").run()))
+    assert any(each.value.startswith("Right.") for each in at.success)
+    at = press(at, "Check what I have changed")
+    assert "Not yet." in findings(at) and "the answer is “sustain”" in page_text(at)
+    at = press(open_lesson("counting", 7, say="human consume nature"), "Check what I have changed")
+    assert "Done." in findings(at)
+    at = press(at, "Back to all lessons")
+    assert "lesson" not in url_params(at) and all_lessons()["counting"].title in page_text(at)
+
+
+def test_the_next_lesson_follows_unless_it_is_the_last() -> None:
+    at = press(open_lesson("counting", 7), f"Next lesson: {all_lessons()['word-vectors'].title}")
+    assert (url_params(at)["lesson"], url_params(at)["part"]) == ("word-vectors", "1") and asks_for_prediction(at)
     assert next_lesson(list(all_lessons())[-1]) is None and next_lesson("nothing") is None
+
+
+def test_the_list_says_what_is_needed_and_continues_a_lesson() -> None:
+    at = page("lessons.py", visitor="ada")
+    assert [data["lesson"] for data in component_data(at, "lesson_progress")] == list(all_lessons())
+    assert "First do “What cross-entropy and perplexity measure”" in page_text(at)
+    at.session_state["lessons.progress.window: continue"] = 3
+    at = assert_no_errors(at.run())
+    assert (url_params(at)["lesson"], url_params(at)["part"]) == ("window", "3") and asks_for_prediction(at)
 
 
 @pytest.mark.sampled(3)
@@ -114,7 +142,7 @@ def test_the_last_step_links_to_the_next_lesson_unless_it_is_the_last() -> None:
         ({"lesson": "counting", "part": "99"}, "has no step 99. It has 1 to 6"),
         ({"lesson": "counting", "part": "two"}, "The step of a lesson is a whole number"),
         ({"class": "ABCDE"}, "There is no class “ABCDE” here"),
-        ({"lock": "nonsense"}, "There is no control “nonsense” on this page"),
+        ({"lock": "a b"}, "There is no control “a b” on this page"),
     ],
 )
 def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(bad: Mapping[str, str], words: str) -> None:
@@ -159,7 +187,7 @@ def test_a_teacher_shares_a_page_with_a_custom_question() -> None:
     at = assert_no_errors(widget(at.segmented_control, "give.kind").set_value("a choice").run())
     at = assert_no_errors(at.button(key="give.start").click().run())
     assert any("Write a question and two to six choices" in each for each in warnings_of(at))
-    widget(at.text_input, "give.text").set_value("Who remembers?")
+    widget(at.text_input, "give.text").set_value("Which model remembers?")
     widget(at.text_area, "give.choices").set_value("RNN\nGRU\n\n")
     at = wait_until_ready(assert_no_errors(at.button(key="give.start").click().run()))
     (data,) = component_data(at, "classroom")
@@ -175,7 +203,7 @@ def test_a_page_that_cannot_be_shared_is_reported(bad: str) -> None:
 
 
 def test_a_stale_url_of_the_previous_step_is_ignored_and_going_back_navigates() -> None:
-    at = press(open_lesson("counting", 1), "Show me without a guess")
+    at = press(open_lesson("counting", 1), "Show the answer")
     old = url_params(at)
     at = press(at, "Next step")
     at.query_params.clear()

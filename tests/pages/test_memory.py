@@ -11,13 +11,13 @@ from explorer.run_store import store
 from explorer.training.config import RunConfig
 from tests.pages.screen import (
     assert_no_errors,
+    blocks,
     component_data,
     headings,
     page,
     page_text,
     plot_frame_figures,
     table,
-    texts,
     url_params,
     wait_for_runs,
     wait_until_ready,
@@ -29,8 +29,13 @@ from tests.words import assert_mentions
 SMALL = {"who": "rnn-usual,gru-chrono", "length": "4", "steps": "20", "seeds": "2"}
 
 
-def memory(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("memory.py", address))
+def memory(address: Mapping[str, str] | None = None, unfold: str = "") -> AppTest:
+    """Open the page; `unfold` names its unfolded sections."""
+    return wait_until_ready(page("memory.py", {**(address or {}), **({"unfold": unfold} if unfold else {})}))
+
+
+def words(text: str) -> list[str]:
+    return [part for part in text.replace("\u00a0", "").split() if part != "×"]
 
 
 def configs(**shared: object) -> list[RunConfig]:
@@ -40,32 +45,43 @@ def configs(**shared: object) -> list[RunConfig]:
 def test_the_default_state_shows_results() -> None:
     at = memory()
     assert warnings_of(at) == [] and url_params(at) == {}
-    rows = table(at, "memory-results")
-    assert [row["name"]["text"] for row in rows] == [VARIANTS[name].title for name in DEFAULT_VARIANTS]
-    for row, name in zip(rows, DEFAULT_VARIANTS, strict=True):
-        card = store.find(f"recall-50-{name}").card
-        assert row["solved"]["values"] == pytest.approx(card.metrics["accuracy"].values, abs=1e-4)
     assert [panel["title"] for panel in plot_frame_figures(at, "memory-lengths")] == [
         "RNN",
         "LSTM",
         "GRU",
         "Transformer",
     ]
-    assert any(heading.startswith("Who can name the first of 50 symbols?") for heading in headings(at))
-    assert len(component_data(at, "gate_viewer")) == 1
-    assert len(plot_frame_figures(at, "memory-gradients")) == len(plot_frame_figures(at, "memory-gains")) == 1
-    assert any("the spectral radius of U is" in text for text in texts(at))
-    assert "The papers" in headings(at) and not any("No finished run" in part.value for part in at.markdown)
+    finding = next(heading.value for heading in at.subheader if "first of 50 symbols" in heading.value)
+    assert len(finding.split()) <= 20 and "in every seed" in finding
+    assert len(plot_frame_figures(at, "memory-gradients")) == 1
+    rows = table(at, "memory-gradient-ratios")
+    assert [row["name"]["text"] for row in rows] == [VARIANTS[name].title for name in DEFAULT_VARIANTS]
+    assert rows[0]["factor"]["text"].startswith("radius ") and rows[2]["factor"]["text"].startswith("gate ")
+    assert rows[-1]["factor"]["text"] == "–", "a Transformer passes no gradient from step to step"
+    assert len(at.expander) <= 5 and component_data(at, "gate_viewer") == component_data(at, "generated_errors") == []
+    assert not any("No finished run" in part.value for part in at.markdown)
 
 
-def test_every_tile_of_the_sweep_is_a_run() -> None:
-    at = memory()
+def test_every_section_can_be_unfolded() -> None:
+    at = memory(unfold="results,gates,exploding,small-data")
+    rows = table(at, "memory-results")
+    assert [row["name"]["text"] for row in rows] == [VARIANTS[name].title for name in DEFAULT_VARIANTS]
+    for row, name in zip(rows, DEFAULT_VARIANTS, strict=True):
+        card = store.find(f"recall-50-{name}").card
+        assert row["solved"]["values"] == pytest.approx(card.metrics["accuracy"].values, abs=1e-4)
+    assert len(component_data(at, "gate_viewer")) == len(component_data(at, "generated_errors")) == 1
+    assert len(plot_frame_figures(at, "memory-gains")) == 1 and len(table(at, "memory-clipping-results")) == 3
+    assert "Right on training and on new sequences" in page_text(at)
+    assert [text for block in blocks(at, "finding") if len(words(text := block["text"])) > 20] == []
     tiles = plot_frame_figures(at, "memory-sweep")[0]["plot"]["data"][0]
     for name, row in zip(DEFAULT_VARIANTS, tiles["z"], strict=True):
         for length, share in zip(SWEEP_LENGTHS, row, strict=True):
             accuracy = store.find(f"recall-{length}-{name}").card.metrics["accuracy"].values
             assert share == pytest.approx(sum(v is not None and v >= 0.95 for v in accuracy) / 8), (name, length)
-    rates = plot_frame_figures(memory({"sweep": "rates"}), "memory-sweep")[0]["plot"]["data"][0]
+
+
+def test_the_sweep_over_learning_rates_has_a_run_in_every_tile() -> None:
+    rates = plot_frame_figures(memory({"sweep": "rates"}, "results"), "memory-sweep")[0]["plot"]["data"][0]
     assert len(rates["z"]) == 8 and all(share is not None for row in rates["z"] for share in row)
 
 
@@ -74,27 +90,27 @@ def test_missing_runs_are_offered_with_their_cost_and_then_trained() -> None:
     at = memory({**SMALL, "seed": "7"})
     assert_mentions(page_text(at).replace("\\", ""), "No finished run … RNN … GRU … gates")
     with pytest.raises(StopIteration):
-        table(at, "memory-results")
+        plot_frame_figures(at, "memory-lengths")
     at = assert_no_errors(at.button(key="missing.run").click().run())
     wait_for_runs(configs(seed=7))
     at = wait_until_ready(assert_no_errors(at.run()))
-    assert len(table(at, "memory-results")) == 2
+    assert [panel["title"] for panel in plot_frame_figures(at, "memory-lengths")] == ["RNN", "GRU"]
     assert [panel["title"] for panel in plot_frame_figures(at, "memory-race")] == ["RNN", "GRU"]
     assert url_params(at) == {**SMALL, "seed": "7"}
 
 
 def test_the_gates_of_a_sequence_are_shown_and_other_letters_are_reported() -> None:
-    assert component_data(memory({"say": "bab"}), "gate_viewer")[0]["symbols"] == ["b", "a", "b"]
-    at = memory({"say": "xyz", "who": "gru-chrono"})
+    assert component_data(memory({"say": "bab"}, "gates"), "gate_viewer")[0]["symbols"] == ["b", "a", "b"]
+    at = memory({"say": "xyz", "who": "gru-chrono"}, "gates")
     assert any("no symbol of this task" in sentence for sentence in warnings_of(at))
     assert component_data(at, "gate_viewer") == []
 
 
 def test_the_radius_at_which_the_playback_stops_is_in_the_url() -> None:
-    at = memory()
+    at = memory(unfold="exploding")
     at.session_state["memory-gains: stop"] = GAINS.index(3.0)
     at = assert_no_errors(at.run())
-    assert url_params(at) == {"gain": "3"}
+    assert url_params(at)["gain"] == "3"
 
 
 @pytest.mark.slow
@@ -134,7 +150,7 @@ def test_the_last_model_cannot_be_removed() -> None:
 def test_an_invalid_url_parameter_is_reported_and_the_rest_kept(bad: Mapping[str, str], words: str) -> None:
     at = memory(bad)
     assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
-    assert table(at, "memory-results")
+    assert plot_frame_figures(at, "memory-lengths")
 
 
 def test_a_sequence_of_one_symbol_works() -> None:
@@ -152,10 +168,10 @@ def test_a_run_of_a_variant_is_shown_in_the_comparison() -> None:
 @pytest.mark.slow
 def test_a_run_of_other_settings_is_added_and_stays_while_models_change() -> None:
     run = store.find("recall-trap-lstm")
-    at = memory({"run": run.key})
+    at = memory({"run": run.key}, "results")
     assert warnings_of(at) == [] and url_params(at)["run"] == run.key
     rows = [row["name"]["text"] for row in table(at, "memory-results")]
-    assert rows[-1] == f"LSTM, usual start, run {run.key}" and len(rows) == len(DEFAULT_VARIANTS) + 1
+    assert rows[-1] == f"LSTM, standard initialization, run {run.key}" and len(rows) == len(DEFAULT_VARIANTS) + 1
     at = wait_until_ready(assert_no_errors(widget(at.pills, "memory.who-gru").set_value(["gru-chrono"]).run()))
     assert len(table(at, "memory-results")) == len(DEFAULT_VARIANTS) and url_params(at)["run"] == run.key
     at = wait_until_ready(assert_no_errors(widget(at.number_input, "memory.length").set_value(10).run()))
@@ -168,4 +184,4 @@ def test_a_run_of_other_settings_is_added_and_stays_while_models_change() -> Non
 )
 def test_a_run_of_another_page_is_reported(run: str, words: str) -> None:
     at = memory({"run": run})
-    assert any(words in sentence for sentence in warnings_of(at)) and table(at, "memory-results")
+    assert any(words in sentence for sentence in warnings_of(at)) and plot_frame_figures(at, "memory-lengths")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from numpy import ndarray
+from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import MODELS, models_of
 from explorer.experiments.default_runs import NEGATION_MODELS
@@ -46,7 +47,8 @@ TASK_VERSIONS: dict[str, tuple[dict[str, str], str]] = {
     "held out": ({"held_out": "destroy"}, "negation-held-out-{}"),
     "eos": ({"padding": "eos"}, "negation-eos-{}"),
     "everybody": ({"models": ALL}, "negation-single-{}"),
-    "usual start": ({"transformer.start": "1.0"}, "negation-single-{}"),
+    "small initialization": ({"transformer.start": "0.1"}, "negation-single-{}"),
+    "standard initialization": ({"transformer.start": "1.0"}, "negation-single-{}"),
 }
 
 
@@ -55,22 +57,26 @@ def included_runs(version: str) -> dict[str, StoredRun]:
     settings, name = TASK_VERSIONS[version]
     models = settings.get("models", ",".join(NEGATION_MODELS)).split(",")
     names = {model: name.format(model) for model in models}
-    if "transformer.start" in settings:
-        names["transformer"] += "-usual-start"
+    names["transformer"] += {None: "-attending", "0.1": "", "1.0": "-usual-start"}[settings.get("transformer.start")]
     return {model: store.find(name) for model, name in names.items()}
 
 
-def format_mean(values: ndarray) -> str:
-    """Return the mean over seeds with three digits, as on the page."""
-    return f"{np.nanmean(values):.3f}"
+def format_median(values: ndarray) -> str:
+    """Return the median over seeds with three digits, as on the page."""
+    return f"{np.nanmedian(values):.3f}"
+
+
+def page_with_open_folds(params: Mapping[str, str] | None = None) -> AppTest:
+    """Open the page with all its sections unfolded."""
+    return negation_page({"unfold": "why,task,padding,weights", **(params or {})})
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("version", TASK_VERSIONS)
 def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> None:
     settings, runs = TASK_VERSIONS[version][0], included_runs(version)
-    at = negation_page(settings)
-    assert url_params(at) == settings
+    at = page_with_open_folds(settings)
+    assert url_params(at) == {**settings, "unfold": "why,task,padding,weights"}
     task = Negation(next(iter(runs.values())).config.task)
     best, led = linear_readout_ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
     assert [title.value for title in at.title] == ["Can a sum of word weights understand “not”?"]
@@ -80,38 +86,31 @@ def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> Non
     assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in runs]
     for row, run in zip(rows, runs.values(), strict=True):
         assert row["parameters"]["text"] == f"{run.card.parameters:,}"
-        for metric in ("exact_accuracy", "test_accuracy_plain", "test_accuracy_negated"):
-            values = run.curves.last(metric)
-            assert row[metric]["text"] == format_mean(values)
-            assert row[metric]["values"] == pytest.approx(values.tolist(), abs=1e-4)
-    heading = next(h for h in headings(at) if "every seed" in h or "depends on the seed" in h or "never shown" in h)
-    for model, run in runs.items():
-        exact = run.curves.last("exact_accuracy")
-        assert MODELS[model].title in heading or heading.startswith(("All", "Both"))
-        if version != "held out" and np.ptp(exact) < 5e-4:
-            assert format_mean(exact) in heading
+        values = run.curves.last("exact_accuracy")
+        assert row["exact_accuracy"]["text"] == format_median(values)
+        assert row["exact_accuracy"]["values"] == pytest.approx(values.tolist(), abs=1e-4)
+    ends = [(MODELS[model].title, run.curves.last("exact_accuracy")) for model, run in runs.items()]
+    if version != "held out":
+        assert findings.final_accuracy_finding(ends, best) in headings(at)
 
     # The ceiling of the bag of words: both marks and the final accuracy of the runs.
-    finding = next(h for h in headings(at) if "Cross-entropy" in h or "cross-entropy" in h)
     reached = runs["bag_of_words"].curves.last("exact_accuracy")
-    assert f"{best:.4f}" in finding
-    assert (f"{led:.4f} right" in finding) == (led < best - 5e-4)
-    assert f"{reached.min():.4f}" in finding and f"{reached.max():.4f}" in finding
+    assert findings.ceiling_finding(best) in headings(at)
+    text = page_text(at)
+    assert (f"{led:.4f} right" in text) == (led < best - 5e-4)
+    assert f"{reached.min():.4f}" in text and f"{reached.max():.4f}" in text
     assert f"{best:.4f}" in at.latex[0].value
-    dots = plot_frame_figures(at, "negation-exact")[0]["plot"]["data"]
-    assert [dot["name"] for dot in dots] == [MODELS[model].title for model in runs]
-    for dot, run in zip(dots, runs.values(), strict=True):
-        assert dot["x"] == pytest.approx(run.curves.last("exact_accuracy").tolist(), abs=1e-4)
 
     # Learning curves: one panel per model, with its last mean in the title.
     for panel, run in zip(plot_frame_figures(at, "negation-race"), runs.values(), strict=True):
         assert panel["title"] == run.config.title
-        assert panel["value"] == format_mean(run.curves.last("test_accuracy"))
-        assert panel["plot"]["data"][2]["y"][-1] == pytest.approx(run.curves.last("test_accuracy").mean(), abs=1e-4)
+        exact = run.curves.last("exact_accuracy")
+        assert panel["value"] == format_median(exact)
+        assert panel["plot"]["data"][2]["y"][-1] == pytest.approx(np.median(exact), abs=1e-4)
 
     # The answers of every model to every sentence.
     for i, row in enumerate(table(at, "negation-sentences")):
-        assert row["text"]["text"].startswith(task.sentences[i].text)
+        assert f"human {row['text']['text']}".startswith(task.sentences[i].text.removesuffix(" nature"))
         for model, run in runs.items():
             mean = run.curves.answers["sustain"][-1][:, i].mean()
             assert row[model]["text"] == f"{'sustain' if mean > 0.5 else 'collapse'} {max(mean, 1 - mean):.2f}"
@@ -119,48 +118,45 @@ def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> Non
 
 
 def test_by_default_the_bag_of_words_ends_at_its_ceiling() -> None:
-    text = page_text(negation_page())
-    assert_mentions(text, "Bag … ends at 0.883 … every seed … ceiling")
+    text = page_text(page_with_open_folds())
+    assert_mentions(text, "Bag of words ends at 0.883 … ceiling")
     assert r"1 - \tfrac{1}{3}\min(p, 1 - p) = 1 - \tfrac{1}{3}\cdot 0.35 = 0.8833" in text
-    assert_mentions(text, "best … 0.8833")
+    assert_mentions(text, "ceiling … 0.8833")
 
 
 def test_at_one_half_training_does_not_reach_the_ceiling() -> None:
-    text = page_text(negation_page({"p_not": "0.5"}))
-    assert "No sum of word weights passes 0.8333 here" in text
-    assert "its best compromise gets only 0.6667 right." in text
+    text = page_text(page_with_open_folds({"p_not": "0.5"}))
+    assert "No sum of word weights gets more than 0.8333" in text
+    assert "its minimum gets only 0.6667 right." in text
 
 
 def test_with_two_nots_the_page_explains_the_second_not() -> None:
-    at = negation_page({"max_nots": "2"})
-    assert "A second **not** undoes the first" in page_text(at)
-    assert len(table(at, "negation-grammar")) == 9
+    at = page_with_open_folds({"max_nots": "2"})
+    assert "nine sentences" in page_text(at) and "A second “not” cancels the first" in page_text(at)
+    assert len(table(at, "negation-sentences")) == 9
 
 
 def test_the_held_out_pair_is_marked_and_its_finding_counts_seeds() -> None:
-    at = negation_page({"held_out": "destroy"})
+    at = page_with_open_folds({"held_out": "destroy"})
     texts = [row["text"]["text"] for row in table(at, "negation-sentences")]
-    assert [text for text in texts if "held out" in text] == ["human not destroy nature (held out)"]
-    pairs = {model: run.curves.last("exact_accuracy_held_out") for model, run in included_runs("held out").items()}
-    understood = {model: int((values > 1 - 1e-6).sum()) for model, values in pairs.items()}
-    heading = next(h for h in headings(at) if "never shown" in h)
-    for model, count in understood.items():
-        if count:
-            assert f"{MODELS[model].title} in {count} of 8 seeds" in heading
-        else:
-            assert MODELS[model].title in heading.split("understood")[-1].split("seeds")[-1]
+    assert [text for text in texts if "held out" in text] == ["not destroy (held out)"]
+    runs = included_runs("held out")
+    ends = [(MODELS[model].title, run.curves.last("exact_accuracy_held_out")) for model, run in runs.items()]
+    assert findings.held_out_finding("destroy", ends) in headings(at)
+    for row, (_, values) in zip(table(at, "negation-results"), ends, strict=True):
+        assert row["exact_accuracy_held_out"]["values"] == pytest.approx(values.tolist(), abs=1e-4)
 
 
 def test_padding_changes_answers_only_if_the_eos_token_is_used() -> None:
-    off = negation_page()
-    assert_mentions("\n".join(headings(off)), "same sentence … same answer, alone or in company")
+    off = negation_page({"unfold": "padding"})
+    assert any("the answers are the same" in heading for heading in headings(off))
     on = assert_no_errors(widget(off.toggle, "trap").set_value(True).run())
-    assert url_params(on) == {"padding": "eos"}
-    heading = next(h for h in headings(on) if "in company" in h)
+    assert url_params(on) == {"padding": "eos", "unfold": "padding"}
+    heading = next(h for h in headings(on) if "padding changes" in h)
     rows = table(on, "negation-trap")
     changed = [row["name"]["text"] for row in rows if row["alone"]["tone"] != row["beside"]["tone"]]
     assert changed
-    assert all(f"{title} says" in heading for title in changed)
+    assert all(f"{title} (" in heading for title in changed)
 
 
 def test_the_verdicts_of_a_sentence_are_those_of_the_runs() -> None:
@@ -196,15 +192,48 @@ def test_an_example_fills_the_text_field() -> None:
     assert url_params(at) == {"say": "human destroy nature"}
 
 
+def test_a_sentence_that_the_grammar_cannot_make_is_neither_right_nor_wrong() -> None:
+    at = negation_page({"say": "human not not not preserve nature"})
+    assert all("grammar" not in heading for heading in headings(at))
+    assert_mentions(page_text(at), "grammar cannot make this sentence … no answer is right or wrong")
+    verdicts = component_data(at, "verdicts")[0]
+    assert verdicts["truth"] is None and all(row["right"] is None for row in verdicts["rows"])
+
+
+def test_the_attention_map_is_that_of_the_head_that_attends_to_not() -> None:
+    panel = plot_frame_figures(negation_page(), "negation-insides")[-1]
+    assert panel["title"] == "The Transformer attends to “not”"
+    assert "most to “not”, with weight 1.00. Head 2 attends to “preserve”" in panel["caption"]
+    at = negation_page({"head": "0"})
+    assert "Head 1 of 8" in plot_frame_figures(at, "negation-insides")[-1]["caption"]
+
+
+def test_the_small_transformer_averages_and_the_page_says_so() -> None:
+    at = negation_page()
+    at = assert_no_errors(widget(at.selectbox, "start").set_value("small").run())
+    assert url_params(at) == {"transformer.start": "0.1"}
+    panel = plot_frame_figures(at, "negation-insides")[-1]
+    assert panel["title"] == "The Transformer averages all tokens"
+    assert "an average of the words is enough" in panel["caption"]
+    at = assert_no_errors(widget(at.selectbox, "start").set_value("attending").run())
+    assert url_params(at) == {}
+
+
 def test_similar_words_are_offered_for_an_unknown_one() -> None:
     at = negation_page({"say": "human knot preserve nature"})
     assert "never saw “knot”" in at.warning[0].value
-    assert_mentions(page_text(at), "last sentence … “human not preserve nature”")
+    assert_mentions(page_text(at), "last sentence that can be read, “human not preserve nature”")
     assert at.button(key="near.knot.not").label == "not"
     at = assert_no_errors(at.button(key="near.knot.not").click().run())
     assert not at.warning
     assert widget(at.text_input, "say").value == "human not preserve nature"
     assert url_params(at) == {}
+
+
+def test_a_word_without_a_similar_one_gets_no_suggestion() -> None:
+    at = negation_page({"say": "we must protect 😀"})
+    assert "They know human, nature, consume, preserve, destroy and not" in page_text(at)
+    assert not [button for button in at.button if str(button.key).startswith("near.")]
 
 
 TYPED = {
@@ -242,7 +271,9 @@ def test_more_text_than_the_input_takes_changes_nothing() -> None:
 
 
 def test_words_that_occur_in_no_sentence_are_reported() -> None:
-    assert_mentions(page_text(negation_page({"say": "sustain nature"})), "“sustain” … vocabulary … no sentence")
+    assert_mentions(
+        page_text(negation_page({"say": "sustain nature"})), "“sustain” … vocabulary … no training sentence"
+    )
 
 
 def test_tokens_beyond_a_context_window_are_marked_and_explained() -> None:
@@ -250,7 +281,6 @@ def test_tokens_beyond_a_context_window_are_marked_and_explained() -> None:
     kinds = [token["kind"] for token in verdicts["tokens"]]
     assert kinds == ["marker", *["word"] * 5, "beyond", "beyond"]
     assert_states(verdicts["token_note"], "beyond … Feedforward and Transformer … six tokens")
-    assert verdicts["truth"] == "collapse"
     assert component_data(negation_page(), "verdicts")[0]["token_note"] is None
 
 
@@ -281,33 +311,38 @@ def test_the_run_stays_in_the_url_while_its_settings_are_unchanged() -> None:
     at = negation_page({"run": run})
     assert not at.warning
     assert url_params(at) == {"run": run}
+    at = negation_page({"run": run, "unfold": "task"})
     assert widget(at.slider, "task.shared.p_not").value == 0.5
     at = assert_no_errors(widget(at.selectbox, "look").set_value(3).run())
-    assert url_params(at) == {"run": run, "look": "3"}
+    assert url_params(at) == {"run": run, "look": "3", "unfold": "task"}
     at = assert_no_errors(widget(at.slider, "task.shared.p_not").set_value(0.35).run())
-    assert url_params(at) == {"look": "3"}
+    assert url_params(at) == {"look": "3", "unfold": "task"}
 
 
 def test_all_controls_change_the_state_and_the_url() -> None:
-    at = negation_page()
+    at = page_with_open_folds()
+    assert "Back to the defaults" not in [button.label for button in at.button]
     at = assert_no_errors(widget(at.slider, "task.shared.p_not").set_value(0.5).run())
     assert widget(at.slider, "why.shared.p_not").value == 0.5
     at = assert_no_errors(widget(at.segmented_control, "metric").set_value("loss").run())
     at = assert_no_errors(widget(at.pills, "models").set_value(["bag_of_words", "gru"]).run())
     at = assert_no_errors(widget(at.selectbox, "look").set_value(3).run())
     lab = NegationLab(metric="loss", look=3).with_shared(p_not=0.5).with_models(["bag_of_words", "gru"])
-    assert url_params(at) == write(lab)
+    assert url_params(at) == {**write(lab), "unfold": "why,task,padding,weights"}
     assert [panel["title"] for panel in plot_frame_figures(at, "negation-race")] == ["Bag of words", "GRU"]
     at = assert_no_errors(next(b for b in at.button if b.label == "Back to the defaults").click().run())
-    assert url_params(at) == {}
+    assert url_params(at) == {"unfold": "why,task,padding,weights"}
     assert widget(at.slider, "task.shared.p_not").value == 0.35
 
 
-def test_a_task_version_can_be_selected() -> None:
+def test_a_version_of_the_task_brings_its_example_but_keeps_a_sentence_of_ones_own() -> None:
     at = negation_page()
-    at = assert_no_errors(widget(at.segmented_control, "world").set_value("a pair held out").run())
-    assert url_params(at) == {"held_out": "destroy"}
-    assert_mentions(page_text(at), "Training never")
+    at = assert_no_errors(widget(at.segmented_control, "world").set_value("“not destroy” held out").run())
+    assert url_params(at) == {"held_out": "destroy", "say": "human not destroy nature"}
+    assert_mentions(page_text(at), "Training never shows “not destroy”")
+    at = negation_page({"say": "human consume nature"})
+    at = assert_no_errors(widget(at.segmented_control, "world").set_value("two “not”s").run())
+    assert url_params(at) == {"max_nots": "2", "say": "human consume nature"}
 
 
 def test_deselecting_all_models_is_rejected() -> None:
@@ -337,7 +372,7 @@ SMALL: Mapping[str, str] = {
 def test_missing_runs_are_offered_and_then_trained() -> None:
     at = negation_page(SMALL)
     assert_mentions(page_text(at), "No finished run … Bag of words and RNN … Training takes about")
-    assert_mentions(page_text(at).replace("\\", ""), "No model … trained to the end … Press Train")
+    assert_mentions(page_text(at).replace("\\", ""), "results appear here when a training has ended")
     assert not component_data(at, "verdicts")
     at = wait_for_training(at.button(key="train-missing").click().run())
     assert "No finished run of" not in page_text(at)
@@ -362,7 +397,7 @@ def test_one_seed_and_one_model_are_enough() -> None:
     at = wait_for_training(at.button(key="train-missing").click().run())
     assert component_data(at, "verdicts")[0]["caption"] == "One seed."
     assert "Line: one seed." in page_text(at)
-    assert "seeds" not in " ".join(headings(at))
+    assert "seed" not in " ".join(headings(at))
 
 
 # ---- runs by their keys
@@ -394,14 +429,14 @@ def test_a_branch_is_opened_by_its_key() -> None:
     assert (url_params(at), warnings_of(at)) == ({"run": key(child)}, [])
     panel = next(panel for panel in plot_frame_figures(at, "negation-race") if panel["title"] == "RNN")
     assert panel["plot"]["data"][2]["x"][0] == 2.5  # epochs: step 10, at 4 an epoch
-    assert panel["value"] == format_mean(store.find(key(child)).curves.last("test_accuracy"))
+    assert panel["value"] == format_median(store.find(key(child)).curves.last("exact_accuracy"))
 
 
 def test_a_stopped_run_can_be_resumed_with_the_same_result() -> None:
     config = stopped_run()
     at = negation_page({"run": key(config), "models": "rnn"}, visitor="ada")
     assert_mentions(page_text(at), "Stopped … RNN at step 10 of 32")
-    assert_mentions(page_text(at), "No model … trained to the end … Press Train")
+    assert_mentions(page_text(at), "results appear here when a training has ended")
     assert all(data["file"] != "negation-results" for data in component_data(at, "table")), "nothing is concluded yet"
     assert at.button(key="train").label == at.button(key="train-missing").label == "Go on"
     curve = next(p for p in plot_frame_figures(at, "negation-race") if p["title"] == "RNN")["plot"]["data"][2]

@@ -24,19 +24,19 @@ def open_page(address: Mapping[str, str] | None = None) -> AppTest:
 
 
 def test_page_shows_results_without_interaction() -> None:
-    at = open_page()
-    assert warnings_of(at) == [] and url_params(at) == {}
+    at = open_page({"unfold": "training"})
+    assert warnings_of(at) == [] and url_params(at) == {"unfold": "training"}
     (tables,) = component_data(at, "dot_product")
     assert tables["tokens"] == ["the", "cat", "sat", "down"] and tables["model"] is None
     assert len(plot_frame_figures(at, "scaled-width")) == 6
     finding_texts = [heading.replace("\\", "") for heading in headings(at)]
-    assert any("first rises" in heading and "Divided, it stays at" in heading for heading in finding_texts)
-    assert any(heading.startswith("At d_k = 64, divided, ") for heading in finding_texts), (
+    assert any("times lower" in heading and "With it, it stays at" in heading for heading in finding_texts)
+    assert any(heading.startswith("With the division 5 of five seeds learn") for heading in finding_texts), (
         "the included runs are described"
     )
     assert [panel["title"] for panel in plot_frame_figures(at, "scaled-race")] == [
-        "Loss on fresh rows, nats",
-        "Rows reversed without a mistake",
+        "Loss on new rows, nats",
+        "Share of rows reversed correctly",
     ]
 
 

@@ -14,7 +14,10 @@ def download_labels(file: str, address: dict[str, str]) -> list[str]:
 
 
 def test_a_lab_and_an_open_run_offer_the_file_and_the_notebook() -> None:
-    assert download_labels("negation.py", {})[-2:] == ["Bag of words: this run as one file", "As a notebook"]
+    assert download_labels("negation.py", {"unfold": "code"})[-2:] == [
+        "Bag of words: this run as one file",
+        "As a notebook",
+    ]
     assert download_labels("runs.py", {"run": "negation-half-gru"})[-2:] == ["As one file", "As a notebook"]
 
 
@@ -25,7 +28,6 @@ def test_the_notebook_contains_the_final_loss_of_the_stored_run() -> None:
 
 
 def test_the_source_code_is_sent_once_it_is_unfolded() -> None:
-    at = page("masks.py")
-    assert not at.get("code")
-    at.session_state["masks.code.unfolded"] = True
-    assert "class TransformerTagger" in at.run().get("code")[0].value
+    assert not page("masks.py").get("code")
+    at = page("masks.py", {"unfold": "code"})
+    assert "class TransformerTagger" in at.get("code")[0].value

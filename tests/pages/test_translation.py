@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,6 +13,7 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.training.recorder import record_run
 from tests.pages.screen import (
     assert_no_errors,
+    component_data,
     headings,
     page,
     page_text,
@@ -27,14 +29,15 @@ from tests.pages.screen import (
 SMALL = {"who": "vector", "steps": "12", "seeds": "2", "longest": "3"}
 
 
-def translation(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("translation.py", address))
+def translation(address: Mapping[str, str] | None = None, unfold: str = "") -> AppTest:
+    """Open the page; `unfold` names its unfolded sections."""
+    return wait_until_ready(page("translation.py", {**(address or {}), **({"unfold": unfold} if unfold else {})}))
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("task", ["dates", "reverse", "copy"])
 def test_every_task_shows_results_by_default(task: str) -> None:
-    at = translation({} if task == "reverse" else {"task": task})
+    at = translation({} if task == "reverse" else {"task": task}, "results")
     assert warnings_of(at) == [] and not any("No finished run" in part.value for part in at.markdown)
     rows = table(at, "translation-results")
     assert [row["name"]["text"] for row in rows] == [each.title for each in VARIANTS.values()]
@@ -42,23 +45,33 @@ def test_every_task_shows_results_by_default(task: str) -> None:
         card = store.find(f"{task}-{name}").card
         assert row["exact"]["values"] == pytest.approx(card.metrics["exact"].values, abs=1e-4)
         assert row["name"]["colour"] == VARIANTS[name].colour
-    assert "The papers" in headings(at)
+    assert all(len(heading.value.split()) <= 20 for heading in at.subheader)
+
+
+def test_the_page_opens_with_the_answers_and_computes_nothing_that_is_folded() -> None:
+    at = translation()
+    (data,) = component_data(at, "translation_answers")
+    assert len(data["rows"]) == len(VARIANTS) and len(at.expander) <= 5
+    assert component_data(at, "alignment") == component_data(at, "beam_search") == []
+    names = [name for name, _ in ((d["file"], d) for d in component_data(at, "plot_frame"))]
+    assert names == ["translation-exact", "translation-race"]
+    assert len(headings(at)[-1].split()) <= 20
 
 
 @pytest.mark.slow
 def test_the_figure_has_the_results_of_the_runs() -> None:
     lines = plot_frame_figures(translation(), "translation-exact")[0]["plot"]["data"]
-    means = {trace["name"]: trace["y"] for trace in lines if trace["name"].endswith("mean")}
-    assert len(means) == len(VARIANTS)
+    medians = {trace["name"]: trace["y"] for trace in lines if trace["name"].endswith("median")}
+    assert len(medians) == len(VARIANTS)
     run = store.find("reverse-additive")
-    expected = run.curves.answers["by_length"][-1].mean(axis=0)
-    assert next(y for name, y in means.items() if name.startswith("attention")) == pytest.approx(expected, abs=1e-3)
+    expected = np.median(run.curves.answers["by_length"][-1], axis=0)
+    assert next(y for name, y in medians.items() if name.startswith("attention")) == pytest.approx(expected, abs=1e-3)
     tiles = plot_frame_figures(translation({"task": "dates"}), "translation-exact")[0]["plot"]["data"][0]
     assert len(tiles["z"]) == len(DATE_FORMATS)
 
 
 def test_ablations_lower_the_accuracy_and_impossible_ones_have_no_tile() -> None:
-    tiles = plot_frame_figures(translation(), "translation-touch")[0]["plot"]["data"][0]["z"]
+    tiles = plot_frame_figures(translation(unfold="ablation"), "translation-touch")[0]["plot"]["data"][0]["z"]
     intact, uniform, frozen, shuffled, cut = tiles
     assert uniform[0] is None and frozen[1] is None, "one vector has no attention"
     assert intact[2] > 0.95 and uniform[2] < 0.5 and cut[2] < 0.1 and shuffled[2] < 0.5
@@ -78,7 +91,7 @@ def test_missing_runs_are_offered_and_then_trained() -> None:
     at = assert_no_errors(at.button(key="missing.run").click().run())
     wait_for_runs([VARIANTS["vector"].config("reverse", iterations=12, replicas=2, longest=3, seed=9)])
     at = wait_until_ready(assert_no_errors(at.run()))
-    assert len(table(at, "translation-results")) == 1
+    assert len(component_data(at, "translation_answers")[0]["rows"]) == 1
     assert url_params(at) == {**SMALL, "seed": "9"}
 
 
@@ -97,7 +110,7 @@ def test_missing_runs_are_offered_and_then_trained() -> None:
 def test_an_invalid_url_parameter_is_reported_and_the_rest_kept(bad: Mapping[str, str], words: str) -> None:
     at = translation(bad)
     assert any(words in sentence for sentence in warnings_of(at)), warnings_of(at)
-    assert table(at, "translation-results")
+    assert component_data(at, "translation_answers")
 
 
 def test_the_default_source_is_not_in_the_url() -> None:
@@ -114,7 +127,7 @@ def test_a_run_is_shown_on_its_task() -> None:
 def test_a_run_of_other_settings_is_added() -> None:
     other = VARIANTS["vector"].config("copy", hidden=8, width=4, iterations=3, replicas=2)
     run = store.save_run(record_run(other), store.run_folder(other))
-    at = translation({"run": run.key})
+    at = translation({"run": run.key}, "results")
     assert warnings_of(at) == [] and url_params(at)["run"] == run.key and url_params(at)["task"] == "copy"
     assert [row["name"]["text"] for row in table(at, "translation-results")] == [f"One vector, run {run.key}"]
     at = translation({"run": "recall-50-gru-chrono"})

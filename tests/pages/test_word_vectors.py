@@ -28,9 +28,12 @@ def test_the_page_answers_without_interaction() -> None:
     found = headings(at)
     assert any(heading.startswith("Nearest to “queen”") for heading in found)
     assert "king is to queen as father is to mother (8 of 8 seeds)." in found
-    assert any("in 48 of 48 cases" in heading for heading in found)
-    assert len(plot_frame_figures(at, "words-map-figure")) == 1 and len(plot_frame_figures(at, "words-training")) == 3
-    assert "No finished run" not in page_text(at)
+    assert len(plot_frame_figures(at, "words-map-figure")) == 1 and "No finished run" not in page_text(at)
+    assert not at.latex, "what is folded is not drawn"
+    at = open_page(unfold="training,frequency,failures")
+    assert any("in 48 of 48 cases" in heading for heading in headings(at))
+    assert any(heading.startswith("Two seeds share") for heading in headings(at)) and at.latex
+    assert len(plot_frame_figures(at, "words-training")) == 3
 
 
 def test_words_without_a_vector_are_named_with_known_ones() -> None:

@@ -122,11 +122,11 @@ test("rows and cells are said with their numbers", () => {
     given = markTokens(["4", "1"], ["4", "3"]);
   assert.equal(
     rowWords(one, "source", { row: 0 }, given),
-    "While it writes “4”, token 1 of 2 (right), it looks at “1” (place 2) 0.90, “3” (place 1) 0.10.",
+    "Writing “4”, token 1 of 2 (right), the model attends to “1” (position 2) 0.90, “3” (position 1) 0.10.",
   );
-  assert.match(rowWords(one, "encoder", { row: 1 }, given), /^“1”, token 2 of the source, looks at/);
+  assert.match(rowWords(one, "encoder", { row: 1 }, given), /^“1”, token 2 of the source, attends to/);
   assert.equal(stepWords(given, 1), "“1”, token 2 of 2 (wrong: “3” is right)");
-  assert.equal(cellWords(one, { row: 0, column: 1 }, "energy"), " Here: “1” at place 2, energy 5.00, weight 0.900.");
+  assert.equal(cellWords(one, { row: 0, column: 1 }, "energy"), " Here: “1” at position 2, energy 5.00, weight 0.900.");
   assert.match(cellWords(view([1, 0, 0.5, 0.5], 2, true), { row: 0, column: 1 }, "score"), /masked/);
   assert.equal(cellWords(one, { row: 0, column: null }, "energy"), "");
   assert.equal(stripWords("c", [0.6, -0.8]), "c: 2 numbers from −0.80 to 0.60, as a vector of length 1.00");

@@ -12,7 +12,6 @@ import {
   lossAt,
   toggleLayer,
   sortHeads,
-  distanceProfile,
   describeHead,
   readWeights,
   weightCount,
@@ -160,7 +159,7 @@ test("what nobody could do is not a number", () => {
   const alone = headScores(indexWeights(pack([1]), { layers: 1, heads: 1, causal: true, queries: 1 }), 0, 0, [3]);
   for (const name of ["previous", "same", "after_same"]) assert.ok(Number.isNaN(alone[name]));
   near(alone.itself, 1);
-  assert.match(describeHead(alone, "letter"), /^One letter/);
+  assert.match(describeHead(alone, "letter"), /^There is only one letter/);
 });
 
 /* From explorer.inspection.attention.head_scores.score_heads, of three words and a padding, the last neither asked nor asking:
@@ -192,46 +191,37 @@ test("an encoder's habits are those that Python measures", () => {
   python.distance.forEach((share, i) => near(found.distance[i], share ?? NaN));
 });
 
-test("the profile shows the near ones and says what it leaves out", () => {
-  const distances = Array.from({ length: 20 }, (_, i) => i),
-    distance = distances.map((back) => (back === 17 ? 0.3 : 0.01));
-  const { shown, farther } = distanceProfile({ distances, distance }, 15);
-  assert.deepEqual([shown.length, shown.at(-1).back, farther], [15, 14, 0.3]);
-  const both = distanceProfile({ distances: [-2, -1, 0, 1, 2], distance: [NaN, 0.1, 0.2, 0.3, NaN] }, 15);
-  assert.deepEqual([both.shown.map(({ back }) => back), both.farther], [[-1, 0, 1], null]);
-});
-
 test("the words are those that the numbers bear out", () => {
   const found = { previous: 0.1, itself: 0.1, first: 0.1, same: NaN, after_same: 0.1, spread: 3.6, room: 9 };
-  assert.equal(describeHead(found, "letter"), "No single habit: it spreads over 3.6 letters on average.");
+  assert.equal(describeHead(found, "letter"), "It has no simple pattern: it attends to 3.6 letters on average.");
   assert.equal(
     describeHead({ ...found, previous: 0.97 }, "letter"),
-    "It watches the letter before: 0.97 of its attention goes there.",
+    "It attends mostly to the letter before: 0.97 of its attention.",
   );
   assert.equal(
     describeHead({ ...found, first: 0.4 }, "word"),
-    "It leans to the first word: 0.40 of its attention goes there.",
+    "It attends partly to the first word: 0.40 of its attention.",
   );
   assert.equal(
     describeHead({ ...found, previous: 0.5, itself: 0.45 }, "letter"),
-    "It divides its attention between the letter before, 0.50, and itself, 0.45.",
+    "It attends to the letter before (0.50) and to the letter itself (0.45).",
   );
   assert.match(
     describeHead({ ...found, after_same: 0.8 }, "token"),
-    /^It finds the same token earlier and reads what followed: 0\.80 .*, where there was one\.$/,
+    /^It attends mostly to the token that followed the same token earlier, where there is one: 0\.80/,
   );
   assert.match(
     describeHead({ ...found, first: 0.4, spread: 8.9 }, "token"),
-    /^It looks everywhere alike: over 8\.9 tokens on average, of 9\.0/,
+    /^It attends to all tokens equally: 8\.9 tokens on average, of 9\.0/,
   );
 });
 
 test("a glance names the strongest, and never nobody", () => {
   const named = (at) => `“${"abab"[at]}”`;
-  assert.equal(describeQuery(seen, 0, 1, 2, named), "“a” looks at “b” 0.80, “a” 0.10 and “a” 0.10.");
-  assert.equal(describeQuery(seen, 0, 0, 3, named), "“b” looks at “a” 1.00.");
+  assert.equal(describeQuery(seen, 0, 1, 2, named), "“a” attends to “b” 0.80, “a” 0.10 and “a” 0.10.");
+  assert.equal(describeQuery(seen, 0, 0, 3, named), "“b” attends to “a” 1.00.");
   const pads = indexWeights(pack([1, 0], [0, 0]), { layers: 1, heads: 1, causal: false, queries: 2, masked: [1] });
-  assert.equal(describeQuery(pads, 0, 0, 1, named), "“b” may look at nothing.");
+  assert.equal(describeQuery(pads, 0, 0, 1, named), "“b” attends to nothing: all keys are masked.");
 });
 
 test("sorted heads fall, and those without a number come last in their own order", () => {
@@ -319,7 +309,7 @@ test("heads are touched one by one or a layer at once, and that is said", () => 
       flat: [[1, 1]],
       unmasked: true,
     }),
-    "Touched: 2 heads off, 1 head uniform, mask lifted.",
+    "Intervention: 2 heads switched off, 1 head uniform, causal mask removed.",
   );
 });
 

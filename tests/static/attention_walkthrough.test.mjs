@@ -126,15 +126,18 @@ test("the axis holds zero and all that is drawn", () => {
 test("every step is told with the numbers of this head", () => {
   const walk = walkOf(head(VECTORS, causal), 1),
     say = (step, key = 1) => describeStep(walk, step, key, SAID);
-  assert.equal(say(QUERY), "Layer 3, head 1 turns “b” into a query: 4 numbers that ask.");
-  assert.equal(say(KEYS), "Every letter holds out a key: 4 times 4 numbers that answer.");
+  assert.equal(say(QUERY), "Layer 3, head 1 computes the query of “b”: 4 numbers.");
+  assert.equal(say(KEYS), "Every letter has a key: 4 times 4 numbers.");
   assert.equal(say(SCORES, 2), "Query times key, number by number, all added up: “␣” scores −2.00.");
   assert.equal(say(SCALE), "Every score is divided by √4 = 2: they lay 9.5 apart, now 4.8.");
-  assert.equal(say(MASK), "“b” may not look ahead: 2 of 4 scores become −∞.");
-  assert.equal(say(SOFTMAX), "Scores become shares that sum to 1: “b” looks at itself most, with 0.679.");
-  assert.equal(say(VALUES), "Each value times its share, all added up: 4 numbers go on from “b”.");
-  assert.equal(describePicture(walk, SCORES, 1, SAID), "“b” asks itself");
-  assert.equal(describePicture(walk, SCORES, 0, SAID), "“b” asks, “a” answers");
+  assert.equal(say(MASK), "“b” cannot attend to later tokens: 2 of 4 scores become −∞.");
+  assert.equal(
+    say(SOFTMAX),
+    "Softmax turns the scores into weights that sum to 1: “b” attends to itself most, with 0.679.",
+  );
+  assert.equal(say(VALUES), "The sum of all values, each times its weight: 4 numbers go on from “b”.");
+  assert.equal(describePicture(walk, SCORES, 1, SAID), "query of “b”, key of itself");
+  assert.equal(describePicture(walk, SCORES, 0, SAID), "query of “b”, key of “a”");
 });
 
 test("the formulas come to what the model computed", () => {
@@ -184,7 +187,7 @@ test("nothing hidden, padding hidden, all hidden", () => {
       2,
     );
   const pad = { ...SAID, tokens: ["a", "b", "<PAD>", "c"], unit: "word" };
-  assert.equal(describeStep(all, MASK, 0, SAID), "Nothing is hidden here: “b” may look at all 4 letters.");
+  assert.equal(describeStep(all, MASK, 0, SAID), "Nothing is hidden here: “b” may attend to all 4 letters.");
   assert.equal(describeStep(few, MASK, 0, pad), "“<PAD>” is hidden from “b”: 1 of 4 scores becomes −∞.");
   const first = walkOf(
     head(VECTORS, (q, k) => k !== 0),
@@ -194,9 +197,9 @@ test("nothing hidden, padding hidden, all hidden", () => {
   for (const step of [MASK, SOFTMAX, VALUES])
     assert.equal(
       describeStep(none, step, 2, pad),
-      "“<PAD>” may look at nothing: here its walk ends. Choose another word above.",
+      "“<PAD>” attends to nothing, because all keys are masked. Choose another word above.",
     );
-  assert.equal(plan(none, SOFTMAX), "nothing to weigh");
+  assert.equal(plan(none, SOFTMAX), "no weights");
   assert.equal(largestKey(none), 2);
   assert.deepEqual([none.off, none.uniform, barScale(none, MASK).high], [false, false, 1]);
 });
@@ -223,10 +226,10 @@ test("one token alone", () => {
   const alone = walkOf(head({ queries: [[1, 2]], keys: [[3, 4]], values: [[5, 6]] }), 0),
     said = { ...SAID, tokens: ["t"] },
     say = (step) => describeStep(alone, step, 0, said);
-  assert.equal(say(KEYS), "The only letter holds out a key: 2 numbers that answer.");
+  assert.equal(say(KEYS), "The only letter has a key: 2 numbers.");
   assert.equal(say(SCALE), "The score is divided by √2 = 1.41: 11.00 becomes 7.78.");
   assert.equal(say(MASK), "Nothing is hidden: there is only “t” itself.");
-  assert.equal(say(SOFTMAX), "One letter to look at: it gets all of the attention.");
+  assert.equal(say(SOFTMAX), "There is one letter to attend to: it gets all of the attention.");
   assert.equal(plan(alone, SOFTMAX), "w_1 = (e^0.00) / (e^0.00) = 1.00 / 1.00 = 1.000");
   assert.equal(plan(alone, VALUES, 0, 1), "o_2 = 1.000 · 6.00 = 6.00");
 });

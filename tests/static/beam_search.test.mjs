@@ -89,15 +89,15 @@ test("the finding says whether it is likelier and whether it is right", () => {
   );
   assert.equal(
     headingText(3, greedy, greedy, "11"),
-    "With width 3 beam search ends with what greedy decoding writes: 11, at log-probability −1.20, which is right.",
+    "With width 3 beam search finds the same sequence as greedy decoding: 11, at log-probability −1.20, which is right.",
   );
   assert.equal(
     headingText(3, { text: "10", score: -0.9 }, greedy, "10"),
-    "With width 3 beam search ends with a likelier sequence than greedy decoding, 10: log-probability −0.90 against −1.20. It is right; the greedy one is wrong.",
+    "With width 3 beam search finds a more likely sequence than greedy decoding, 10: log-probability −0.90 against −1.20. It is right; that of greedy decoding is wrong.",
   );
   assert.equal(
     headingText(2, { text: "10", score: -1.9 }, greedy, "00"),
-    "With width 2 beam search ends with a less likely sequence than greedy decoding, 10: log-probability −1.90 against −1.20. Both are wrong.",
+    "With width 2 beam search finds a less likely sequence than greedy decoding, 10: log-probability −1.90 against −1.20. Both are wrong.",
   );
   assert.equal(
     headingText(1, { text: "1".repeat(20), score: -3 }, greedy, null),

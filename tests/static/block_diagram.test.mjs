@@ -53,9 +53,9 @@ test("statistics, spans and shapes", () => {
   assert.equal(largestMagnitude([0]), 1);
   assert.equal(
     shapeWords({ shape: [4, 5, 5], columns: "text", made: "weights" }),
-    "batch 1 × heads 4 × tokens 5 × tokens looked at 5",
+    "batch 1 × heads 4 × tokens 5 × key tokens 5",
   );
-  assert.equal(shapeWords({ shape: [5, 5], columns: "text", made: "mask" }), "tokens 5 × tokens looked at 5");
+  assert.equal(shapeWords({ shape: [5, 5], columns: "text", made: "mask" }), "tokens 5 × key tokens 5");
   assert.equal(
     explain({ flows: { i: tensor([1, 1], [3], { made: "ids", ins: [] }) }, parameters: {} }, "i", [0, 0]),
     null,

@@ -67,7 +67,7 @@ test("what is hidden gets nothing, the rest shares all; who sees nobody takes no
   );
   assert.match(
     explainCell("weights", 0, 0, { tokens: ["a", "b"], q: Q, k: K, v: V, divide: true, found: blind }),
-    /sees nobody/,
+    /no visible key/,
   );
   assert.equal(strongestPair(blind.weights), null);
 });
@@ -116,7 +116,7 @@ test("a cell is explained by the two vectors that made it", () => {
     "Output 1 of “the”: its weights times number 1 of each value = 0.50·10 + 0.50·0 = 5.00",
   );
   const causal = attend(Q, K, V, true, hiddenBy("causal", 2, []));
-  assert.match(explainCell("masked", 0, 1, { ...all, found: causal }), /may not look at “cat”/);
+  assert.match(explainCell("masked", 0, 1, { ...all, found: causal }), /may not attend to “cat”/);
 });
 
 test("of a long sum the first terms are written", () => {
@@ -141,7 +141,7 @@ test("the finding follows the numbers, and turns with them", () => {
     [false, true],
     [true, false],
   ]);
-  assert.match(formatFinding(words, 2, true, alone, alone), /Nobody sees more than one/);
+  assert.match(formatFinding(words, 2, true, alone, alone), /No token sees more than one/);
 });
 
 test("pointing leads to what made a cell", () => {

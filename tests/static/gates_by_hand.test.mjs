@@ -109,26 +109,26 @@ test("the finding is made from what is set", () => {
   assert.equal(says("lstm", { f: "1", i: "0x4,1,0" }), "With f = 1 the LSTM keeps all of step 5 until step 50.");
   assert.equal(
     says("lstm", { f: "1x24,0,1", i: "0x4,1,0" }),
-    "Of step 5 the LSTM has nothing left at step 50: its f was 0 at step 25.",
+    "The LSTM keeps nothing of step 5 at step 50: its f was 0 at step 25.",
   );
   assert.equal(
     says("lstm", { f: "1x24,0.5x2,1" }),
-    "49 values of f multiply: the LSTM keeps 25\u00a0% of step 1 at step 50.",
+    "The LSTM keeps 25\u00a0% of step 1 at step 50: the product of 49 values of f.",
   );
   assert.equal(
     says("lstm", { i: "0x49,1" }),
-    "The LSTM first writes at step 50, the last: there is nothing to forget yet.",
+    "The LSTM first writes at step 50, the last: it has nothing to forget yet.",
   );
   assert.match(says("lstm", { i: "0" }), /of step 1 at step 50/);
   const told = (given, u = 0) => cell.findingText("lstm", lanes(given), cell.computeCells(lanes(given), u, 1), u, 1);
   assert.match(
     told(),
-    /^Half-life at f = 0.90: ln 2 \/ −ln 0.90 = 6.6 steps. In a plain RNN with w = 1.00, given the same, 0.010 of step 1 comes back.$/,
+    /^Half-life at f = 0.90: ln 2 \/ −ln 0.90 = 6.6 steps. In a plain RNN with w = 1.00 and the same input, 0.010 of the gradient reaches step 1.$/,
   );
-  assert.match(told({ f: "1" }), /^At f = 1 nothing is ever lost./);
-  assert.match(told({ f: "1x9,0,1" }), /^Where the gate is 0 everything is lost at once./);
+  assert.match(told({ f: "1" }), /^At f = 1 the cell forgets nothing./);
+  assert.match(told({ f: "1x9,0,1" }), /^Where the gate is 0, the cell forgets everything./);
   assert.match(told({ f: "0.5x25,1" }), /the geometric mean/);
-  assert.match(told({}, 1), /With the way through the candidate/);
+  assert.match(told({}, 1), /With the path through the candidate/);
 });
 
 test("numbers are short, and small ones are powers", () => {

@@ -59,7 +59,7 @@ test("a row of which all is hidden comes to NaN, and the next layer spreads it o
   assert.deepEqual([countNaN(first.out), countNaN(second.out)], [2, 4]);
   assert.match(
     formatFinding(tokens, mask, 2, 4),
-    /^3 of 16 pairs may look; the mask hides 13\. 2 rows have nothing left .* A second layer makes it 4 of 4/,
+    /^3 of 16 pairs are visible; the mask hides 13\. 2 rows have no visible key.* After a second layer it is 4 of 4/,
   );
 });
 
@@ -73,14 +73,14 @@ test("a finite number instead, or a token that always sees itself, leaves number
   }
   assert.match(
     formatFinding(tokens, combineMasks(tokens, { ...one, fill: "finite" }), 0, 0),
-    /2 rows have nothing left to look at, and look evenly/,
+    /2 rows have no visible key, and attend equally/,
   );
 });
 
 test("without a mask nothing is hidden, and the sentence says so", () => {
   const tokens = ["a", "b"],
     none = { padding: false, causal: false, fill: "infinite" };
-  assert.equal(formatFinding(tokens, combineMasks(tokens, none), 0, 0), "All 4 pairs may look at each other.");
+  assert.equal(formatFinding(tokens, combineMasks(tokens, none), 0, 0), "All 4 pairs are visible.");
 });
 
 test("a pair is told with its reasons", () => {
@@ -96,11 +96,14 @@ test("a pair is told with its reasons", () => {
     left = [PAD, "a", "b"];
   assert.match(
     told(right, one, 0, 1),
-    /“a” \(1\) may not look at “b” \(2\): it comes later.*weight e to the −∞ = 0\.$/,
+    /“a” \(1\) may not attend to “b” \(2\): it comes later.*weight e to the −∞ = 0\.$/,
   );
-  assert.match(told(right, one, 1, 2), /it is padding and says nothing, and it comes later/);
-  assert.match(told(right, one, 1, 0), /^“b” \(2\) may look at “a” \(1\)\. Score 0\.71, weight 0\.33\.$/);
+  assert.match(told(right, one, 1, 2), /it is padding, and it comes later/);
+  assert.match(told(right, one, 1, 0), /^“b” \(2\) may attend to “a” \(1\)\. Score 0\.71, weight 0\.33\.$/);
   assert.match(told(left, one, 0, 0), /0 \/ 0 is NaN\.$/);
-  assert.match(told(left, { ...one, fill: "self" }, 0, 0), /a token may always see itself\. Score .*, weight 1\.00\.$/);
+  assert.match(
+    told(left, { ...one, fill: "self" }, 0, 0),
+    /every token may attend to itself\. Score .*, weight 1\.00\.$/,
+  );
   assert.match(told(left, { ...one, fill: "finite" }, 0, 2), /all are equal: weight 0\.33\.$/);
 });

@@ -31,5 +31,5 @@ test("a pointer finds a cell and stays inside", () => {
 });
 
 test("who asks whom", () => {
-  assert.equal(describeCell(["t", "h"], { row: 1, column: 0 }), "“h” at place 2 looks at “t” at place 1.");
+  assert.equal(describeCell(["t", "h"], { row: 1, column: 0 }), "“h” at position 2 attends to “t” at position 1.");
 });

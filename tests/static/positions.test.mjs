@@ -55,23 +55,20 @@ test("a turned score keeps when both move on, whatever query and key are drawn",
 test("what moved is measured place by place", () => {
   const shifts = shiftLengths([0, 0, 1, 1, 5, 5], [3, 4, 1, 1, 5, 6], 3);
   assert.deepEqual([...shifts], [5, 0, 1]);
-  assert.match(describeUnmoved(shifts), /^1 of 3 never moved/);
+  assert.match(describeUnmoved(shifts), /^1 of 3 did not change/);
   assert.equal(describeUnmoved(Float64Array.of(1, 2)), "All of them moved.");
 });
 
 test("the sentence says what the squares say", () => {
   const even = cosineMatrix(sines(6, 8, 100), 6),
     uneven = Float64Array.from([1, 0.5, 0, 0.5, 1, -0.25, 0, -0.25, 1]);
-  assert.match(
-    formatFinding(even, null, 6),
-    /^Neighbours have a cosine of 0\.\d\d under sines, wherever they stand: only the distance counts\.$/,
-  );
-  assert.match(formatFinding(uneven, null, 3), /^Neighbours have a cosine of −0\.25 to 0\.50 under sines\.$/);
+  assert.match(formatFinding(even, null, 6), /^Sinusoidal neighbours have a cosine of 0\.\d\d at every position\.$/);
+  assert.match(formatFinding(uneven, null, 3), /^Sinusoidal neighbours have a cosine of −0\.25 to 0\.50\.$/);
   const learned = { square: uneven, trained: 2, after: true };
-  assert.match(formatFinding(uneven, learned, 3), /Learned neighbours have come to 0\.50\.$/);
+  assert.match(formatFinding(uneven, learned, 3), /Learned neighbours have 0\.50 after training\.$/);
   assert.match(
     formatFinding(uneven, { ...learned, trained: 3, after: false }, 3),
-    /start at −0\.25 to 0\.50, drawn at random\.$/,
+    /have −0\.25 to 0\.50 before training, at random\.$/,
   );
 });
 

@@ -2,16 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  ONLY,
-  searchWith,
+  SMALLEST,
+  baseOf,
   columnsOf,
   fillHeight,
-  minimalHeight,
-  moveStop,
-  scaleOf,
-  stopsOf,
-  viewsOf,
   keyCommand,
+  minimalHeight,
+  moveSlide,
+  partsOf as partsOfHeight,
+  scaleOf,
+  searchWith,
+  slidesOf,
+  waysOf,
 } from "../../explorer/static/components/presentation/math.js";
 
 const page = (...kinds) =>
@@ -19,149 +21,101 @@ const page = (...kinds) =>
     const [name, title = ""] = kind.split(":");
     return { kind: name, title };
   });
-const told = (...kinds) => stopsOf(page(...kinds)).map(({ title, shown }) => [title, ...shown]);
+const slides = (kinds, withControls = false) =>
+  slidesOf(page(...kinds), withControls).map(({ title, shown }) => [title, ...shown]);
 
-test("the question stands alone with its lead, then each figure with its finding and its controls", () => {
-  assert.deepEqual(
-    told(
-      "question:Why?",
-      "text",
-      "control",
-      "control",
-      "finding",
-      "figure",
-      "caption",
-      "section:The race",
-      "text",
-      "control",
-      "figure",
-      "figure",
-    ),
-    [
-      ["Why?", 0, 1],
-      ["Why?", 2, 3],
-      ["Why?", 4, 5, 6],
-      ["The race", 7, 9, 10],
-      ["The race", 11],
-    ],
-  );
-});
-
-test("prose is shown only where there is nothing to look at", () => {
-  assert.deepEqual(
-    told("question:Q", "section:Why", "text", "formula", "text", "formula", "section:B", "text", "figure"),
-    [
-      ["Q", 0],
-      ["Why", 1, 2, 3, 4, 5],
-      ["B", 6, 8],
-    ],
-  );
-});
-
-test("the code and the papers are left out, and so is code elsewhere", () => {
-  assert.deepEqual(told("question:Q", "figure", "section:The code", "control", "code", "section:The papers", "text"), [
-    ["Q", 0],
-    ["Q", 1],
+test("the question is with the first figure; each figure is a slide with its finding and its inputs, without controls", () => {
+  const kinds = ["question:Why?", "text", "control", "input", "finding", "figure", "caption"];
+  kinds.push("section:The race", "text", "control", "figure", "figure", "formula", "code", "hidden");
+  assert.deepEqual(slides(kinds), [
+    ["Why?", 0, 1, 3, 4, 5, 6],
+    ["The race", 7, 10],
+    ["The race", 11],
   ]);
-  assert.deepEqual(told("question:Q", "section:A", "text", "code"), [
-    ["Q", 0],
+  assert.deepEqual(slides(["section:A", "finding", "figure", "finding", "text", "finding", "figure"]), [
     ["A", 1, 2],
+    ["A", 3, 4],
+    ["A", 5, 6],
   ]);
 });
 
-test("controls that no figure follows stay with the figure before them; several are a stop of their own", () => {
-  assert.deepEqual(told("section:A", "figure", "control", "section:B", "figure"), [
-    ["A", 0, 1, 2],
-    ["B", 3, 4],
-  ]);
-  assert.deepEqual(told("section:A", "control", "figure", "section:B", "control", "control", "finding", "figure"), [
-    ["A", 0, 1, 2],
-    ["B", 3, 4, 5],
-    ["B", 6, 7],
+test("controls, formulas and code are slides when the teacher asks for them", () => {
+  const kinds = ["section:A", "figure", "control", "control", "section:B", "formula", "code"];
+  assert.deepEqual(slides(kinds), [["A", 0, 1]]);
+  assert.deepEqual(slides(kinds, true), [
+    ["A", 0, 1],
+    ["A", 2, 3],
+    ["B", 4, 5, 6],
   ]);
 });
 
-test("a lesson's card above the question is the first stop, whatever it says", () => {
-  assert.deepEqual(told("card", "question:Q", "text", "finding", "figure"), [
+test("text is a slide only without figure and formula; a page without figures shows everything", () => {
+  assert.deepEqual(slides(["section:A", "text", "figure", "section:B", "text", "formula", "section:C", "text"]), [
+    ["A", 0, 2],
+    ["C", 6, 7],
+  ]);
+  assert.deepEqual(slides(["question:Q", "text", "control"]), [["Q", 0, 1, 2]]);
+  assert.deepEqual(slides(["card", "question:Q", "figure"]), [
     ["The lesson", 0],
     ["Q", 1, 2],
-    ["Q", 3, 4],
   ]);
-  assert.deepEqual(told("text", "question:Q")[0], ["The lesson", 0]);
-  assert.deepEqual(told(), []);
+  assert.deepEqual(slides([]), []);
 });
 
-test("two findings never share a screen", () => {
-  assert.deepEqual(told("section:A", "finding", "text", "finding", "figure"), [
-    ["A", 0, 1, 2],
-    ["A", 3, 4],
+test("a slide that does not fit loses its captions, then the question, then is shown as its component declares", () => {
+  const units = ["question", "input", "finding", "figure", "caption"].map((kind) => ({ kind, slides: 0 }));
+  units[3].slides = 2;
+  const ways = waysOf(units).map((views) => views.map(({ shown, only }) => [shown.join(""), only ?? ""].join(":")));
+  assert.deepEqual(ways, [
+    ["01234:"],
+    ["0123:"],
+    ["0:", "1234:"],
+    ["0:", "123:"],
+    ["0:", "23:"],
+    ["0:", "123:0", "123:1"],
+    ["0:", "123:0", "13:1"],
+    ["0:", "23:0", "3:1"],
   ]);
+  assert.deepEqual(
+    waysOf([{ kind: "finding" }, { kind: "text" }]).map((views) => views.map(({ shown }) => shown)),
+    [[[0, 1]]],
+  );
 });
 
 test("keys: arrows, pages, space, ends; nothing with a modifier", () => {
   assert.equal(keyCommand({ key: " " }), "next");
   assert.equal(keyCommand({ key: " ", shiftKey: true }), "back");
   assert.deepEqual(
-    ["ArrowRight", "PageUp", "Home", "End", "Escape", "a"].map((key) => keyCommand({ key })),
-    ["next", "back", "first", "last", "leave", null],
+    ["ArrowRight", "PageUp", "Home", "End", "Escape", "c", "m", "a"].map((key) => keyCommand({ key })),
+    ["next", "back", "first", "last", "leave", "controls", "menu", null],
   );
   assert.equal(keyCommand({ key: "ArrowLeft", altKey: true }), null); // the browser's own way back
 });
 
-test("next goes through the views of a high stop first, and stays at the end", () => {
-  assert.deepEqual(moveStop({ stop: 1, view: 0 }, "next", { stops: 3, views: 2 }), { stop: 1, view: 1 });
-  assert.deepEqual(moveStop({ stop: 1, view: 1 }, "next", { stops: 3, views: 2 }), { stop: 2, view: 0 });
-  assert.deepEqual(moveStop({ stop: 2, view: 1 }, "next", { stops: 3, views: 2 }), { stop: 2, view: 1 });
-  assert.deepEqual(moveStop({ stop: 2, view: 1 }, "back", { stops: 3, views: 2 }), { stop: 2, view: 0 });
-  assert.deepEqual(moveStop({ stop: 0, view: 0 }, "back", { stops: 3, views: 2 }), { stop: 0, view: 0 });
-  assert.deepEqual(moveStop({ stop: 0, view: 0 }, "last", { stops: 3, views: 2 }), { stop: 2, view: 0 });
+test("next goes through the views of a high slide first, and stays at the end", () => {
+  assert.deepEqual(moveSlide({ slide: 1, view: 0 }, "next", { slides: 3, views: 2 }), { slide: 1, view: 1 });
+  assert.deepEqual(moveSlide({ slide: 1, view: 1 }, "next", { slides: 3, views: 2 }), { slide: 2, view: 0 });
+  assert.deepEqual(moveSlide({ slide: 2, view: 1 }, "next", { slides: 3, views: 2 }), { slide: 2, view: 1 });
+  assert.deepEqual(moveSlide({ slide: 2, view: 1 }, "back", { slides: 3, views: 2 }), { slide: 2, view: 0 });
+  assert.deepEqual(moveSlide({ slide: 0, view: 0 }, "back", { slides: 3, views: 2 }), { slide: 0, view: 0 });
+  assert.deepEqual(moveSlide({ slide: 0, view: 0 }, "last", { slides: 3, views: 2 }), { slide: 2, view: 0 });
 });
 
-test("a stop is as large as fits, between two bounds, and alike on all screens of one shape", () => {
+test("a slide is as large as fits, between two bounds, and alike on all walls of one shape", () => {
   const lines = (width) => 100 * Math.ceil(2000 / width); // a text of 2000 px in lines of 100
-  const scale = scaleOf(1280, 676, lines);
-  assert.ok(lines(1280 / scale) * scale <= 676 && scale > 1.6 && scale < 2.6);
-  assert.ok(Math.abs(scaleOf(1920, 1014, lines) - 1.5 * scale) < 1e-9);
-  assert.equal(
-    scaleOf(1280, 676, () => 10),
-    2.6,
-  );
-  assert.equal(
-    scaleOf(1280, 676, () => 9999),
-    1.6,
-  );
-  assert.equal(
-    scaleOf(1280, 676, () => 10, { grows: true }),
-    1.8,
-  ); // what grows fills the screen itself
-  assert.equal(
-    scaleOf(1280, 676, () => 9999, { card: true }),
-    1.25,
-  );
-  const whole = scaleOf(1280, 676, () => 470); // smaller, but not in two halves
-  assert.ok(470 * whole <= 676 && whole > 1.3 && whole < 1.6);
-  assert.equal(
-    scaleOf(1280, 676, () => 560),
-    1.6,
-  );
-  const only = scaleOf(1280, 676, () => 560, { only: true }); // what is one of several
-  assert.ok(560 * only <= 676 && only > ONLY && only < 1.3);
-  assert.equal(
-    scaleOf(1280, 676, () => 10, { only: true }),
-    1.6,
-  );
-});
-
-test("a figure that did not fit with its finding comes after it", () => {
-  const units = page("section:A", "control", "finding", "figure", "control", "figure", "caption");
-  units[3].alone = units[5].alone = true;
+  const largest = (width, height, kind) =>
+    scaleOf(baseOf(width, height), (scale) => lines(width / scale) * scale <= height, kind);
+  const scale = largest(1280, 676);
+  assert.ok(lines(1280 / scale) * scale <= 676 && scale > SMALLEST && scale < 2.6);
+  assert.ok(Math.abs(largest(1920, 1014) - 1.5 * scale) < 1e-9);
   assert.deepEqual(
-    stopsOf(units).map(({ shown }) => shown),
-    [[0, 1, 2], [3], [4, 5, 6]],
-  ); // a control alone stays with it
-  const bare = page("section:A", "text", "figure");
-  bare[2].alone = true;
-  assert.deepEqual(stopsOf(bare), [{ title: "A", shown: [2] }]); // the bar says the section
+    ["text", "figure", "chart"].map((kind) => scaleOf(1, () => true, kind)),
+    [2.6, 1.6, 1.6],
+  );
+  assert.equal(
+    scaleOf(1, () => false),
+    SMALLEST,
+  );
 });
 
 test("small multiples stand in rows of one length", () => {
@@ -172,29 +126,29 @@ test("small multiples stand in rows of one length", () => {
   assert.equal(columnsOf(6, 2), 2);
 });
 
-test("a figure is drawn lower where room is scarce, and fills what is left", () => {
+test("a chart is drawn lower where room is scarce, and fills what is left", () => {
   assert.deepEqual(
-    [300, 160, 100].map((usual) => minimalHeight(usual)),
-    [225, 130, 100],
+    [300, 160].map((usual) => minimalHeight(usual)),
+    [190, 160],
   );
-  assert.equal(minimalHeight(300, true), 135);
+  assert.equal(minimalHeight(300, true), 240);
   assert.equal(fillHeight(165, 90, 1, 700), 255);
   assert.equal(fillHeight(165, 90, 2, 700), 210);
-  assert.equal(fillHeight(165, 900, 1, 700), 560); // but never taller than it is wide
+  assert.equal(fillHeight(165, 900, 1, 700), 805); // not much taller than it is wide
   assert.equal(fillHeight(165, -50, 1, 700), 165);
 });
 
-test("a high stop is cut between its rows; only what is higher than the screen is cut in two, with some of it twice", () => {
-  assert.deepEqual(viewsOf(400, 400), [{ from: 0, to: 400 }]);
+test("a high slide is cut between its rows; only what is higher than the screen is cut in two, with some of it twice", () => {
+  assert.deepEqual(partsOfHeight(400, 400), [{ from: 0, to: 400 }]);
   const rows = Array.from({ length: 10 }, (_, i) => [100 * i, 100 * i + 90]);
-  assert.deepEqual(viewsOf(1000, 450, rows), [
+  assert.deepEqual(partsOfHeight(1000, 450, rows), [
     { from: 0, to: 400 },
     { from: 400, to: 800 },
     { from: 800, to: 1000 },
   ]);
-  const views = viewsOf(1000, 400, [[0, 1000]]);
-  assert.ok(views.every(({ from, to }, i) => to - from <= 400 && (!i || from < views[i - 1].to)));
-  assert.equal(views.at(-1).to, 1000);
+  const parts = partsOfHeight(1000, 400, [[0, 1000]]);
+  assert.ok(parts.every(({ from, to }, i) => to - from <= 400 && (!i || from < parts[i - 1].to)));
+  assert.equal(parts.at(-1).to, 1000);
 });
 
 test("the address says it, and keeps everything else", () => {

@@ -135,32 +135,35 @@ test("numbers of any size", () => {
 });
 
 test("what became of the stream follows from the numbers", () => {
-  assert.equal(describeGrowth(all(0), all(Math.log10(3.5))), "the mean square of the stream grows from 1 to 3.5");
-  assert.equal(describeGrowth(all(0), all(-54)), "the mean square of the stream shrinks from 1 to 10⁻⁵⁴");
-  assert.equal(describeGrowth(all(0), all(0.001)), "the mean square of the stream stays at 1");
-  assert.equal(describeGrowth(all(0), all(-Infinity)), "nothing is left of the stream");
+  assert.equal(
+    describeGrowth(all(0), all(Math.log10(3.5))),
+    "the mean square of the residual stream grows from 1 to 3.5",
+  );
+  assert.equal(describeGrowth(all(0), all(-54)), "the mean square of the residual stream shrinks from 1 to 10⁻⁵⁴");
+  assert.equal(describeGrowth(all(0), all(0.001)), "the mean square of the residual stream stays at 1");
+  assert.equal(describeGrowth(all(0), all(-Infinity)), "the residual stream is zero");
 });
 
 test("so does what came back to the first block", () => {
   assert.equal(
     compareGradients({ low: 0.2, mid: Math.log10(2), high: 0.4 }),
-    "the gradient at the first block is 2 times as long as at the last",
+    "the gradient norm at the first block is 2 times that at the last",
   );
   assert.match(
     compareGradients({ low: -0.2, mid: Math.log10(0.79), high: 0.2 }),
-    /is 0.79 times .* in some seeds longer and in some shorter/,
+    /is 0.79 times .*above 1 with some seeds, below with others/,
   );
-  assert.match(compareGradients(all(0.001)), /as long as at the last/);
+  assert.match(compareGradients(all(0.001)), /the same at the first and the last block/);
   assert.match(compareGradients(all(NaN)), /no gradient/);
   assert.match(compareGradients(all(-Infinity)), /no gradient/);
 });
 
 test("and how alike the tokens have become", () => {
-  assert.match(describeCollapse(all(0), all(1), true), /become the same \(1\.00\): a norm keeps the size/);
-  assert.match(describeCollapse(all(0), all(1), false), /become the same \(1\.00\)\.$/);
+  assert.match(describeCollapse(all(0), all(1), true), /become equal \(1\.00\): a norm keeps their size/);
+  assert.match(describeCollapse(all(0), all(1), false), /become equal \(1\.00\)\.$/);
   assert.match(describeCollapse(all(0), all(0.5), true), /goes from 0\.00 to 0\.50/);
   assert.match(describeCollapse(all(0.1), all(0.11), true), /stay as different/);
-  assert.match(describeCollapse(all(0), all(NaN), false), /No token is left/);
+  assert.match(describeCollapse(all(0), all(NaN), false), /All tokens are zero/);
 });
 
 test("an expectation that fails is said to fail", () => {
@@ -177,7 +180,7 @@ test("all that is said of one combination", () => {
   });
   const arrays = {
     size: array([1, 3, 2], (i) => 0.25 * Math.floor(i / 2)),
-    likeness: array([1, 3, 2], (i) => 0.2 * Math.floor(i / 2)),
+    similarity: array([1, 3, 2], (i) => 0.2 * Math.floor(i / 2)),
     stream: array([1, 2, 3, 2], (i) => -0.5 * (Math.floor(i / 2) % 3)),
     weights: array([1, 2, 3, 2], () => 0),
   };
@@ -187,15 +190,16 @@ test("all that is said of one combination", () => {
   ]);
   assert.equal(
     head,
-    "2 blocks, residual, norm before (LayerNorm): the mean square of the stream grows from 1 to 3.2, and the gradient at the first block is 3.2 times as long as at the last.",
+    "2 blocks, residual, norm before (LayerNorm): the mean square of the residual stream grows from 1 to 3.2.",
   );
   assert.match(rest, /from 0\.00 to 0\.40/);
   assert.match(rest, /between 1 and 10; measured is 3\.2, within that/);
-  assert.match(rest, /Middle of two random starts/);
+  assert.match(rest, /^The gradient norm at the first block is 3\.2 times that at the last\. /);
+  assert.match(rest, /Median of two random initializations/);
   const one = findingText(arrays, COMBINATIONS[1], 0, 1, null);
   assert.match(one.head, /^One block, .* to 1\.8\.$/);
   assert.doesNotMatch(one.rest, /Expected/);
   near(arrays.size.data[4], 0.5);
-  arrays.likeness.data.fill(1);
-  assert.match(findingText(arrays, COMBINATIONS[1], 0, 2, null).head, /; all tokens have become the same\.$/);
+  arrays.similarity.data.fill(1);
+  assert.match(findingText(arrays, COMBINATIONS[1], 0, 2, null).head, /; all tokens have become equal\.$/);
 });

@@ -76,34 +76,34 @@ test("a piece is split where its lines end, and nothing of it is lost", () => {
   assert.deepEqual(splitLines(""), [{ text: "", ends: false }]);
 });
 
-test("a column has its candidates, and says which was taken and which the dice choose", () => {
-  const all = candidateRows({ id: 1, piece: "b", p: 0.3, learned: 0.3, candidates, dice: 3 }, 1);
+test("a column has its candidates, and says which was taken and which the sampled choose", () => {
+  const all = candidateRows({ id: 1, piece: "b", p: 0.3, learned: 0.3, candidates, sampled: 3 }, 1);
   assert.deepEqual(
     all.map(({ taken }) => taken),
     [false, true, false],
   );
   assert.deepEqual(
-    all.map(({ dice }) => dice),
+    all.map(({ sampled }) => sampled),
     [true, false, false],
   );
 });
 
 test("what was taken and is none of the candidates stands below them", () => {
-  const all = candidateRows({ id: 9, piece: "z", p: 0.001, learned: 0.002, candidates, dice: 9 }, 1);
+  const all = candidateRows({ id: 9, piece: "z", p: 0.001, learned: 0.002, candidates, sampled: 9 }, 1);
   assert.deepEqual(
     all.map(({ id }) => id),
     [3, 1, 2, 9],
   );
-  const { piece, p, learned, taken, dice } = all[3];
+  const { piece, p, learned, taken, sampled } = all[3];
   assert.deepEqual(
-    { piece, p, learned, taken, dice },
-    { piece: "z", p: 0.001, learned: 0.002, taken: true, dice: true },
+    { piece, p, learned, taken, sampled },
+    { piece: "z", p: 0.001, learned: 0.002, taken: true, sampled: true },
   );
 });
 
 test("where nothing is taken yet, nothing is added", () => {
   assert.deepEqual(
-    candidateRows({ candidates, dice: 7 }, 1).map(({ taken, dice }) => [taken, dice]),
+    candidateRows({ candidates, sampled: 7 }, 1).map(({ taken, sampled }) => [taken, sampled]),
     [
       [false, false],
       [false, false],
@@ -141,9 +141,9 @@ test("the others have what is left, and the die if it falls on one of them", () 
     { id: 1, p: 0.5 },
     { id: 2, p: 0.25 },
   ];
-  assert.deepEqual(remainder(four, 2), { p: 0.25, dice: false });
-  assert.deepEqual(remainder(four, 8), { p: 0.25, dice: true });
-  assert.deepEqual(remainder([{ id: 1, p: 0.9998 }], null), { p: 0, dice: false }); // rounding is no probability
+  assert.deepEqual(remainder(four, 2), { p: 0.25, sampled: false });
+  assert.deepEqual(remainder(four, 8), { p: 0.25, sampled: true });
+  assert.deepEqual(remainder([{ id: 1, p: 0.9998 }], null), { p: 0, sampled: false }); // rounding is no probability
 });
 
 test("the thicker the branch, the likelier; and the surprise of a path is that of its tokens together", () => {
@@ -195,7 +195,7 @@ test("what is sent fits the path as it is by then", () => {
   assert.deepEqual(nextAction([], 3, 60), { action: null, behind: [] });
 });
 
-test("the page is asked for a whole path, and for the tokens that the dice choose after it", () => {
+test("the page is asked for a whole path, and for the tokens that the sampled choose after it", () => {
   const ids = [5, 6, 7];
   assert.deepEqual(pathAfter(["go", { at: 1, id: 9 }], ids), { path: [5, 9], more: 0 });
   assert.deepEqual(pathAfter(["go", { at: 3, id: 9 }], ids), { path: [5, 6, 7, 9], more: 0 });

@@ -42,18 +42,18 @@ test("arrows move among the tokens and leave out who wrote nothing", () => {
 });
 
 test("a token is told with what would be right", () => {
-  assert.equal(describeToken(rows, { row: 0, at: 0 }), "One vector, place 1 of 2: “9” with probability 0.93.");
+  assert.equal(describeToken(rows, { row: 0, at: 0 }), "One vector, position 1 of 2: “9” with probability 0.93.");
   assert.equal(
     describeToken(rows, { row: 0, at: 1 }),
-    "One vector, place 2 of 2: the end with probability 0.40; right would be “5”.",
+    "One vector, position 2 of 2: the end with probability 0.40; correct: “5”.",
   );
   assert.equal(
     describeToken(rows, { row: 2, at: 1 }),
-    "Transformer, place 2 of 3: “5” with probability <0.01; right would be the end.",
+    "Transformer, position 2 of 3: “5” with probability <0.01; correct: the end.",
   );
   assert.equal(
     describeToken(rows, { row: 2, at: 2 }),
-    "Transformer, place 3 of 3: “5” with probability 0.50; right would be nothing.",
+    "Transformer, position 3 of 3: “5” with probability 0.50; correct: nothing.",
   );
   assert.equal(describeToken(rows, null), "");
 });

@@ -33,10 +33,10 @@ test("a probability is never rounded to certainty", () => {
 });
 
 test("a step says what it reads and whether anybody asks", () => {
-  assert.equal(describeStep(STEP, 3), "Step 3 reads “not”, and says “sustain”, 73%.");
-  assert.match(describeStep({ ...STEP, used: false }, 3), /would say “sustain”, 73%; nobody asks/);
-  assert.match(describeStep({ ...STEP, fed_back: true }, 3), /its own answer of the step before/);
-  assert.match(describeStep({ ...STEP, top: [] }, 1), /Nothing is asked of it/);
+  assert.equal(describeStep(STEP, 3), "Step 3 reads “not”, and answers “sustain”, 73%.");
+  assert.match(describeStep({ ...STEP, used: false }, 3), /would answer “sustain”, 73%; this output is not used/);
+  assert.match(describeStep({ ...STEP, fed_back: true }, 3), /its own output of the step before/);
+  assert.match(describeStep({ ...STEP, top: [] }, 1), /It has no output/);
 });
 
 test("arrows stay inside; other keys move nothing", () => {

@@ -61,8 +61,8 @@ test("as many symbols are written as have room, the last among them", () => {
 
 test("half-lives are said in symbols", () => {
   assert.equal(describeHalfLife(0.83), "keeps half for 0.8 symbols");
-  assert.equal(describeHalfLife(1234.4), "keeps half for 1,234 symbols");
-  assert.equal(describeHalfLife(Infinity), "keeps what it holds");
+  assert.equal(describeHalfLife(234.4), "keeps half for 234 symbols");
+  assert.equal(describeHalfLife(Infinity), "keeps half for more than 1,000 symbols");
   assert.equal(describeHalfLife(undefined), "");
 });
 

@@ -22,7 +22,12 @@ _WARM_UP = 0.1  # share of the text that is ignored for the axis: a mean over so
 _MAX_AXIS_GROWTH = 3  # factor by which optional curves may lengthen the axis
 _LABEL_GAP = 0.09  # smallest distance between two labels, as a share of the height
 # At the end of each line.
-_LABELS = {"learning on": "learning", "standing still": "still", "n-gram": "n-gram", "n-gram with a cache": "cache"}
+_LABELS = {
+    "dynamic evaluation": "dynamic",
+    "fixed weights": "fixed",
+    "n-gram": "n-gram",
+    "n-gram with a cache": "cache",
+}
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,8 @@ def dynamic_evaluation_figure(
     """
     last = int(static.tokens[-1])
     lines = [
-        ("learning on", adapting, {"color": css_colour(colour), "width": 3}),
-        ("standing still", static, {"color": css_colour(colour), "width": 2, "dash": "5px,4px"}),
+        ("dynamic evaluation", adapting, {"color": css_colour(colour), "width": 3}),
+        ("fixed weights", static, {"color": css_colour(colour), "width": 2, "dash": "5px,4px"}),
     ]
     if ngram:
         static_ngram, cached_ngram, hue, dash = ngram

@@ -52,8 +52,8 @@ def loss_by_context(lines: Sequence[Line], context: int) -> go.Figure:
     return _figure(
         lines,
         _doubling_ticks(1, context),
-        {"title": {"text": "tokens it could read, up to"}},
-        {"range": [low - margin, high + margin], "nticks": 5, "title": {"text": "nats a token"}},
+        {"title": {"text": "tokens before the target"}},
+        {"range": [low - margin, high + margin], "nticks": 5, "title": {"text": "nats per token"}},
     )
 
 

@@ -79,6 +79,12 @@ def measure_by_vocabulary(
 def row_origins(positions: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
     """Return where in the text each row of the first batches starts: a line for each row, a number for each step."""
     steps, rows = positions.shape
+    # Rows that continue start a few tokens further at each step: on the axis of the whole text they would coincide.
+    continues = steps > 1 and bool((np.ptp(positions, axis=0) < 0.03 * tokens).all())
+    if continues:
+        positions = positions - positions[0]
+        tokens = max(1, int(1.5 * positions.max()))
+    x_title = "tokens after the row of step 1" if continues else "position in the training tokens"
     x, y, text = [], [], []
     for row in range(rows):
         for label, position in _group_steps(positions[:, row], 0.03 * tokens):
@@ -115,7 +121,7 @@ def row_origins(positions: Int[ndarray, "steps rows"], tokens: int) -> go.Figure
     return figure(
         every,
         numbers,
-        xaxis={"range": [0, tokens], "nticks": 5, "title": {"text": "place in the tokens to learn from"}},
+        xaxis={"range": [0, tokens], "nticks": 5, "title": {"text": x_title}},
         yaxis={
             "tickvals": list(range(rows)),
             "ticktext": [f"row {row + 1}" for row in range(rows)],

@@ -21,15 +21,18 @@ from explorer.catalogue import TYPED_TEXT_TASKS, page_title, task_row
 from explorer.errors import InvalidSetting
 from explorer.generation.generate import padding_token, prompt_ids
 from explorer.inspection.load_model import to_array
-from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
+from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
 from explorer.models.taps import Intervention, Trace, intervene, record
 from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
 from explorer.models.transformer_encoder import TransformerEncoder
 from explorer.models.transformer_tagger import TransformerTagger
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY, pad
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
+from explorer.tasks.sequence_labelling.config import PAD
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.text import Tokenizer, pieces
+from explorer.tokenization.words import Words
 from explorer.training.config import RunConfig
 
 _ATTENTION_CONFIGS = (TransformerEncoderConfig, TransformerTextConfig)
@@ -44,6 +47,8 @@ Ids: TypeAlias = Sequence[int]
 
 def has_attention(config: RunConfig) -> bool:
     """Return whether the model of a configuration has attention heads."""
+    if isinstance(config.task, AgreementConfig) and isinstance(config.model, TransformerTaggerConfig):
+        return config.model.attention
     return type(config.model) in _ATTENTION_CONFIGS
 
 
@@ -90,7 +95,8 @@ def tokenize_input(config: RunConfig, tokenizer: Tokenizer | None, text: str, le
 
     A language model keeps the last tokens that fit into its context; one trained on padded prefixes gets padding up to
     the full context. A negation sentence (no tokenizer) keeps the first tokens that fit into the window, padded with
-    <PAD> to `length`. An empty prompt becomes that of `prompt_ids`. Raises LineageError for unknown words in a
+    <PAD> to `length`; an agreement sentence keeps as many words as a training sentence can have.
+    An empty prompt becomes that of `prompt_ids`. Raises LineageError for unknown words in a
     sentence, and for half a character.
     """
     if tokenizer is None:
@@ -116,6 +122,11 @@ def tokenize_input(config: RunConfig, tokenizer: Tokenizer | None, text: str, le
 
 
 def _tokenize_sentence(config: RunConfig, text: str, length: int) -> TokenizedInput:
+    if isinstance(config.task, AgreementConfig):
+        words = Words(config.task.vocabulary, first=PAD, last=PAD, padding=PAD).split(text)
+        kept, left_out = words[: config.task.max_length], words[config.task.max_length :]
+        ids = tuple(map(config.task.vocabulary.index, kept))
+        return TokenizedInput(ids, kept, " ".join(left_out), "end" * bool(left_out), (), (), text != text.lower())
     all_ids = VOCABULARY.encode(VOCABULARY.split(text))
     window = getattr(config.model, "window", len(all_ids))
     ids = pad(all_ids, len(all_ids), length)[:window]

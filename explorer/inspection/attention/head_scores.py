@@ -25,9 +25,12 @@ from explorer.inspection.load_model import load_model
 from explorer.models.taps import intervene
 from explorer.models.transformer_decoder import TransformerDecoder, rotations
 from explorer.models.transformer_encoder import TransformerEncoder
+from explorer.models.transformer_tagger import TransformerTagger
 from explorer.run_store.store import StoredRun
 from explorer.tasks.distinct_rows import row_ids, row_lookup
 from explorer.tasks.negation import Negation, NegationConfig
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
+from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig
@@ -155,13 +158,15 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     """Measure the loss of one replica with each head zeroed in turn (Michel et al. 2019, section 3.2).
 
     Language model: nats per token over about `rows` evenly spread rows of held-out text; the error is the standard
-    error over rows. Negation: nats per sentence over the whole grammar, weighted by probability. `step` is the
+    error over rows. Negation: nats per sentence over the whole grammar, weighted by probability. Agreement: nats per
+    verb or pronoun, over sentences whose nearest noun requires another one than the subject. `step` is the
     snapshot, by default the last. Raises LineageError for a missing text, for weights that do not fit and for a model
     without attention.
     """
     check_attention(run.config)
     model = require_attention(load_model(run, step).single_replica(replica))
-    assert isinstance(model, TransformerDecoder | TransformerEncoder)
+    if isinstance(model, TransformerTagger):
+        return _agreement_importance(run.config, model)
     is_text = isinstance(run.config.task, TextConfig)
     surprisals, counts = [], []
     for batch in _held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config):
@@ -180,6 +185,32 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     metric = "validation loss, nats a token" if is_text else "loss over the grammar, nats a sentence"
     targets = round(row_weight.sum()) if is_text else len(row_weight)
     return HeadImportance(metric, float(base_loss), ablated.reshape(shape), error.reshape(shape), targets)
+
+
+def _agreement_importance(config: RunConfig, model: TransformerTagger) -> HeadImportance:
+    """Measure the heads on sentences of the agreement task whose nearest noun is misleading."""
+    task = config.task_as(AgreementConfig)
+    kinds = (("verb", "misleading"), ("pronoun", "confusing"))
+    clauses = [(clause, target) for target, kind in kinds for clause in evaluation_clauses(kind)]
+    rows = build_rows(task, [clause for clause, _ in clauses])
+    row = torch.arange(len(clauses))
+    position = torch.tensor([answer_position(clause, target) for clause, target in clauses])
+
+    def surprisals(ablation: Ablation) -> Float64[ndarray, " rows"]:
+        with intervene(model, interventions(model, ablation)):
+            logits = model(rows.ids)[row, position]
+        found: ndarray = F.cross_entropy(logits, rows.targets[row, position], reduction="none").double().numpy()
+        return found
+
+    layout, base = attention_layout(model), surprisals(Ablation())
+    heads = [(layer, head) for layer in range(layout.layers) for head in range(layout.heads)]
+    ablated = np.stack([surprisals(Ablation(zero_ablated=frozenset({head}))) for head in heads])
+    error = (ablated - base).std(axis=-1, ddof=1) / np.sqrt(len(base))
+    shape = layout.layers, layout.heads
+    metric = "loss, nats per verb or pronoun"
+    return HeadImportance(
+        metric, float(base.mean()), ablated.mean(axis=-1).reshape(shape), error.reshape(shape), len(base)
+    )
 
 
 def _standard_error(influence: Float64[ndarray, "heads rows"]) -> Float64[ndarray, " heads"]:

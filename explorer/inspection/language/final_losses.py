@@ -2,7 +2,7 @@
 
 A run whose task has no test split is evaluated as if half of its held-out part were one: training read neither half, so
 the same weights are valid for both. But evaluations during its training read both halves, so this test split is
-untouched only if nothing was chosen by them: neither the last step (early stopping) nor the settings of the run.
+unbiased only if nothing was chosen by them: neither the last step (early stopping) nor the settings of the run.
 """
 
 from __future__ import annotations

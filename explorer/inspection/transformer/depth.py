@@ -152,6 +152,21 @@ def measure_stacks(
     return StackMeasurements(*(_stack_read_only([parts[i] for parts in measurements]) for i in range(4)))
 
 
+def stream_gradient_ratios(
+    combination: Combination, heads: int, start: Initialization, layers: int, seeds: int = SEEDS
+) -> Float64[ndarray, " seeds"]:
+    """Return |dL/dx_0| / |dL/dx_l| of one stack for each seed, as `measure_stacks` measures it at every height."""
+    shared = draw_shared(heads, start, layers, seeds)
+    model = build_stack(combination, heads, layers, shared)
+    with torch.enable_grad():
+        steps = list(model.block_steps(shared.inputs))
+        top = gradient = _loss_gradient(model, steps[-1].after, shared.targets)
+        for step in reversed(steps):
+            (gradient,) = torch.autograd.grad(step.after, step.before, gradient)
+    ratios: ndarray = (_norms(gradient[None]) / _norms(top[None]))[0].double().numpy()
+    return ratios
+
+
 def _stack_read_only(parts: Sequence[ndarray]) -> ndarray:
     """Stack arrays into one read-only array, which is shared by a cache."""
     whole = np.stack([part.astype(np.float64) for part in parts])
@@ -198,8 +213,8 @@ def _measure_combination(combination: Combination, heads: int, layers: int, shar
     directions = stream_values / stream_values.norm(
         dim=-1, keepdim=True
     )  # NaN where nothing is left, which has no direction
-    likeness = (directions[..., 1:, :] * directions[..., :-1, :]).sum(dim=-1).mean(dim=(-1, -2))
-    return size.numpy(), likeness.numpy(), stream.numpy(), weights.numpy()
+    similarity = (directions[..., 1:, :] * directions[..., :-1, :]).sum(dim=-1).mean(dim=(-1, -2))
+    return size.numpy(), similarity.numpy(), stream.numpy(), weights.numpy()
 
 
 def _gradient_norms(

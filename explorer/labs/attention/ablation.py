@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer.figures import attention as figures
 from explorer.labs.attention import findings
-from explorer.labs.attention.measurements import outcome_text, query_position, reading_request
+from explorer.labs.attention.measurements import answers_every_token, outcome_text, query_position
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState
 from explorer.number_format import format_signed
@@ -20,73 +20,58 @@ from explorer.ui import visitor_text
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section, show_when_ready
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.stored_models import StoredModel
 from explorer.web import background
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
 
-MAX_ANSWERS = 8  # of the chart
+MAX_ANSWERS = 5  # that are shown
 
 
 def answer_row(stored_model: StoredModel, at: int | None, reading: AttentionReading) -> int:
     """Return the row of the answer: the one at the query, or the only one of a classifier."""
-    return 0 if stored_model.tokenizer is None else query_position(stored_model, at, len(reading.input.ids))
+    return 0 if not answers_every_token(stored_model) else query_position(stored_model, at, len(reading.input.ids))
 
 
-def section(state: AttentionState, stored_model: StoredModel) -> None:
-    """Draw the most probable answers with and without the ablation."""
-    st.header("What it answers", anchor=False)
-    with st.container(width=640):
-        result_section(
-            "gaze-answers",
-            {"reading": reading_request(stored_model, state)},
-            partial(_draw_answers, stored_model, state.at),
-            "The model is reading …",
-            40 + 40 * MAX_ANSWERS,
-            pool="quick",
-        )
-
-
-def _draw_answers(
-    stored_model: StoredModel, at: int | None, document: Document, results: Mapping[str, AttentionReading]
-) -> None:
-    reading = results["reading"]
-    row, ablated = answer_row(stored_model, at, reading), reading.state.is_ablated
-    ablated_probabilities, original_probabilities = (
+def answer_data(stored_model: StoredModel, at: int | None, reading: AttentionReading) -> dict[str, object]:
+    """Return the most probable answers with and without the ablation, for the component of the heads."""
+    row = answer_row(stored_model, at, reading)
+    ablated, original = (
         np.exp(reading.log_probabilities[row]),
         np.exp(reading.original_log_probabilities[row]),
     )
-    shown = np.argsort(-np.maximum(ablated_probabilities, original_probabilities), kind="stable")[:MAX_ANSWERS]
-    labels = [outcome_text(stored_model, reading, int(i)) for i in shown]
-    alt_text = ", ".join(f"{name} {p:.2f}" for name, p in zip(labels, ablated_probabilities[shown], strict=True))
-    what = "What it expects after the token that asks." if stored_model.tokenizer else "Read off at <BOS>."
-    legend = "Solid: with what you touched; pale: untouched. " if ablated else ""
-    panel = Panel(
-        "gaze-answers",
-        figures.answer_probabilities(
-            labels,
-            ablated_probabilities[shown],
-            original_probabilities[shown] if ablated else None,
-            stored_model.row.colour,
-        ),
-        alt=f"The likeliest answers: {alt_text}.",
-        caption=legend + what,
-    )
-    add_plot_frame(document, [panel], key="gaze-answers", height=40 + 40 * len(labels), columns=1)
+    shown = np.argsort(-np.maximum(ablated, original), kind="stable")[:MAX_ANSWERS]
+    where = "the next token" if stored_model.tokenizer else "read at the first token"
+    if answers_every_token(stored_model):
+        where = f"after “{findings.text_end(reading.input.tokens[: row + 1], separator(stored_model))}”"
+    return {
+        "where": where,
+        "rows": [
+            {
+                "text": outcome_text(stored_model, reading, int(i)),
+                "now": round(float(ablated[i]), 6),
+                "before": round(float(original[i]), 6),
+            }
+            for i in shown
+        ],
+        "changed": reading.state.is_ablated,
+    }
 
 
-def importance_if_measured(stored_model: StoredModel, state: AttentionState) -> HeadImportance | None:
-    """Return the head importance if it is computed; else start computing it and return None."""
+def separator(stored_model: StoredModel) -> str:
+    """Return what stands between two tokens of a text: a space between words."""
+    return "" if stored_model.tokenizer else " "
+
+
+def importance_request(stored_model: StoredModel, state: AttentionState) -> dict[str, Request[HeadImportance]]:
+    """Return the key and the function of the head importance, by name; empty without the evaluation text."""
     if not _is_measurable(stored_model):
-        return None
-    future = background.submit(
-        _importance_key(stored_model, state), lambda: _measure_importance(stored_model, state), "patient"
-    )
-    if not future.done() or future.cancelled() or future.exception():
-        return None
-    return future.result()
+        return {}
+    key, make = _importance_key(stored_model, state), partial(_measure_importance, stored_model, state)
+    background.submit(key, make, "patient")  # it takes seconds, so it must not wait among quick results
+    return {"importance": (key, make)}
 
 
 def _is_measurable(stored_model: StoredModel) -> bool:
@@ -112,28 +97,27 @@ def _count_held_out_targets(stored_model: StoredModel) -> int:
     return text_data(stored_model.config.task_as(TextConfig)).held_out_targets
 
 
-def importance_section(state: AttentionState, stored_model: StoredModel, importance: HeadImportance | None) -> None:
-    """Draw the importance of each head. The page reruns once it is measured, because the grid shows it too."""
-    st.header("What each head is worth", anchor=False)
+def importance_section(state: AttentionState, stored_model: StoredModel) -> None:
+    """Draw the importance of each head."""
     of_text = isinstance(stored_model.config.task, TextConfig)
     explanation(
-        "Switch off one head at a time, ask the model about "
-        + ("text that it never learned from" if of_text else "every sentence of the grammar")
-        + ", and see by how much its loss rises. A head may look at interesting places and be worth nothing; another "
-        "may seem dull and be needed."
+        "Each head is switched off in turn, and the loss is measured on "
+        + ("text that was not in the training. " if of_text else "sentences of the task. ")
+        + "A head with an interesting pattern can be unimportant, and one with a dull pattern can be needed."
     )
     if state.step is not None or state.is_ablated:
-        st.caption("This is measured at the end of the training, with nothing touched.")
+        st.caption("Measured on the unchanged model at the end of training.")
     if not _is_measurable(stored_model):
-        st.caption("The text it would be measured on is not on this machine.")
+        st.caption("The text for this measurement is not on this machine.")
         return
-    key, make = _importance_key(stored_model, state), partial(_measure_importance, stored_model, state)
-    placeholder = "The model is asked once more for each head; that takes a few seconds …"
-    if importance is None:
-        show_when_ready("gaze-worth", key, make, lambda _: st.rerun(), placeholder, 300, pool="patient")
-        return
-    draw = partial(_draw_importance, stored_model)
-    result_section("gaze-worth", {"importance": (key, make)}, draw, placeholder, 300, pool="patient")
+    result_section(
+        "gaze-worth",
+        importance_request(stored_model, state),
+        partial(_draw_importance, stored_model),
+        "The loss without each head is measured; this takes a few seconds …",
+        300,
+        pool="patient",
+    )
 
 
 def _draw_importance(stored_model: StoredModel, document: Document, results: Mapping[str, HeadImportance]) -> None:
@@ -145,7 +129,7 @@ def _draw_importance(stored_model: StoredModel, document: Document, results: Map
     values, errors = measured.importance.reshape(-1), measured.error.reshape(-1)
     panel = Panel(
         "gaze-worth",
-        figures.head_importance(labels, values, errors, stored_model.row.colour, f"rise of the {measured.metric}"),
+        figures.head_importance(labels, values, errors, stored_model.row.colour, f"change of the {measured.metric}"),
         alt=", ".join(f"{n} {format_signed(float(v), 3)}" for n, v in zip(labels, values, strict=True)),
         caption=findings.importance_caption(measured, of_text, total),
     )

@@ -19,25 +19,38 @@ if TYPE_CHECKING:
 MIN_STANDARD_ERRORS = 2.5  # of a difference that counts as measurable; the browser uses the same number
 
 
-def answer_finding(reading: AttentionReading, row: int, outcome_name: Callable[[int], str], of_text: bool) -> str:
+def answer_finding(
+    reading: AttentionReading,
+    row: int,
+    outcome_name: Callable[[int], str],
+    every_token: bool,
+    trained: bool = True,
+    separator: str = "",
+) -> str:
     """Return the most probable answer, and how the ablation changes it.
 
-    `row` is the row of the answer, `outcome_name` the text of an outcome id, `of_text` whether the model predicts text.
+    row: the row of the answer; outcome_name: returns the text of an outcome id; every_token: whether the model predicts
+    at every token; trained: whether the training asked for a prediction at this token;
+    separator: stands between the tokens.
     """
     probabilities, original = np.exp(reading.log_probabilities[row]), np.exp(reading.original_log_probabilities[row])
     top, original_top = int(probabilities.argmax()), int(original.argmax())
     name, original_name = outcome_name(top), outcome_name(original_top)
-    prediction = f"after “{_text_end(reading, row)}” it expects “{name}” most" if of_text else f"it answers {name}"
+    where = f" after “{text_end(reading.input.tokens[: row + 1], separator)}”" if every_token else ""
+    if not trained:
+        return f"The model was not trained to predict anything{where}: it learned the verb and the pronoun only."
     if not reading.state.is_ablated:
-        return f"{prediction[0].upper()}{prediction[1:]}, {probabilities[top]:.2f}."
+        return f"The model predicts “{name}”{where}, with probability {probabilities[top]:.2f}."
     ablation = describe_ablation(reading.state)
     if top != original_top:
-        unchanged = f"untouched it is “{original_name}”, {original[original_top]:.2f}"
-        return f"With {ablation}, {prediction}, {probabilities[top]:.2f}; {unchanged}."
+        return (
+            f"With {ablation} the model predicts “{name}” ({probabilities[top]:.2f}); unchanged it predicts "
+            f"“{original_name}” ({original[original_top]:.2f})."
+        )
     old, new = f"{original[top]:.2f}", f"{probabilities[top]:.2f}"
     if old == new:
-        return f"With {ablation}, its answer stays “{name}”, {new}: nothing moves that two digits show."
-    return f"With {ablation}, its answer stays “{name}”, but goes from {old} to {new}."
+        return f"With {ablation} the model still predicts “{name}” ({new}); the probability does not change."
+    return f"With {ablation} the model still predicts “{name}”; its probability goes from {old} to {new}."
 
 
 def describe_ablation(state: AttentionState) -> str:
@@ -45,18 +58,21 @@ def describe_ablation(state: AttentionState) -> str:
     off, flat = len(parse_heads(state.off)), len(parse_heads(state.flat))
     parts = []
     if off:
-        parts.append(f"{number_word(off)} head{'s' * (off > 1)} off")
+        parts.append(f"{number_word(off)} head{'s' * (off > 1)} switched off")
     if flat:
         parts.append(f"{number_word(flat)} head{'s' * (flat > 1)} made uniform")
     if state.unmasked:
-        parts.append("the mask lifted")
+        parts.append("the causal mask removed")
     if state.unplaced:
-        parts.append("no positions")
+        parts.append("the positions removed")
     return join_words(parts)
 
 
-def _text_end(reading: AttentionReading, row: int) -> str:
-    text = "".join(reading.input.tokens[: row + 1]).replace("\n", "↵")
+def text_end(tokens: Sequence[str], separator: str) -> str:
+    """Return the end of a text, at most four words or 16 characters; `separator` stands between its tokens."""
+    if separator:
+        return "…" * (len(tokens) > 4) + separator.join(tokens[-4:])
+    text = "".join(tokens).replace("\n", "↵")
     return text if len(text) <= 16 else f"…{text[-16:]}"
 
 
@@ -64,29 +80,26 @@ def importance_finding(measured: HeadImportance, labels: Sequence[str]) -> str:
     """Return which head is most important, and how many have no measurable importance."""
     values, errors, base = measured.importance.reshape(-1), measured.error.reshape(-1), measured.base_loss
     if len(values) == 1:
-        return f"Without its only head the loss goes from {base:.3f} to {base + values[0]:.3f} nats."
+        return f"Without its only head the loss rises from {base:.3f} to {base + values[0]:.3f} nats."
     idle = int((np.abs(values) <= np.maximum(MIN_STANDARD_ERRORS * errors, 1e-4)).sum())
     if idle == len(values):
-        return f"Without any one of its {len(values)} heads the loss changes by nothing that can be measured."
+        return f"Without any one of the {len(values)} heads the loss does not change measurably."
     most, least = int(values.argmax()), int(values.argmin())
     rise = format_signed(float(values[most]), 3)
-    rises = f"Without {labels[most]} the loss rises most, from {base:.3f} nats by {rise}"
+    rises = f"Without {labels[most]} the loss rises most: by {rise} from {base:.3f} nats"
     if idle:
-        return f"{rises}; without any one of {number_word(idle)} of the {len(values)} heads nothing measurable is lost."
-    return f"{rises}; least of all without {labels[least]}, {format_signed(float(values[least]), 3)}."
+        return f"{rises}. {number_word(idle).capitalize()} of the {len(values)} heads change nothing measurable."
+    return f"{rises}. It changes least without {labels[least]} ({format_signed(float(values[least]), 3)})."
 
 
 def importance_caption(measured: HeadImportance, of_text: bool, total: int = 0) -> str:
     """Return on what the importance was measured; `total` is the number of held-out targets."""
+    errors = "Lines: two standard errors to either side."
     if of_text:
-        return (
-            f"{measured.targets:,} of {total:,} held-out targets, the same for every head, so the loss is near that of "
-            "the whole, not equal. Lines: two standard errors to either side, from how the difference varies between "
-            "rows."
-        )
-    return (
-        f"All {measured.targets} sentences of the grammar, weighted by their probability: nothing is drawn at random."
-    )
+        return f"Measured on {measured.targets:,} of {total:,} held-out tokens, the same for every head. {errors}"
+    if measured.error.any():
+        return f"Measured on {measured.targets:,} sentences in which the nearest noun is misleading. {errors}"
+    return f"Measured on all {measured.targets} sentences of the grammar, weighted by their probability."
 
 
 def lens_finding(layers: Sequence[str], confidence: np.ndarray, is_final: np.ndarray) -> str:
@@ -95,7 +108,12 @@ def lens_finding(layers: Sequence[str], confidence: np.ndarray, is_final: np.nda
     `confidence` is the probability of each layer's prediction, `is_final` whether it is that of the last layer.
     """
     first = next(i for i in range(len(layers)) if is_final[i:].all())
+    if len(layers) == 1:
+        return f"The model predicts from {layers[0]}, with probability {confidence[0]:.2f}."
     if first == len(layers) - 1:
-        return f"Only the last layer says what the model answers; after {layers[first - 1]} it is still another one."
-    at_first, at_last = f"{confidence[first]:.2f}", f"{confidence[-1]:.2f}"
-    return f"From {layers[first]} on it has its answer; there it is {at_first} sure, at the end {at_last}."
+        return f"Only the last layer gives the final prediction; after {layers[first - 1]} it is still another one."
+    at_first, at_last = float(confidence[first]), float(confidence[-1])
+    start = f"After {layers[first]} the model already has its final prediction ({at_first:.2f})"
+    if abs(at_first - at_last) < 0.005:
+        return f"{start}; the last layer is as sure."
+    return f"{start}; the last layer is {'more' if at_last > at_first else 'less'} sure ({at_last:.2f})."

@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_type_hints
 
 import numpy as np
 import streamlit as st
 
 from explorer.errors import shorten
 from explorer.labs.attention import findings
-from explorer.labs.attention.ablation import answer_row
+from explorer.labs.attention.ablation import answer_data, answer_row, importance_request, separator
 from explorer.labs.attention.measurements import (
+    answers_every_token,
     cache_key,
     compute_snapshots,
     context_length,
     is_causal,
+    is_trained_position,
     loss_curve,
     outcome_text,
     query_position,
@@ -29,6 +31,7 @@ from explorer.labs.attention.measurements import (
 )
 from explorer.labs.attention.results import AttentionReading, AttentionSnapshots
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.models.configs import TransformerTextConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section, tab_token
@@ -47,22 +50,26 @@ _KEY = "heads"
 _EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch")
 
 
-def section(session: PageSession[AttentionState], stored_model: StoredModel, importance: HeadImportance | None) -> None:
-    """Draw the grid of heads. `importance` is None until it is measured."""
+Results: TypeAlias = Mapping[str, "AttentionReading | HeadImportance"]
+
+
+def section(session: PageSession[AttentionState], stored_model: StoredModel) -> None:
+    """Draw the grid of heads and the model's answer; the importance of the heads follows once it is measured."""
     state = session.state
 
-    def requests() -> Mapping[str, Request[AttentionReading]]:
+    def requests() -> Mapping[str, Request[AttentionReading | HeadImportance]]:
         if apply_events(session, stored_model):
             st.rerun()
-        return {"reading": reading_request(stored_model, state)}
+        return {"reading": reading_request(stored_model, state), **importance_request(stored_model, state)}
 
     result_section(
         "gaze",
         requests,
-        partial(_draw, state, stored_model, importance, tab_token("gaze-snapshots")),
+        partial(_draw, state, stored_model, tab_token("gaze-snapshots")),
         "The model is reading …",
         640,
         pool="quick",
+        partly=True,
         events={_KEY: _EVENTS},
     )
 
@@ -70,12 +77,16 @@ def section(session: PageSession[AttentionState], stored_model: StoredModel, imp
 def _draw(
     state: AttentionState,
     stored_model: StoredModel,
-    importance: HeadImportance | None,
     token: str,
     document: Document,
-    results: Mapping[str, AttentionReading],
+    results: Results,
 ) -> None:
-    reading = results["reading"]
+    from explorer.inspection.attention.head_scores import HeadImportance
+
+    reading, importance = results.get("reading"), results.get("importance")
+    if not isinstance(reading, AttentionReading):
+        return
+    importance = importance if isinstance(importance, HeadImportance) else None
     if notes := input_notes(stored_model, reading):
         document.caption(" ".join(notes))
     document.finding(
@@ -83,7 +94,9 @@ def _draw(
             reading,
             answer_row(stored_model, state.at, reading),
             partial(outcome_text, stored_model, reading),
-            stored_model.tokenizer is not None,
+            answers_every_token(stored_model),
+            is_trained_position(stored_model, reading.input.tokens, answer_row(stored_model, state.at, reading)),
+            separator(stored_model),
         )
     )
     document.component("attention_heads", component_data(stored_model, reading, token, importance, state), _KEY)
@@ -98,16 +111,16 @@ def input_notes(stored_model: StoredModel, reading: AttentionReading) -> list[st
         notes.append(FROM_NOTHING)
     if text.truncated:
         where = "The beginning" if text.truncated_at == "start" else "The end"
-        limit = "The model sees" if len(text.ids) == context_length(stored_model) else "There is room here for"
+        limit = "The model reads" if len(text.ids) == context_length(stored_model) else "There is room for"
         count = f"{len(text.ids)} {stored_model.unit}s"
         notes.append(f"{limit} {count} at once. {where} was left out: “{shorten(text.truncated)}”.")
     if text.lowercased:
-        notes.append("It learned from small letters only: the text is read in small letters.")
+        notes.append("The model was trained on lower-case letters, so the text is read in lower case.")
     for unseen, become in ((text.dropped, "left out"), (text.unknown, "read as <unk>")):
         if unseen:
-            notes.append(f"It never saw {quote_first(unseen)}: {become}.")
-    if stored_model.tokenizer is None:
-        notes.append("The answer is read at <BOS>: of the last layer only its row counts.")
+            notes.append(f"The training text has no {quote_first(unseen)}: {become}.")
+    if not answers_every_token(stored_model):
+        notes.append("The answer is read at <BOS>, so in the last layer only its row matters.")
     return notes
 
 
@@ -149,7 +162,8 @@ def component_data(
         "can": possible_ablations(stored_model),
         "worth": None if importance is None else np.round(importance.importance, 5).tolist(),
         "worth_error": None if importance is None else np.round(importance.error, 5).tolist(),
-        "worth_of": "held-out text" if stored_model.tokenizer else "all sentences of the grammar",
+        "worth_of": "held-out text" if stored_model.tokenizer else "sentences of the task",
+        "answers": answer_data(stored_model, state.at, reading),
         "unit": stored_model.unit,
         "colour": stored_model.row.colour,
         "title": stored_model.title,
@@ -211,4 +225,5 @@ def _with_ablation(state: AttentionState, event: dict[str, Any], size: tuple[int
 def possible_ablations(stored_model: StoredModel) -> dict[str, bool]:
     """Return which ablations besides those of heads the model allows: its causal mask, its positions."""
     positions = getattr(stored_model.config.model, "positions", "learned")
-    return {"mask": is_causal(stored_model), "positions": positions != "none"}
+    can_remove_mask = isinstance(stored_model.config.model, TransformerTextConfig)
+    return {"mask": can_remove_mask, "positions": positions != "none"}

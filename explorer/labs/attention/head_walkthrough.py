@@ -34,7 +34,6 @@ _KEY = "walk"
 def section(session: PageSession[AttentionState], stored_model: StoredModel) -> None:
     """Draw the walkthrough of the selected head once its activations are computed."""
     state = session.state
-    st.header(f"Inside layer {state.layer + 1}, head {state.head + 1}", anchor=False)
     key = (*cache_key(stored_model, state, "inside"), state.layer, state.head, *ablation_key(state))
 
     def requests() -> Mapping[str, Request[HeadActivations]]:
@@ -45,11 +44,12 @@ def section(session: PageSession[AttentionState], stored_model: StoredModel) -> 
         "gaze-inside",
         requests,
         partial(_draw, state, stored_model),
-        "The head is opened …",
+        "The head is computed …",
         520,
         pool="quick",
         events={_KEY: ("asked", "step")},
     )
+    download_button(stored_model, state)
 
 
 def _apply_events(session: PageSession[AttentionState]) -> None:
@@ -97,11 +97,11 @@ def download_button(stored_model: StoredModel, state: AttentionState) -> None:
         return file.getvalue()
 
     st.download_button(
-        "Every number of this reading (npz)",
+        "Download all tensors (npz)",
         make_file,
         file_name=f"attention-{stored_model.name}.npz",
         mime="application/octet-stream",
         icon=":material/download:",
         on_click="ignore",
-        help="All layers, heads, queries, keys, values, scores and weights, by the names of the taps.",
+        help="Queries, keys, values, scores and weights of all layers and heads, by tap name.",
     )

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-import streamlit as st
-
 from explorer.figures import attention as figures
-from explorer.figures.model_internals import attention_map
+from explorer.figures.attention import rollout_map
 from explorer.labs.attention import findings
 from explorer.labs.attention.ablation import answer_row
-from explorer.labs.attention.measurements import ablation_key, cache_key, compute_layers, outcome_text
+from explorer.labs.attention.measurements import (
+    ablation_key,
+    answers_every_token,
+    cache_key,
+    compute_layers,
+    outcome_text,
+)
 from explorer.labs.attention.results import LayerAnswers
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -27,18 +31,17 @@ MAX_LABELS = 40  # tokens that fit along the edge of the map
 
 def section(state: AttentionState, stored_model: StoredModel) -> None:
     """Draw the logit lens and attention rollout once they are computed."""
-    st.header("Layer after layer", anchor=False)
     explanation(
-        "The vector at every place is sent through the final norm and the readout after each layer, as if the model "
-        "ended there (the logit lens). Each cell: the likeliest answer; the stronger the colour, the surer. Only the "
-        "top row was ever trained to be read."
+        "The **logit lens** applies the final norm and the output layer after each layer, as if the model ended there. "
+        "Each cell has the most likely prediction; the stronger the colour, the higher its probability. Only the last "
+        "layer was trained for this."
     )
     key = (*cache_key(stored_model, state, "layers"), *ablation_key(state))
     result_section(
         "gaze-layers",
         {"layers": (key, partial(compute_layers, stored_model, state))},
         partial(_draw, stored_model, state.at),
-        "Every layer is asked …",
+        "The layers are computed …",
         420,
         pool="quick",
     )
@@ -67,8 +70,8 @@ def _draw(stored_model: StoredModel, at: int | None, document: Document, results
             [[name(int(best[i])) for i in positions] for best in layers.predictions],
             layers.confidence[:, list(positions)],
         ),
-        alt=f"The likeliest answer at each place after each layer. At the place that asks: {alt_text}.",
-        caption="Columns: the token that was read last." if stored_model.tokenizer else "Read off at <BOS>.",
+        alt=f"The most likely prediction at each position after each layer. At the query position: {alt_text}.",
+        caption="Columns: the last token that was read." if answers_every_token(stored_model) else "Read at <BOS>.",
     )
     add_plot_frame(document, [panel], key="gaze-lens", height=90 + 44 * len(depths), columns=1)
     if len(depths) > 2:  # with one layer, rollout is its attention weights
@@ -78,22 +81,22 @@ def _draw(stored_model: StoredModel, at: int | None, document: Document, results
 def _draw_rollout(document: Document, layers: LayerAnswers) -> None:
     """Draw attention rollout. It does not know zero-ablated heads, so it is left out with them."""
     if layers.reading.state.off:
-        document.markdown("**Rollout** knows nothing of heads that are switched off: switch them on to see it.")
+        document.text("Attention rollout is not shown while heads are switched off, because it ignores that.")
         return
     document.markdown(
-        "**Rollout.** Each layer hands on a mixture: half of it what stood there, half what its heads brought, all "
-        "heads alike. Multiplied layer by layer this says how much of each token may have reached each place at the "
-        "end. It knows nothing of the values, so it says what could flow, not what did."
+        "**Attention rollout** multiplies the attention weights of all layers (the mean over the heads, plus the "
+        "residual connection). It estimates how much of each token can reach each position. It ignores the values, so "
+        "it shows what can flow, not what does."
     )
     tokens = layers.reading.input.tokens
     labels = [visible_whitespace(token) for token in tokens] if len(tokens) <= MAX_LABELS else [""] * len(tokens)
     last = layers.rollout[-1]
     most = sorted(range(len(tokens)), key=lambda i: -last[i])[:3]
-    alt_text = ", ".join(f"“{visible_whitespace(tokens[i])}” at place {i + 1} {last[i]:.2f}" for i in most)
+    alt_text = ", ".join(f"“{visible_whitespace(tokens[i])}” at position {i + 1} {last[i]:.2f}" for i in most)
     panel = Panel(
         "gaze-rollout",
-        attention_map(layers.rollout, labels),
-        alt=f"Attention rollout: rows ask, columns answer. At the last place the most comes from {alt_text}.",
-        caption="Rows ask at the last layer, columns: the tokens that were read.",
+        rollout_map(layers.rollout, labels),
+        alt=f"Attention rollout: rows query positions, columns tokens. The last position gets most from {alt_text}.",
+        caption="Rows: position after the last layer; columns: tokens that were read. Each row sums to 1.",
     )
-    add_plot_frame(document, [panel], key="gaze-rollout", height=560, narrow_height=380, columns=1)
+    add_plot_frame(document, [panel], key="gaze-rollout", height=520, narrow_height=380, columns=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from explorer.labs.attention.state import AttentionState
 from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES
+from explorer.tasks.sequence_labelling.agreement import VERBS, AgreementConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.result_section import Request
 from explorer.ui.training.model_input import attention_size, parse_heads, text_or_example
@@ -76,8 +77,21 @@ def tokenize_text(stored_model: StoredModel, state: AttentionState) -> Tokenized
 
 def query_position(stored_model: StoredModel, at: int | None, tokens: int) -> int:
     """Return the query's position: the chosen one, by default the one at which the answer is read off."""
-    default = tokens - 1 if stored_model.tokenizer else 0
+    default = tokens - 1 if answers_every_token(stored_model) else 0
     return default if at is None or at >= tokens else at
+
+
+def answers_every_token(stored_model: StoredModel) -> bool:
+    """Return whether the model predicts something at every token; a classifier only does at its first one."""
+    return not isinstance(stored_model.config.model, TransformerEncoderConfig)
+
+
+def is_trained_position(stored_model: StoredModel, tokens: Sequence[str], position: int) -> bool:
+    """Return whether the training asked for a prediction at this position of the text."""
+    if not isinstance(stored_model.config.task, AgreementConfig):
+        return True
+    verb = next((i for i, word in enumerate(tokens) if word in VERBS), len(tokens))
+    return position == verb - 1 or (verb < len(tokens) and position == len(tokens) - 1 > verb)
 
 
 def reading_request(stored_model: StoredModel, state: AttentionState) -> Request[AttentionReading]:
@@ -109,6 +123,8 @@ def compute_reading(stored_model: StoredModel, state: AttentionState) -> Attenti
 
 def outcome_text(stored_model: StoredModel, reading: AttentionReading, id: int) -> str:
     """Return the text of a prediction: a token as it would follow the text, or a class."""
+    if isinstance(stored_model.config.task, AgreementConfig):
+        return stored_model.config.task.labels[id]
     if stored_model.tokenizer is None:
         return CLASSES[id]
     from explorer.tokenization.text import pieces
@@ -122,12 +138,15 @@ def context_length(stored_model: StoredModel) -> int:
     model = stored_model.config.model
     if isinstance(model, TransformerEncoderConfig):
         return model.window
+    if isinstance(stored_model.config.task, AgreementConfig):
+        return stored_model.config.task.max_length
     return stored_model.config.task_as(TextConfig).context
 
 
 def is_causal(stored_model: StoredModel) -> bool:
     """Return whether a token attends to earlier tokens only."""
-    return isinstance(stored_model.config.model, TransformerTextConfig)
+    model = stored_model.config.model
+    return isinstance(model, TransformerTextConfig) or bool(getattr(model, "causal", False))
 
 
 def snapshot_steps(stored_model: StoredModel) -> list[int]:

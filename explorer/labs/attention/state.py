@@ -11,20 +11,21 @@ from explorer.ui.state.fields import PageState, setting
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection, check_heads, clamp_heads
 
 MAX_TOKENS = 1_024  # the longest context there is
+DEFAULT_MODEL = "agreement-heads"  # its head 0.0 attends most to the subject, and the answer depends most on it
 
 
 @dataclass(frozen=True)
 class AttentionState(PageState):
     """A model, its input text, an ablation, and what of the attention is shown."""
 
-    model: str = setting(HeadSelection.model, "Who reads it")
+    model: str = setting(DEFAULT_MODEL, "Model")
     run: str = setting("")  # a run that the URL of any page may name; becomes the model
     # The visitor's text; None: the first example for the model.
     say: str | None = setting(None, "Your text", longest=MAX_TEXT_LENGTH)
     seed: int = setting(0, "Seed", low=0, high=31)  # index of the replica
     step: int | None = setting(None, low=0, high=1e9)  # of the training; None: its end
-    layer: int = setting(HeadSelection.layer, low=0, high=63)
-    head: int = setting(HeadSelection.head, low=0, high=63)
+    layer: int = setting(0, low=0, high=63)
+    head: int = setting(0, low=0, high=63)
     at: int | None = setting(None, low=0, high=MAX_TOKENS - 1)  # query position; None: the last
     view: Literal["lines", "matrix"] = setting("lines")
     scale: Literal["one", "row"] = setting("one")
@@ -34,6 +35,11 @@ class AttentionState(PageState):
     unmasked: bool = setting(False)  # without the causal mask
     unplaced: bool = setting(False)  # without positions
     walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
+
+    @classmethod
+    def url_base(cls) -> AttentionState:
+        """Return the default of all addresses from before the page opened with sentences about agreement."""
+        return cls(model=HeadSelection.model, layer=HeadSelection.layer, head=HeadSelection.head)
 
     @property
     def is_ablated(self) -> bool:
@@ -53,7 +59,8 @@ class AttentionState(PageState):
         if model == self.model:
             return self
         say = None if self.say in examples else self.say
-        return AttentionState(model=model, say=say, view=self.view, scale=self.scale)
+        fresh = AttentionState() if model == DEFAULT_MODEL else self.url_base()
+        return replace(fresh, model=model, say=say, view=self.view, scale=self.scale)
 
     def with_text(self, text: str) -> AttentionState:
         """Return the state for another text, with the default query. Raises InvalidSetting if it is too long."""

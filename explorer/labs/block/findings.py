@@ -14,7 +14,7 @@ from explorer.ui.wording import capitalize, join_words
 
 PART_NAMES = {
     "attention": "the attention",
-    "cross": "the look back at the source",
+    "cross": "the cross-attention",
     "feedforward": "the feedforward layer",
 }
 
@@ -40,29 +40,26 @@ class Contribution:
         return f"{PART_NAMES[self.part]}{f' of the {self.half}' if self.half else ''}"
 
 
-def largest_contribution_finding(parts: list[Contribution], layer: int, layers: int, where_from: str) -> str:
-    """Say which part adds most to the stream. `where_from`: the run and its seed."""
+def largest_contribution_finding(parts: list[Contribution], layer: int, layers: int) -> str:
+    """Say which part changes the residual stream most."""
     largest = max(parts, key=lambda part: part.relative_norm)
     where = f"In block {layer} of {layers}" if layers > 1 else "In the only block"
-    size = "more than was there" if largest.relative_norm > 1 else "less than was there"
     return (
-        f"{where}, {largest.name} adds most to the stream: {largest.relative_norm:.2f} times its length, {size} "
-        f"({where_from})."
+        f"{where}, {largest.name} changes the residual stream most: it adds {largest.relative_norm:.2f} times the "
+        "stream’s length."
     )
 
 
 def contributions_text(parts: list[Contribution]) -> str:
     """Say how much each part adds, with the vector norms at the first sum."""
     first_part, *others = parts
-    sentences = [f"{first_part.name} adds {first_part.relative_norm:.2f} times the length of what it is added to"]
+    sentences = [f"{first_part.name} adds a vector {first_part.relative_norm:.2f} times as long as the residual stream"]
     sentences += [f"{part.name} {part.relative_norm:.2f} times" for part in others]
     first = capitalize(join_words(sentences))
     return (
-        f"{first}. At the first sum the vectors were {first_part.input_norm.mean():.2f} long, what came was "
-        f"{first_part.added_norm.mean():.2f}"
-        f", the sum is {first_part.output_norm.mean():.2f}, in the mean over "
-        f"{_token_count(len(first_part.input_norm))}: "
-        "the two need not point the same way."
+        f"{first}. At the first sum a vector of length {first_part.added_norm.mean():.2f} is added to one of length "
+        f"{first_part.input_norm.mean():.2f}; the sum has length {first_part.output_norm.mean():.2f} (means over "
+        f"{_token_count(len(first_part.input_norm))}), because the two have different directions."
     )
 
 
@@ -70,18 +67,18 @@ def norm_text(before: Float[ndarray, " tokens"], after: Float[ndarray, " tokens"
     """Say how the variance of each token's vector changes at the norm. `learned`: whether the gain was trained."""
     range_before = format_range(before.min(), before.max())
     range_after = format_range(after.min(), after.max())
-    explanation = " It would be 1 for all, but the learned gain multiplies each number." if learned else ""
+    explanation = " It is not exactly 1, because the learned gain multiplies each number." if learned else ""
     return (
-        f"Before the first norm the variance of a token’s numbers is {range_before}; after it, "
-        f"{range_after}.{explanation}"
+        f"The variance of a token’s numbers is {range_before} before the first norm and {range_after} after it."
+        f"{explanation}"
     )
 
 
 def parameter_share_text(counts: Mapping[str, int], total: int) -> str:
     """Say which share of the model's parameters is where. `counts`: of all blocks, by feedforward and attention."""
     shares = {name: 100 * count / total for name, count in counts.items()}
-    parts = join_words([f"{share:.0f} % in the {name}" for name, share in shares.items()])
-    return f"Where the model’s {total:,} parameters stand: {parts}."
+    parts = join_words([f"{share:.0f} % are in the {name}" for name, share in shares.items()])
+    return f"Of the model’s {total:,} parameters, {parts}."
 
 
 def _token_count(count: int) -> str:

@@ -36,11 +36,10 @@ def formulas_section(model: object, cross: bool) -> None:
     model: the configuration of a Transformer. Where it names no norm, the model has the LayerNorm after each part.
     """
     norm, norm_first = getattr(model, "norm", "layer"), getattr(model, "norm_place", "post") == "pre"
-    st.header("Why", anchor=False)
     explanation(
-        "A block writes nothing over what it gets: each part reads the stream, and what it finds is added. So the way "
-        "from the tokens to the answer is open from the first step of training on, and so is the way back for the "
-        "gradient."
+        "Each part of a block reads the residual stream and adds its output to it; nothing is overwritten. So there "
+        "is a "
+        "direct path from the tokens to the prediction, and one for the gradient in the backward pass."
     )
     st.latex(block_formula(norm_first, norm != "none"))
     explanation(norm_placement_text(norm_first, norm != "none"))
@@ -50,8 +49,8 @@ def formulas_section(model: object, cross: bool) -> None:
             r" Q &= y W_Q, \quad K = x W_K, \quad V = x W_V \end{aligned}"
         )
         explanation(
-            "In the cross-attention only the queries come from what was written so far (y). Keys and values come from "
-            "what the encoder made of the source (x): that is computed once, however many tokens are written."
+            "In the cross-attention the queries come from the generated text (y). Keys and values come from the output "
+            "of the encoder for the source (x), which is computed only once."
         )
     if norm != "none":
         st.latex(norm_formula(norm, biased=getattr(model, "biases", True)))
@@ -77,15 +76,15 @@ def block_formula(norm_first: bool, normed: bool) -> str:
 def norm_placement_text(norm_first: bool, normed: bool) -> str:
     """Say what the placement of the norms means."""
     if not normed:
-        return "This model has no norms: nothing holds the size of the stream."
+        return "This model has no norms, so nothing limits the size of the residual stream."
     if norm_first:
         return (
             "This model has its norms before each part, as in GPT-2 (Radford et al. 2019): the stream itself is "
-            "never divided, only what the parts read of it, and one last norm stands before the readout."
+            "never normalized, only the input of each part; a last norm comes before the output layer."
         )
     return (
-        "This model has its norms after each sum, as in 2017: the stream is brought back to the same size at every "
-        "step, and what the residual carries passes through every norm on its way up."
+        "This model has its norms after each sum, as in Vaswani et al. (2017): every norm brings the residual stream "
+        "back to the same size."
     )
 
 
@@ -97,6 +96,6 @@ def norm_example_text(example: NormExample) -> str:
     return (
         f"At the first norm of this block the numbers of “{example.token}” have {mean}a {kind} of "
         f"{format_number(example.mean_square, 3)}. With "
-        f"the gain {format_number(example.gain, 3)}{bias} its number 0 turns from {format_number(example.before, 3)} "
-        f"into {format_number(example.after, 3)}."
+        f"the gain {format_number(example.gain, 3)}{bias} its number 0 changes from {format_number(example.before, 3)} "
+        f"to {format_number(example.after, 3)}."
     )

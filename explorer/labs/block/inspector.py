@@ -15,7 +15,7 @@ from explorer.catalogue import page_title, task_row
 from explorer.errors import InvalidSetting, LineageError
 from explorer.labs.block import findings
 from explorer.labs.block.findings import PART_NAMES, Contribution
-from explorer.labs.block.formulas import NormExample, formulas_section, norm_example_text
+from explorer.labs.block.formulas import NormExample, norm_example_text
 from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
 from explorer.tasks.negation import CLASSES
 from explorer.ui.components.base import pop_event
@@ -58,9 +58,9 @@ def select_model(session: PageSession[BlockState]) -> StoredModel | None:
         tasks, models = TASKS_AND_MODELS[state.kind]
         if task.name not in tasks or model not in models:
             raise InvalidSetting(
-                f"Run {stored.name} is no {KINDS[state.kind].lower()} that can be opened here. Choose one above; "
-                "what it "
-                f"learned is on the page {page_title(task.page)}."
+                f"Run {stored.name} is not an {KINDS[state.kind].lower()} that this page can show. Choose another "
+                "model; "
+                f"this run is on the page {page_title(task.page)}."
             )
     except LineageError as error:
         session.problems += (str(error),)
@@ -87,19 +87,9 @@ def layer_count(stored: StoredModel) -> int:
 
 
 def controls(session: PageSession[BlockState], stored: StoredModel | None) -> None:
-    """Draw the choice of encoder or decoder, model, seed, block, and text."""
+    """Draw the text, the kind of model, and the settings: model, seed and block."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "kind", st.segmented_control, update=BlockState.with_kind)
-        titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind], selected=(state.run,))
-        bind_widget(
-            session, "model", st.selectbox, shown=state.run, update=BlockState.with_model, options=titles, width=240
-        )
-        if stored and stored.config.replicas > 1:
-            bind_widget(session, "seed", st.selectbox, options=dict(enumerate(map(str, stored.config.seeds))), width=90)
-        if stored and layer_count(stored) > 1:
-            count = layer_count(stored)
-            bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
         if stored:
             example = example_texts(stored.config)[0]
             bind_widget(
@@ -108,9 +98,25 @@ def controls(session: PageSession[BlockState], stored: StoredModel | None) -> No
                 st.text_input,
                 shown=state.say or example,
                 update=lambda s, text: s.with_text(text, example),
-                width=240,
+                width=280,
             )
+        bind_widget(session, "kind", st.segmented_control, update=BlockState.with_kind)
+        with st.popover("Settings", icon=":material/tune:"):
+            _settings(session, stored)
         reset_button(session, "fresh")
+
+
+def _settings(session: PageSession[BlockState], stored: StoredModel | None) -> None:
+    state = session.state
+    titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind], selected=(state.run,))
+    bind_widget(
+        session, "model", st.selectbox, shown=state.run, update=BlockState.with_model, options=titles, width=240
+    )
+    if stored and stored.config.replicas > 1:
+        bind_widget(session, "seed", st.selectbox, options=dict(enumerate(map(str, stored.config.seeds))), width=90)
+    if stored and layer_count(stored) > 1:
+        count = layer_count(stored)
+        bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
 
 
 def handle_component_event(session: PageSession[BlockState]) -> None:
@@ -126,7 +132,7 @@ def handle_component_event(session: PageSession[BlockState]) -> None:
 
 
 def block_section(session: PageSession[BlockState], stored: StoredModel) -> None:
-    """Draw the diagram, the finding above it, the observations below, and the formulas of the model."""
+    """Draw the diagram, the finding above it, and the observations below."""
     state = session.state
     text = state.say or example_texts(stored.config)[0]
     key = ("block", *stored.cache_key, state.seed, text, state.layer)
@@ -144,7 +150,6 @@ def block_section(session: PageSession[BlockState], stored: StoredModel) -> None
         pool="quick",
         events={_KEY: ("set",)},
     )
-    formulas_section(stored.config.model, state.kind == "both")
 
 
 def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockView:
@@ -168,9 +173,7 @@ def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockVie
         names,
         pack({name: values.astype(np.float32) for name, values in arrays.items()}),
         cut,
-        findings.largest_contribution_finding(
-            parts, layer, opened.layers, f"run {stored.name}, seed {stored.config.seeds[seed]}"
-        ),
+        findings.largest_contribution_finding(parts, layer, opened.layers),
         tuple(observations),
     )
 
@@ -280,38 +283,30 @@ def _parameter_counts(opened: BlockDiagram) -> dict[str, int]:
 def _draw(state: BlockState, stored: StoredModel, document: Document, results: Mapping[str, BlockView]) -> None:
     block_view = results["view"]
     opened = block_view.opened
-    default_flow = next(name for name in reversed(list(opened.flows)) if name.endswith(".weights"))
+    default_flow = next(box.flows[-1] for box in opened.boxes if box.name.endswith("embedding"))
     if state.open and state.open not in opened.flows:
         document.problems(
-            [f"This block has no “{state.open[:40]}”; its attention weights are shown. Open anything in the diagram."]
+            [f"This block has no “{state.open[:40]}”; the embedding is shown. Open another box or arrow."]
         )
     document.finding(block_view.finding)
     if block_view.dropped_tokens:
         document.caption(
-            f"The diagram has room for {MAX_TOKENS} tokens: the model reads these, and {block_view.dropped_tokens:,} "
-            "more are left out."
+            f"The diagram has room for {MAX_TOKENS} tokens; the other {block_view.dropped_tokens:,} tokens of the text "
+            "are left out."
         )
     document.component("block_diagram", _component_data(block_view, stored, state, default_flow), _KEY)
     document.caption(
-        "Open any arrow or box: dashed boxes are blocks that are closed. A heat map has a token in each row; brown is "
-        "below zero, teal above, blue an amount from 0 to 1; what a mask hides has no tile."
+        "Dashed boxes: other blocks. Heat map: one row per token; brown is negative, teal positive, blue a share "
+        "from 0 "
+        "to 1. A masked pair has no tile."
     )
     observations = "\n".join(f"- {escape_markdown(sentence)}" for sentence in block_view.observations)
-    document.markdown(f"## What to notice\n\n{observations}")
+    document.markdown(f"**In numbers**\n\n{observations}")
 
 
 def _component_state(state: BlockState) -> dict[str, object]:
     """Return the selected tensor and the selected number in it."""
     return {name: getattr(state, name) for name in ("open", "token", "unit", "head")}
-
-
-def _default_selection(opened: BlockDiagram, default_flow: str) -> dict[str, object]:
-    """Return the selection while nothing is opened: in the second half, the token that attends most to another one."""
-    weights = opened.flows[default_flow].values
-    others = np.where(np.eye(*weights.shape[-2:]) == 1, -1.0, weights)
-    others[:, : weights.shape[-2] // 2] = -1.0
-    head, token, unit = map(int, np.unravel_index(others.argmax(), others.shape))
-    return {"open": "", "token": token, "unit": unit, "head": head}
 
 
 def _component_data(
@@ -327,9 +322,7 @@ def _component_data(
         "names": dict(block_view.token_names),
         "total": opened.total_parameters,
         "address": register_arrays(block_view.content, sources=stored.cache_key),
-        "chosen": _default_selection(opened, default_flow)
-        if state == replace(state, open="", token=0, unit=0, head=0)
-        else _component_state(state),
+        "chosen": _component_state(state),
         "usual": default_flow,
         "title": f"Block {state.layer} of {stored.title}",
         "file": f"block-{stored.name}-{state.layer}",

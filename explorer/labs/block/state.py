@@ -32,10 +32,10 @@ def _check_text(value: object) -> None:
 class BlockState(PageState):
     """The selected model, block, text, and tensor."""
 
-    kind: Kind = setting("decoder", "The block of", options=KINDS)
+    kind: Kind = setting("decoder", "Model type", options=KINDS)
     model: str = setting("", "Model", longest=64)  # a run; empty: the default of its kind
     seed: int = setting(0, "Seed", low=0, high=31)
-    say: str = setting("", "What it reads", check=_check_text)  # empty: the first of the examples
+    say: str = setting("", "Text", check=_check_text)  # empty: the first of the examples
     layer: int = setting(1, low=1, high=8, step=1)  # the selected block
     open: str = setting("", longest=64)  # a flow, as `inspection.transformer.block` names it
     token: int = setting(0, low=0, high=255)

@@ -24,14 +24,13 @@ from explorer.web import rate_limits
 
 def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]) -> None:
     """Draw the form that continues a run from one of its steps with other settings."""
-    st.header("Go on from here, differently", anchor=False)
     explanation(
-        "Take a run at one of its steps, change the learning rate, its schedule or the order of the batches, and train "
-        "on. The branch starts exactly on its parent's curve; nothing changed gives the same curve again, bit for bit."
+        "A branch continues a run from one of its steps with another learning rate, schedule or order of batches. It "
+        "starts exactly on the curve of that run; without a change it repeats the curve bit for bit."
     )
     parents = {run.key: run for run in runs if run.view.stored}
     if not parents:
-        empty_panel("A branch needs a finished run above.", 80)
+        empty_panel("A branch needs a finished run among those above.", 80)
         return
     with st.container(border=True):
         key = st.selectbox("From", list(parents), format_func=lambda k: parents[k].title, key="branch.from")
@@ -42,10 +41,10 @@ def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]
         if not steps:
             duration = format_duration(max(estimate_cost(run.config).seconds, 0.1))
             st.markdown(
-                "This run keeps its weights for looking only, so that it is small. Train it here once, in about "
-                f"{duration}, to the same curve: then it can be branched from."
+                "This run is stored without the state of its optimizer. Train it again here (about "
+                f"{duration}, the same curve) to branch from it."
             )
-            st.button("Train it here", icon=":material/play_arrow:", on_click=_train_here, args=(session, run))
+            st.button("Train it again here", icon=":material/play_arrow:", on_click=_train_here, args=(session, run))
             return
         _branch_form(session, run, steps)
 
@@ -84,10 +83,10 @@ def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: 
             "Schedule", schedules, schedules.index(optimiser.schedule), width=150, help=about["schedule"]["help"]
         )
         length_name = "iterations" if config.iterations else "epochs"
-        label, most = ("Steps in all", 1_000_000) if config.iterations else ("Epochs in all", 2_000)
+        label, most = ("Total steps", 1_000_000) if config.iterations else ("Total epochs", 2_000)
         length = st.number_input(label, 1, most, getattr(config, length_name), width=130)
         order = st.number_input(
-            "Order of batches", 0, 2**31 - 1, config.order, width=150, help="Another number draws another order."
+            "Order of batches", 0, 2**31 - 1, config.order, width=150, help="Another number gives another random order."
         )
     changes = {"learning_rate": rate, "schedule": schedule, length_name: length, "order": order}
     try:
@@ -100,4 +99,4 @@ def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: 
             session.state = session.state.with_runs((*session.state.displayed_runs, run_key(child)))
             st.rerun()
         duration = format_duration(max(estimate_cost(child).seconds, 0.1))
-        st.caption(f"{child.steps - step:,} steps, about {duration}. Its first point is its parent's, on every axis.")
+        st.caption(f"{child.steps - step:,} steps, about {duration}.")

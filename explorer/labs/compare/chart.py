@@ -12,7 +12,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.figures.comparison import Line, comparison_figure
-from explorer.inspection.compare import MetricCurve, downsample, mean_and_range
+from explorer.inspection.compare import MetricCurve, downsample, median_and_range
 from explorer.labs.compare.bits_per_byte import bits_per_byte
 from explorer.labs.compare.comparison import (
     ComparedRun,
@@ -38,8 +38,8 @@ _COUNTING = 0.5  # seconds until the next request while a held-out text is count
 _KEY, _HEIGHT = "comparison", 700  # of the section, with its figure and its table
 
 _AXIS_TITLES: dict[Axis, str] = {
-    "step": "optimiser steps",
-    "tokens": "tokens read by one seed",
+    "step": "training steps",
+    "tokens": "tokens read by each seed",
     "seconds": "seconds of training, all seeds together",
 }
 
@@ -106,7 +106,15 @@ def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> Pan
     y_range = _axis_range(state, curves)
     return Panel(
         f"{state.y}-{state.x}",
-        comparison_figure(lines, _AXIS_TITLES[state.x], y_range, log_x=state.log_x, log_y=state.log_y),
+        comparison_figure(
+            lines,
+            _AXIS_TITLES[state.x],
+            y_range,
+            log_x=state.log_x,
+            log_y=state.log_y,
+            names_at_ends=True,
+            label_gap=0.09,
+        ),
         alt=f"{MEASURES[state.y]} {AXES[state.x]}: {join_words([run.title for run in runs])}.",
         tracks=tracks,
         target={
@@ -126,10 +134,11 @@ def _line(run: ComparedRun, curve: MetricCurve | None, dash: str) -> Line:
     none = np.zeros(0)
     if curve is None or not len(curve.x):
         return Line(run.label, run.name, run.view.row.colour, dash, none, none, none, none)
-    spread = mean_and_range(curve.values)
+    spread = median_and_range(curve.values)
     kept = downsample(spread)
-    mean, low, high = spread[kept].T
-    return Line(run.label, run.name, run.view.row.colour, dash, curve.x[kept], mean, low, high)
+    middle, low, high = spread[kept].T
+    x = curve.x[kept]
+    return Line(run.label, run.name, run.view.row.colour, dash, x, middle, low, high, statistic="median")
 
 
 def _line_styles(runs: Sequence[ComparedRun]) -> dict[str, str]:

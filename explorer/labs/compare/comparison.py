@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from explorer.catalogue import task_row
 from explorer.errors import LineageError
+from explorer.experiments.run_names import names_side_by_side
 from explorer.inspection.compare import BATCH_LOSS, MetricCurve, metric_curve, smooth
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, Comparison
 from explorer.run_store import store
@@ -99,24 +100,10 @@ def _with_imported_run(run: str, view: RunView) -> RunView:
 
 
 def _display_names(views: Mapping[str, RunView]) -> dict[str, str]:
-    """Return the display name of each run.
-
-    That is its own name, or else its model with the settings in which the runs of that model differ.
-    """
-    display_names = {}
-    for run, view in views.items():
-        same_model = [other.config for other in views.values() if other.config.model_name == view.config.model_name]
-        parts = [
-            f"{name} = {value}"
-            for name, value in flat_settings(view.config).items()
-            if _has_several_values(name, same_model)
-        ]
-        parts = [part for part in parts if not part.startswith("branch ")]
-        if view.config.branch:
-            parts.insert(0, f"branch at step {view.config.branch.step:,}")
-        card = view.stored or view.stopped
-        display_names[run] = (card.card.name if card else "") or ", ".join([view.row.title, *parts[:3]])
-    return display_names
+    """Return the display name of each run: its own, or else its model and what differs between that model's runs."""
+    names = names_side_by_side([view.config for view in views.values()])
+    cards = [view.stored or view.stopped for view in views.values()]
+    return {run: (card.card.name if card else "") or name for run, card, name in zip(views, cards, names, strict=True)}
 
 
 @lru_cache(maxsize=512)
@@ -130,10 +117,6 @@ def flat_settings(config: RunConfig) -> Mapping[str, object]:
             flat[name] = value
     flat.pop("version", None)
     return flat
-
-
-def _has_several_values(name: str, configs: Sequence[RunConfig]) -> bool:
-    return len({str(flat_settings(config).get(name)) for config in configs}) > 1
 
 
 def differing_settings(runs: Sequence[ComparedRun]) -> dict[str, list[str]]:
@@ -174,7 +157,7 @@ def default_target(state: Comparison, runs: Sequence[ComparedRun]) -> float:
     if state.rising:
         return 0.95
     recorded = [last for e in runs if (last := e.last(state.y)) is not None and np.isfinite(last).any()]
-    ends = sorted(float(np.mean(last[np.isfinite(last)])) for last in recorded)
+    ends = sorted(float(np.median(last[np.isfinite(last)])) for last in recorded)
     if not ends:
         return 0.1
     return float(f"{max(ends[-2 if len(ends) > 2 else -1] * 1.2, 1e-6):.2g}")

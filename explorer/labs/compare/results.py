@@ -12,12 +12,13 @@ from cachetools import LRUCache, cached
 from numpy import ndarray
 
 from explorer.errors import LineageError
+from explorer.experiments.run_names import setting_label
 from explorer.inspection.compare import (
     BATCH_LOSS,
     MetricCurve,
     first_crossing,
     is_paired,
-    mean_and_range,
+    median_and_range,
     shared_initial_weights,
 )
 from explorer.inspection.verdicts import Difference, judge, mean_difference, solved_difference
@@ -39,25 +40,24 @@ from explorer.ui.wording import join_words
 
 def step_cost_section(runs: Sequence[ComparedRun]) -> None:
     """Draw why the three axes may disagree, with the numbers of these runs."""
-    st.header("Why the three axes can disagree", anchor=False)
     for line in cost_formulas(runs):
         st.latex(line)
     explanation(
         escape_markdown(step_cost_finding(runs))
-        + " Seconds are those of this machine, as they were when a run was trained; the turns of other trainings do "
-        "not count. A stack of seeds costs little more than one, so compare seconds between runs of equally many seeds."
+        + " The seconds were measured on the machine that trained each run, without the time that other trainings "
+        "took. Training eight seeds together takes little longer than training one, so compare seconds only between "
+        "runs with equally many seeds."
     )
 
 
 def differences_section(runs: Sequence[ComparedRun]) -> None:
     """Draw the settings that differ, and the initial weights that are the same."""
-    st.header("What differs", anchor=False)
     settings_table(runs)
     same = shared_initialization(runs)
     if same:
-        st.markdown("**The same start.** " + " ".join(same[:6]))
+        st.markdown("**Same initial weights.** " + " ".join(same[:6]))
         if len(same) > 6:
-            st.caption(f"And {len(same) - 6} pairs more.")
+            st.caption(f"And {len(same) - 6} more pairs.")
     else:
         st.caption("No two of these runs are known to start from the same weights.")
 
@@ -67,7 +67,7 @@ class TargetReached:
     """When a run reaches the target."""
 
     run: ComparedRun
-    at: float | None  # where its mean curve crosses the target; None: never
+    at: float | None  # where its median curve crosses the target; None: never
     seeds: int  # how many of its seeds ever reach it
 
 
@@ -80,8 +80,8 @@ def find_target_reached(
         if curve is None or not len(curve.x):
             found.append(TargetReached(run, None, 0))
             continue
-        mean = MetricCurve(curve.x, mean_and_range(curve.values)[:, :1])
-        at = float(first_crossing(mean, target, state.rising)[0])
+        middle = MetricCurve(curve.x, median_and_range(curve.values)[:, :1])
+        at = float(first_crossing(middle, target, state.rising)[0])
         seeds = int((~np.isnan(first_crossing(curve, target, state.rising))).sum())
         found.append(TargetReached(run, None if np.isnan(at) else at, seeds))
     return found
@@ -100,21 +100,25 @@ def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float
         reached = [a for a in find_target_reached(state, runs, target, axis) if a.at is not None]
         if reached:
             firsts[axis] = min(reached, key=lambda a: a.at or 0.0)
+    value = format_value(target, state.rising)
     if not firsts:
-        never = "So far no run's mean is" if so_far else "No run's mean is ever"
-        return f"{never} at {format_value(target, state.rising)}. Drag the target to where they are."
+        never = "So far no run reaches" if so_far else "No run reaches"
+        return f"{never} {value} (median over seeds). Drag the target to another value."
     beginning = "So far: " if so_far else ""
-    names = {first.run.key: first.run.name for first in firsts.values()}
-    if len(names) == 1:
-        name = next(iter(names.values()))
+    axes_of: dict[str, list[Axis]] = {}
+    for axis, first in firsts.items():
+        axes_of.setdefault(first.run.key, []).append(axis)
+    if len(axes_of) == 1:
+        name = next(iter(firsts.values())).run.name
         amounts = join_words([format_amount(first.at, axis) for axis, first in firsts.items()])
         if len(runs) == 1:
-            return f"{beginning}{name} is at {format_value(target, state.rising)} after {amounts}."
-        return (
-            f"{beginning}{name} is at {format_value(target, state.rising)} first, whatever one counts: after {amounts}."
-        )
-    parts = [f"{first.run.name} {AXES[axis]} ({format_amount(first.at, axis)})" for axis, first in firsts.items()]
-    return f"{beginning}First at {format_value(target, state.rising)}: {join_words(parts)}."
+            return f"{beginning}{name} reaches {value} after {amounts}."
+        return f"{beginning}{name} is the first to reach {value}: after {amounts}."
+    parts = []
+    for axes in axes_of.values():
+        amounts = join_words([format_amount(firsts[axis].at, axis) for axis in axes])
+        parts.append(f"{firsts[axes[0]].run.name} {join_words([AXES[axis] for axis in axes])} ({amounts})")
+    return f"{beginning}First to reach {value}: {'; '.join(parts)}."
 
 
 def comparability_note(state: Comparison, runs: Sequence[ComparedRun]) -> str:
@@ -146,7 +150,7 @@ def step_cost(run: ComparedRun) -> tuple[float, float] | None:
 
 
 def cost_formulas(runs: Sequence[ComparedRun]) -> list[str]:
-    """Return LaTeX lines: seconds are steps times seconds a step, for the cheapest and the dearest run."""
+    """Return LaTeX lines: seconds are steps times seconds a step, for the cheapest and the most expensive run."""
     lines = [r"\text{seconds} = \text{steps} \times \text{seconds a step}"]
     costs = sorted(((p[0], run) for run in runs if (p := step_cost(run))), key=lambda pair: pair[0])
     for cost, run in costs[:: max(len(costs) - 1, 1)][:2]:
@@ -168,11 +172,11 @@ def step_cost_finding(runs: Sequence[ComparedRun]) -> str:
     quick, _, cheap = min(costs, key=lambda each: each[0])
     slow, _, dear = max(costs, key=lambda each: each[0])
     ratio = slow / max(quick, 1e-9)
-    first = f"A step of {dear} takes {slow:.2f} ms, one of {cheap} {quick:.2f} ms: {ratio:.1f} times as long."
+    first = f"A step of {dear} takes {slow:.2f} ms, a step of {cheap} {quick:.2f} ms: {ratio:.1f} times as long."
     tokens = [each[1] for each in costs]
     if max(tokens) - min(tokens) < 0.02 * max(tokens):
-        return f"{first} Every step reads about {np.mean(tokens):,.0f} tokens a seed, so steps and tokens agree."
-    return f"{first} Their steps read from {min(tokens):,.0f} to {max(tokens):,.0f} tokens a seed."
+        return f"{first} Every step reads about {np.mean(tokens):,.0f} tokens for each seed, so steps and tokens agree."
+    return f"{first} Their steps read from {min(tokens):,.0f} to {max(tokens):,.0f} tokens for each seed."
 
 
 def compare_final_values(first: ComparedRun, second: ComparedRun, state: Comparison) -> Difference | None:
@@ -268,61 +272,65 @@ def add_results_table(
             cells[axis] = {"text": format_amount(by_axis[axis][i].at, axis) + (seeds if axis == "step" else "")}
         rows.append({"cells": cells})
     first = runs[0].name if runs else ""
+
+    def number(key: str, label: str) -> dict[str, object]:
+        return {"key": key, "label": label, "kind": "number", "align": "right", "minor": True}
+
     add_table(
         document,
         [
-            {"key": "name", "label": "", "kind": "model", "align": "left"},
-            {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range},
-            *([{"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right"}] if bits else []),
-            {"key": "against", "label": f"against 1, {first}", "kind": "text", "align": "left", "wrap": True},
-            {
-                "key": "step",
-                "label": f"steps to {format_value(target, state.rising)}",
-                "kind": "number",
-                "align": "right",
-            },
-            {"key": "tokens", "label": "tokens", "kind": "number", "align": "right"},
-            {"key": "seconds", "label": "time", "kind": "number", "align": "right"},
-            {"key": "price", "label": "a step", "kind": "number", "align": "right"},
-            {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
+            {"key": "name", "label": "", "kind": "model", "align": "left", "wrap": True},
+            {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range, "wrap": True},
+            *([number("bytes", "bits per byte")] if bits else []),
+            {"key": "against", "label": f"difference from 1, {first}", "kind": "text", "align": "left", "wrap": True},
+            number("step", f"steps to {format_value(target, state.rising)}"),
+            number("tokens", "tokens"),
+            number("seconds", "time"),
+            number("price", "time of a step"),
+            number("parameters", "parameters"),
         ],
         rows,
         key="comparison-results",
-        label="Results, a row a run",
-        caption="At the end: the mean and a dot for each seed. In brackets: 95 % confidence intervals over seeds "
-        "(Student's t of pairs where seeds and data are the same, otherwise Welch's). Where a seed reaches an accuracy "
-        "of 1, the seeds of the first run that do are counted against those of the row (Fisher's exact test). Verdicts "
+        label="Results of each run",
+        caption="At the end: the median over the seeds, and a dot for each seed. Difference: of the means, with its 95 "
+        "% confidence interval over seeds (Student's t for pairs with equal seeds and data, otherwise Welch's t). If a "
+        "seed reaches an accuracy of 1, the numbers of such seeds are compared instead (Fisher's exact test). Verdicts "
         f"are corrected for the number of rows (Holm). {shared}{budgets}"
-        + ("Bits per byte: on the whole held-out text as it is, at the end. " if bits else "")
-        + "To the target: where the mean curve crosses it, and how many seeds ever do.",
+        + ("Bits per byte: over the whole held-out text, at the end. " if bits else "")
+        + "Target: where the median curve crosses it, and how many seeds ever do.",
     )
 
 
 def _describe_end(run: ComparedRun, values: Sequence[float], rising: bool) -> str:
-    """Return the mean of the last values, with the step they are from if the training is not finished."""
+    """Return the median of the last values, with the step they are from if the training is not finished."""
     if not values:
         return "–"
-    text = format_value(float(np.mean(values)), rising)
+    text = format_value(float(np.median(values)), rising)
     return f"{text} at step {run.curves.step:,}" if run.may_continue and run.curves else text
 
 
 def settings_table(runs: Sequence[ComparedRun]) -> None:
     """Draw the settings in which the runs differ."""
     rows = differing_settings(runs)
-    columns = [{"key": "name", "label": "setting", "kind": "text", "align": "left"}]
-    columns += [
-        {"key": run.key, "label": run.title, "kind": "mono", "align": "left", "colour": run.view.row.colour}
-        for run in runs
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "setting", "kind": "text", "align": "left", "wrap": True}
     ]
+    common = {"kind": "text", "align": "left", "wrap": True}
+    columns += [{"key": run.key, "label": run.title, "colour": run.view.row.colour, **common} for run in runs]
     draw_table(
         columns,
         [
-            {"cells": {"name": {"text": name}} | {run.key: {"text": v} for run, v in zip(runs, values, strict=True)}}
+            {
+                "cells": {
+                    "name": {"text": setting_label(name)},
+                    **{run.key: {"text": value} for run, value in zip(runs, values, strict=True)},
+                }
+            }
             for name, values in rows.items()
         ],
         key="comparison-differences",
         label="Settings in which the runs differ",
-        caption="Every setting that is not named here is the same in all of them.",
+        caption="All other settings are the same.",
     )
 
 
@@ -346,5 +354,5 @@ def shared_initialization(runs: Sequence[ComparedRun]) -> list[str]:
             shared, count = shared_initial_weights(*weights)
             if shared:
                 what = "all their weights" if len(shared) == count else join_words([f"`{name}`" for name in shared])
-                sentences.append(f"{one.title} and {other.title} start from the same numbers in {what}.")
+                sentences.append(f"{one.title} and {other.title} have the same initial values of {what}.")
     return sentences

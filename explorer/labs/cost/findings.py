@@ -84,30 +84,31 @@ class SweepResult:
         )
 
 
-def crossing_text(place: float) -> str:
-    """Say from which length on, given the result of `crossing`."""
-    if place == 0:
+def crossing_text(length: float) -> str:
+    """Return from which length on, given the result of `crossover`."""
+    if length == 0:
         return "at every length measured"
-    return "at no length measured" if np.isinf(place) else f"from about {place:,.0f} tokens on"
+    return "at no length measured" if np.isinf(length) else f"from about {length:,.0f} tokens on"
 
 
 def length_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
-    """Say from which length attention costs more than the feedforward part, and by how much at the end."""
-    attention, fused, forward = results["attention"], results["fused"], results["feedforward"]
-    x = attention.x
-    attention_crossing = crossover(x, attention.seconds(state.way), forward.seconds(state.way))
-    fused_crossing = crossover(x, fused.seconds(state.way), forward.seconds(state.way))
+    """Return from which length attention takes longer than the feedforward part, and how much longer at the end."""
+    attention, forward = results["attention"], results["feedforward"]
+    crossing = crossover(attention.x, attention.seconds(state.way), forward.seconds(state.way))
     end, ratio, _ = attention.ratio_to(forward, state.way)
-    if attention_crossing == fused_crossing:
-        sentence = f"Attention, fused or not, costs more than the feedforward part {crossing_text(attention_crossing)}"
-    else:
-        sentence = (
-            f"Attention costs more than the feedforward part {crossing_text(attention_crossing)}, fused "
-            f"{crossing_text(fused_crossing)}"
-        )
-    sentence += f"; the formula says from {2 * state.width:,} on."
-    fused_ratio = format_approximate(fused.ratio_to(forward, state.way)[1])
-    return f"{sentence} At {end:,} tokens it takes {format_approximate(ratio)} times as long, fused {fused_ratio}."
+    times = f"at {end:,} tokens {format_approximate(ratio)} times as long"
+    return f"Attention takes longer than the feedforward part {crossing_text(crossing)}; {times}."
+
+
+def fused_note(results: Mapping[str, SweepResult], state: CostState) -> str:
+    """Return the crossing by formula, and what a fused kernel changes."""
+    fused, forward = results["fused"], results["feedforward"]
+    crossing = crossing_text(crossover(fused.x, fused.seconds(state.way), forward.seconds(state.way)))
+    end, ratio, _ = fused.ratio_to(forward, state.way)
+    return (
+        f"The number of multiplications is larger from {2 * state.width:,} tokens on. With a fused kernel, "
+        f"attention takes longer {crossing}, at {end:,} tokens {format_approximate(ratio)} times as long."
+    )
 
 
 def width_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
@@ -117,14 +118,14 @@ def width_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
     flat = min(powers, key=lambda part: powers[part][0])
     below = sum(time < formula - 0.1 for time, formula in powers.values())
     sentence = (
-        f"From width {FIT_FROM['width']} on, seconds grow with d to the {powers[flat][0]:.1f} ({PART_NAMES[flat]}) "
-        "up to the "
-        f"{powers[steep][0]:.1f} ({PART_NAMES[steep]})"
+        f"Time grows with the width to the power of {powers[flat][0]:.1f} ({PART_NAMES[flat]}) to "
+        f"{powers[steep][0]:.1f} "
+        f"({PART_NAMES[steep]})"
     )
     if not below:
-        return f"{sentence}: nowhere less than the formulas say."
+        return f"{sentence}, nowhere less than predicted."
     parts = "all of them" if below == len(powers) else f"{number_word(below)} of {number_word(len(powers))}"
-    return f"{sentence}; for {parts} less than the formula says."
+    return f"{sentence}; for {parts} less than predicted."
 
 
 def layers_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
@@ -140,9 +141,7 @@ def layers_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
     )
     return (
         f"{capitalize(number_word(most))} times the layers take {format_approximate(least)} to "
-        f"{format_approximate(greatest)} times as "
-        "long, and keep "
-        f"{loaded} times the memory."
+        f"{format_approximate(greatest)} times as long and keep {loaded} times the memory."
     )
 
 
@@ -160,9 +159,8 @@ def source_caption(source_by_part: Mapping[str, str]) -> str:
 def sweep_note(results: Mapping[str, SweepResult], state: CostState, sweep: str) -> str:
     """Explain where measurements and formulas differ."""
     if sweep == "length":
-        return "\n\n".join(
-            filter(None, (recurrence_note(results, state), kernel_note(results, state), memory_note(results)))
-        )
+        notes = (fused_note(results, state), recurrence_note(results, state), memory_note(results))
+        return "\n\n".join(filter(None, notes))
     each = {part: swept.scaled_formula(state.way) / swept.seconds(state.way) for part, swept in results.items()}
     above_formula = {
         part: float(1 / ratio[0])
@@ -170,15 +168,14 @@ def sweep_note(results: Mapping[str, SweepResult], state: CostState, sweep: str)
         if np.isfinite(ratio[0]) and ratio[0] < 1 / NOISE_FACTOR
     }
     if not above_formula:
-        return "No line lies above its formula at the smallest size."
+        return "At the smallest size no part takes longer than its formula predicts."
     worst = max(above_formula, key=lambda part: above_formula[part])
     size = int(next(iter(results.values())).x[0])
     smallest = f"width {size}" if sweep == "width" else f"{number_word(size)} layer{'s' * (size > 1)}"
     return (
-        f"At {smallest} the formula is furthest off for {PART_NAMES[worst]}: it takes "
-        f"{format_approximate(above_formula[worst])} times "
-        "what the "
-        "line through the middle point says. What a call costs, however small its product, no formula here counts."
+        f"At {smallest} the formula is least accurate for {PART_NAMES[worst]}, which takes "
+        f"{format_approximate(above_formula[worst])} times as long as predicted. The formulas do not count the fixed "
+        "cost of a call."
     )
 
 
@@ -190,22 +187,19 @@ def recurrence_note(results: Mapping[str, SweepResult], state: CostState) -> str
     end, measured, formula = gru.ratio_to(forward, state.way)
     last = gru.last_measured()
     first_step, last_step = (1e6 * float(seconds[i]) / int(gru.x[i]) for i in (first, last))
-    comparison = "the same step again and again, each waiting for the last"
+    steps = "a step costs about the same at both lengths"
     if max(first_step, last_step) > 1.5 * min(first_step, last_step):
-        comparison = f"a step of the longer one costs {'more' if last_step > first_step else 'less'}"
-    explanation = "; its products are small and many" if measured > NOISE_FACTOR * formula else ""
+        steps = f"a step of the longer sequence costs {'more' if last_step > first_step else 'less'}"
+    explanation = ", because it makes many small products one after the other" * (measured > NOISE_FACTOR * formula)
     return (
-        f"A step of the GRU takes {first_step:.1f} microseconds in a sequence of {int(gru.x[first]):,} and "
-        f"{last_step:.1f} in one of "
-        f"{end:,}: {comparison}. By the formula it takes {format_approximate(formula)} times as long as the "
-        "feedforward part of "
-        "this "
-        f"width; measured are {format_approximate(measured)} times{explanation}."
+        f"A step of the GRU takes {first_step:.1f} microseconds in a sequence of {int(gru.x[first]):,} tokens and "
+        f"{last_step:.1f} in one of {end:,}: {steps}. The formula predicts {format_approximate(formula)} times the "
+        f"time of the feedforward part; measured are {format_approximate(measured)} times{explanation}."
     )
 
 
 def kernel_note(results: Mapping[str, SweepResult], state: CostState) -> str:
-    """Say that an LSTM faster than the GRU is an effect of kernels, if it is one.
+    """Return that an LSTM faster than the GRU is an effect of kernels, if it is one.
 
     Our models pass a whole sequence to PyTorch's LSTM in one call, which on most processors has a kernel of its own
     (oneDNN); there is none for the GRU.
@@ -214,10 +208,9 @@ def kernel_note(results: Mapping[str, SweepResult], state: CostState) -> str:
     if measured <= NOISE_FACTOR * formula:
         return ""
     return (
-        f"The LSTM multiplies {format_approximate(1 / formula)} times as much as the GRU; at {end:,} the GRU takes "
-        f"{format_approximate(measured)} times as long. That tells of kernels, not of cells: all steps of the LSTM are "
-        "one call of "
-        "a library here, those of RNN and GRU many small ones."
+        f"The GRU takes {format_approximate(measured)} times as long as the LSTM at {end:,} tokens although it "
+        f"multiplies less. The reason is the library and not the cell: here PyTorch runs all steps of an LSTM in one "
+        "call, and the steps of a GRU or an RNN in many small calls."
     )
 
 
@@ -230,17 +223,19 @@ def memory_note(results: Mapping[str, SweepResult]) -> str:
         ratio = float((each.bytes_kept[measured] / each.bytes_by_formula[measured]).max())
         (exact if 0.995 < ratio < 1.005 else others).append((PART_NAMES[part], ratio))
     sentence = (
-        f"The bytes kept are those of the formula for {join_words([name for name, _ in exact])}." if exact else ""
+        f"The stored bytes are exactly those of the formula for {join_words([name for name, _ in exact])}."
+        if exact
+        else ""
     )
-    exceptions = [f"{name} keeps up to {format_approximate(ratio)} times as many" for name, ratio in others]
-    explanation = " That is working memory of PyTorch’s kernel, which the formula leaves out." if exceptions else ""
+    exceptions = [f"{name} stores up to {format_approximate(ratio)} times as many" for name, ratio in others]
+    explanation = " The rest is working memory of PyTorch’s kernel, which the formula leaves out." if exceptions else ""
     return f"{sentence} {capitalize(join_words(exceptions))}.{explanation}".strip() if exceptions else sentence
 
 
 # By how the name of a layer ends in the code, the longer endings first.
 _LAYER_NAMES: Final = {
     "attention.project": "queries, keys and values",
-    "attention_norm": "norm of the attention",
+    "attention_norm": "norm of the attention layer",
     "cross_norm": "norm of the cross-attention",
     "feedforward_norm": "norm of the feedforward layer",
     "final_norm": "last norm",
@@ -254,11 +249,11 @@ _LAYER_NAMES: Final = {
     "attention.output": "attention, output",
     "expand": "feedforward, in",
     "contract": "feedforward, out",
-    "input": "from what is read",
-    "recurrent": "from the state",
-    "embedding": "a vector for each token",
-    "position": "a vector for each place",
-    "readout": "the answer",
+    "input": "input weights",
+    "recurrent": "recurrent weights",
+    "embedding": "token embeddings",
+    "position": "position embeddings",
+    "readout": "output layer",
 }
 
 

@@ -57,7 +57,6 @@ def sized_config(state: CostState) -> RunConfig:
 
 def parameters_section(session: PageSession[CostState]) -> None:
     """Draw the controls and the parameters of each part."""
-    st.header("Parameters, part by part", anchor=False)
     fragment(session, _PART, lambda: _draw_fragment(session))
 
 
@@ -141,8 +140,7 @@ def _draw_counts(document: Document, results: Mapping[str, tuple[CostState, Para
     sizes = ", ".join(f"{letter} = {value:,}" for letter, value in counted.sizes.items())
     task = TASKS[state.task_and_model[0]].title
     document.text(
-        "Counted from the model itself, weights and biases together. The formulas are read off it too: it is built "
-        "once more with sizes that can be told apart. "
-        + (f"Here {sizes}; the other numbers are given by " if sizes else "The numbers are given by ")
-        + f"the task, {task}, or by how a layer is made. In the code the first of these parts is {parts[0].name}."
+        "Weights and biases are counted in the model itself, and the formulas are derived from it. "
+        + (f"Here {sizes}; the other numbers follow from " if sizes else "The numbers follow from ")
+        + f"the task, {task}, or from the kind of layer. In the code the largest part is {parts[0].name}."
     )

@@ -18,7 +18,7 @@ SWEEPS: Final[Mapping[Sweep, tuple[int, ...]]] = {
     "width": (16, 32, 64, 128, 256, 512),
     "layers": (1, 2, 4, 8),
 }
-_WAYS = {"both": "forward and back", "forward": "forward alone"}
+_WAYS = {"both": "forward and backward", "forward": "forward only"}
 MODEL_OF_PART = {"attention": "transformer", "fused": "transformer"}
 
 
@@ -42,8 +42,8 @@ class CostState(PageState):
 
     way: Literal["both", "forward"] = setting("both", "Time of", options=_WAYS)
     # Sizes that do not vary in a sweep.
-    width: int = setting(64, "Width, where it stays", options=WIDTHS, check=_check_one_of(*WIDTHS))
-    length: int = setting(128, "Length, where it stays", options=LENGTHS, check=_check_one_of(*LENGTHS))
+    width: int = setting(64, "Width (fixed)", options=WIDTHS, check=_check_one_of(*WIDTHS))
+    length: int = setting(128, "Length (fixed)", options=LENGTHS, check=_check_one_of(*LENGTHS))
     heads: int = setting(4, "Heads", options=HEADS, check=_check_one_of(*HEADS))
     who: str = setting("text-transformer", "Model and task", check=_check_model)
     d: int = setting(0, low=0, high=512, step=1)  # selected sizes; 0: default of the model

@@ -38,8 +38,8 @@ def controls(session: PageSession[CostState]) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "way", st.segmented_control)
-        bind_widget(session, "width", st.selectbox, width=180)
-        bind_widget(session, "length", st.selectbox, width=180)
+        bind_widget(session, "width", st.selectbox, width=130)
+        bind_widget(session, "length", st.selectbox, width=130)
         bind_widget(session, "heads", st.selectbox, width=90)
 
         st.button(
@@ -49,9 +49,10 @@ def controls(session: PageSession[CostState]) -> None:
             args=(state,),
             key="cost.measure",
             help=f"All {len(PARTS)} parts at all sizes of the three sections, one after the other. This takes ten to "
-            "forty seconds; a measurement that somebody else has started is shared.",
+            "forty seconds; a measurement that another visitor has started is shared.",
         )
-        reset_button(session)
+        if session.state != session.state.reset():
+            reset_button(session)
 
 
 def _request_measurements(state: CostState) -> None:
@@ -110,17 +111,19 @@ def _draw(state: CostState, sweep: Sweep, document: Document, _: Mapping[str, ob
     latest = {part: measurements.find_latest((part, state.sizes(sweep, part))) for part in PARTS}
     results = {part: sweep_result(part, sweep, state.sizes(sweep, part), each.costs) for part, each in latest.items()}
     document.finding(findings.FINDINGS[sweep](results, state))
+    if sweep == "length" and (note := findings.kernel_note(results, state)):
+        document.text(note)  # above the figure, which without it says that a GRU is slower than an LSTM
     time = [
         _cost_line(each, 1e3 * each.seconds(state.way), 1e3 * each.scaled_formula(state.way))
         for each in results.values()
     ]
     memory = [_cost_line(each, each.bytes_kept / 1e6, each.bytes_by_formula / 1e6) for each in results.values()]
-    way = "forward and back" if state.way == "both" else "forward"
+    way = "forward and backward" if state.way == "both" else "forward"
     add_plot_frame(
         document,
         [
-            _panel(f"cost-{sweep}-seconds", f"Milliseconds, {way}", "milliseconds", time, sweep),
-            _panel(f"cost-{sweep}-bytes", "Megabytes kept for the way back", "megabytes", memory, sweep),
+            _panel(f"cost-{sweep}-seconds", f"Time, {way} (milliseconds)", "milliseconds", time, sweep),
+            _panel(f"cost-{sweep}-bytes", "Memory kept for the backward pass (MB)", "megabytes", memory, sweep),
         ],
         key=f"cost-{sweep}-figures",
         height=HEIGHT,
@@ -163,11 +166,11 @@ def _add_exponent_table(document: Document, state: CostState, results: Mapping[s
     """Add the fitted exponents of length beside those of the formulas, a row per part."""
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "part", "kind": "model", "align": "left"},
-        {"key": "formula", "label": "multiplications", "kind": "text", "align": "left"},
-        {"key": "power", "label": "power, measured", "kind": "number", "align": "right"},
-        {"key": "own", "label": "power, formula", "kind": "number", "align": "right"},
-        {"key": "memory", "label": "power of memory", "kind": "number", "align": "right"},
-        {"key": "rate", "label": "multiplications a nanosecond", "kind": "number", "align": "right"},
+        {"key": "formula", "label": "multiplications", "kind": "text", "align": "left", "wrap": True},
+        {"key": "power", "label": "measured power", "kind": "number", "align": "right", "wrap": True},
+        {"key": "own", "label": "power of the formula", "kind": "number", "align": "right", "wrap": True},
+        {"key": "memory", "label": "power of memory", "kind": "number", "align": "right", "minor": True},
+        {"key": "rate", "label": "multiplications per nanosecond", "kind": "number", "align": "right", "minor": True},
     ]
     rows = []
     for part in PARTS:
@@ -186,6 +189,6 @@ def _add_exponent_table(document: Document, state: CostState, results: Mapping[s
         key="cost-length-fits",
         label="How cost grows with length",
         caption=f"Power of T: slope of the least squares line through the logarithms, from "
-        f"{findings.FIT_FROM['length']} on. Of forward {'and back' if state.way == 'both' else 'alone'}; the rate is "
-        "that of the forward at the last size that was measured.",
+        f"{findings.FIT_FROM['length']} on. Time: forward {'and backward' if state.way == 'both' else 'only'}; the "
+        "rate is that of the forward pass at the largest measured size.",
     )

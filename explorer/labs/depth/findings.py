@@ -12,7 +12,7 @@ from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.number_format import format_interval
 from explorer.ui.verdict_sentences import verdict_words
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+from explorer.ui.wording import count_seeds, join_words, number_word
 
 
 def _median_and_range(values: Sequence[float] | Float[ndarray, " seeds"], digits: int = 2) -> str:
@@ -26,14 +26,11 @@ def heads_finding(heads: int, trained: Sequence[float], untrained: Sequence[floa
     trained, untrained: mean Jensen–Shannon divergence between heads in bits, per seed.
     """
     if heads == 1:
-        return "A single head has nobody to differ from: every token has one picture of where to look."
-    before, after = _median_and_range(untrained), _median_and_range(trained)
-    head_count = capitalize(number_word(heads))
-    sentence = f"{head_count} heads look {before} of at most 1 bit apart before training and {after} after it"
-    difference = mean_difference(np.array(untrained, float), np.array(trained, float), paired=False)
-    if difference is None:
-        return f"{sentence}. One trained seed is too few for a verdict."
-    return f"{sentence}: {verdict_words(judge([difference])[0])}."
+        return "With a single head, every token has only one pattern of attention."
+    return (
+        f"The attention of {number_word(heads)} heads differs by {np.median(trained):.2f} bits after training, and by "
+        f"{np.median(untrained):.2f} bits before."
+    )
 
 
 def heads_text(
@@ -44,36 +41,55 @@ def heads_text(
     ranks: Sequence[int],
     tokens: int,
     evenness: float,
+    verdict: str = "",
 ) -> str:
     """Describe a split into heads: what stays the same, what is split, and the rank limit of a head.
 
     heads: number of heads; trained_heads: number in training, None for untrained weights; parameters: of the layer;
     width: of the layer; ranks: of the scores of each head; tokens: in the text; evenness: entropy of the attention
-    relative to uniform attention.
+    relative to uniform attention; verdict: on the difference between the heads, see `heads_verdict`.
     """
     split_note = {
         None: "",
-        heads: f"This is the layer as it was learned, with {heads} heads. ",
-    }.get(trained_heads, f"It was learned with {trained_heads} heads: cut like this, nobody trained it. ")
+        heads: f"The layer was trained with these {heads} heads. ",
+    }.get(trained_heads, f"The layer was trained with {trained_heads} heads, not with this split. ")
     limit = min(width // heads, tokens)
     rank_list = join_words(sorted({f"{rank}" for rank in ranks}, key=int))
-    relation = "as" if set(ranks) == {limit} else "and at most"
-    limited_by = f"the {width // heads} numbers of a head" if width // heads <= tokens else f"the {tokens} tokens"
+    limited_by = f"{width // heads} numbers per head" if width // heads <= tokens else f"{tokens} tokens"
     return (
-        f"{split_note}The matrices stay the same {parameters:,} numbers, however they are cut. The scores of a head "
-        "have "
-        f"rank {rank_list}, {relation} {limited_by} allow ({limit}). They spread over {evenness:.0%} of an even look "
-        "(entropy)."
+        f"{split_note}Its {parameters:,} parameters are the same for every number of heads. The matrix of scores of a "
+        f"head has rank {rank_list}; the limit is {limit} ({limited_by}). Its attention has {evenness:.0%} of the "
+        f"maximum entropy.{verdict}"
     )
+
+
+def heads_verdict(heads: int, trained: Sequence[float], untrained: Sequence[float]) -> str:
+    """Say with both ranges whether the difference between heads changes in training; "" for one head."""
+    if heads == 1:
+        return ""
+    before, after = _median_and_range(untrained), _median_and_range(trained)
+    sentence = f" Jensen–Shannon divergence, median (lowest to highest seed): {before} before training, {after} after"
+    difference = mean_difference(np.array(untrained, float), np.array(trained, float), paired=False)
+    if difference is None:
+        return f"{sentence}. One trained seed is too few for a verdict."
+    return f"{sentence}: {verdict_words(judge([difference])[0])}."
 
 
 def initialization_text(start: str, share: float) -> str:
     """Describe how matrices are initialized. `share`: of the mean square that is left after one matrix."""
     if start == "zero":
-        return "The last matrix of each part starts at zero, as in our language model: a part first adds nothing."
+        return (
+            "The last matrix of each part is initialized with zeros, as in our language model: a part first adds "
+            "nothing."
+        )
     if start == "kept":
-        return "Drawn evenly within √(3/fan-in), a matrix keeps the mean square: s = 1, as Xiong et al. assume."
-    return f"Drawn evenly within 1/√fan-in, as our layers start, a matrix leaves s = {share:.2f} of the mean square."
+        return (
+            "Matrices are initialized uniformly within ±√(3/fan-in), which keeps the mean square: s = 1 (Xiong et "
+            "al. 2020)."
+        )
+    return (
+        f"Matrices are initialized uniformly within ±1/√fan-in, so that one keeps s = {share:.2f} of the mean square."
+    )
 
 
 def formula_text(
@@ -95,14 +111,13 @@ def formula_text(
         low, high = between
         value = measured[name]
         inside = 0.95 * low <= value <= 1.05 * high
-        return f"between {low:.3g} and {high:.3g}, measured {value:.3g}" + ("" if inside else ", which is outside")
+        return f"between {low:.3g} and {high:.3g}; measured is {value:.3g}" + ("" if inside else ", outside of that")
 
     blocks = f"{layers} block{'' if layers == 1 else 's'}"
     return (
-        f"Here s² = {part:.3g} and l = {layers}. With the norm before each part, v after {blocks} is expected "
-        f"{expected_and_measured('pre', pre)}. Without a norm it is expected {expected_and_measured('none', none)}. "
-        "With the norm after each part it is "
-        f"1 by construction, measured {measured['post']:.3g}."
+        f"Here s² = {part:.3g} and l = {layers}. With the norm before each part, v after {blocks} should be "
+        f"{expected_and_measured('pre', pre)}. Without a norm it should be {expected_and_measured('none', none)}. "
+        f"With the norm after each part it is 1 by construction; measured is {measured['post']:.3g}."
     )
 
 
@@ -110,16 +125,14 @@ def vanishing_gradient_text(ratios: Float[ndarray, " seeds"], layers: int) -> st
     """Say whether the gradient vanishes towards the first block of a post-norm stack. `ratios`: gradient norm at the
     first block over that at the last, per seed.
     """
-    summary = (
-        f"over {layers} blocks the gradient at the first is {_median_and_range(ratios)} times as long as at the last"
-    )
+    summary = f"the gradient norm at the first of {layers} blocks is {_median_and_range(ratios)} times that at the last"
     low, high = float(ratios.min()), float(ratios.max())
     if high < 0.1:
         verdict = "it vanishes"
     elif high < 1:
-        verdict = "it gets shorter, and is far from vanishing"
+        verdict = "it gets smaller, but does not vanish"
     else:
-        verdict = "it grows" if low > 1 else "it neither clearly grows nor fades"
+        verdict = "it grows" if low > 1 else "it neither clearly grows nor shrinks"
     return f"With the norm after each part, {summary}: {verdict}."
 
 
@@ -146,46 +159,54 @@ def top_block_text(
     stacks; grown: ratio of the mean squares of the stream, norm before.
     """
     few, many = heights
-    ways = {True: "stays about as long", False: "gets shorter"}
+    ways = {True: "stays about as large", False: "gets smaller"}
     loaded = before[1] > 0.9 * before[0]
     root = (
-        f" That stream is {np.sqrt(grown):.2f} times as large, and the last norm divides by it." if not loaded else ""
+        f" The stream is then {np.sqrt(grown):.2f} times as large, and the last norm divides by its size."
+        if not loaded
+        else ""
     )
     return (
-        f"In a stack of {few} the gradient of the topmost block’s weights has length {after[0]:.2f} with the norm "
-        f"after each part, in one of {many} it has {after[1]:.2f}. With the norm before it {ways[loaded]}: "
-        f"{before[0]:.2f} and {before[1]:.2f}.{root}"
+        f"Gradient norm of the last block’s weights, with the norm after each part: {after[0]:.2f} in a stack of {few} "
+        f"and {after[1]:.2f} in one of {many}. With the norm before each part it {ways[loaded]}: {before[0]:.2f} and "
+        f"{before[1]:.2f}.{root}"
     )
 
 
 def learning_finding(blocks: int, ends: Mapping[str, LossCurves]) -> str:
-    """Say which stacks learned in all seeds, in some, or in none. `ends`: loss curves by name of the stack."""
-    in_all_seeds, in_some_seeds, in_no_seed = [], [], []
-    for words, end in ends.items():
-        learned, count = int(np.isfinite(end.steps_to_solve).sum()), len(end.steps_to_solve)
-        if learned == count:
-            in_all_seeds.append(words)
-        elif learned:
-            in_some_seeds.append(f"in {number_word(learned)} of {count_seeds(count)} {words}")
-        else:
-            in_no_seed.append(words)
-    parts = [f"in every seed {join_words(in_all_seeds)}"] if in_all_seeds else []
-    parts += [join_words(in_some_seeds)] if in_some_seeds else []
-    parts += [f"in no seed {', nor '.join(in_no_seed)}"] if in_no_seed else []
-    return f"{blocks} blocks learn {'; '.join(parts)}." if parts else ""
+    """Say which stacks learned in all seeds. `ends`: loss curves by name of the stack."""
+    if not ends:
+        return ""
+    learned = [words for words, end in ends.items() if np.isfinite(end.steps_to_solve).all()]
+    if len(learned) == len(ends):
+        return f"All stacks of {blocks} blocks learn, with every seed."
+    if not learned:
+        return f"No stack of {blocks} blocks learns with every seed."
+    if len(learned) > 2:
+        failing = [words for words in ends if words not in learned]
+        return f"Stacks of {blocks} blocks learn with every seed, except {join_words(failing)}."
+    return f"Stacks of {blocks} blocks learn with every seed only {join_words(learned)}."
+
+
+def learning_text(ends: Mapping[str, LossCurves]) -> str:
+    """Say with how many seeds each stack learned. `ends`: loss curves by name of the stack."""
+    counts = [
+        f"{words}: {int(np.isfinite(end.steps_to_solve).sum())} of {count_seeds(len(end.steps_to_solve))}"
+        for words, end in ends.items()
+    ]
+    return f"Seeds that learn it, {'; '.join(counts)}." if counts else ""
 
 
 def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> str:
     """Say whether post-norm keeps a deep stack from learning, at the default and at a quarter of the learning rate."""
     if after is None or gentle is None:
         return ""
-    sentence = "A Transformer with the norm after each part needs a warm-up, Xiong et al. (2020) find."
+    sentence = "Xiong et al. (2020) find that a Transformer with the norm after each part needs a warm-up."
     learned_default, learned_low_rate = (int(np.isfinite(end.steps_to_solve).sum()) for end in (after, gentle))
     count = len(after.steps_to_solve)
     summary = (
-        f"{_seeds_that_learn(learned_default, count)} at these steps, {_seeds_that_learn(learned_low_rate, count)} "
-        "at a quarter of their "
-        "size"
+        f"{_seeds_that_learn(learned_default, count)} at this learning rate, "
+        f"{_seeds_that_learn(learned_low_rate, count)} at a quarter of it"
     )
     if learned_default == learned_low_rate == count:
         return f"{sentence} Here it learns without one: {summary}."

@@ -75,20 +75,15 @@ def _handle_component_event(session: PageSession[DepthState]) -> None:
 
 def heads_section(session: PageSession[DepthState]) -> None:
     """Draw the controls and the attention of the layer split into heads."""
-    st.header("The same matrices, cut into heads", anchor=False)
-    try:
-        stored = stored_models.find_model(RUN)
-    except LineageError as error:
-        show_problems([str(error)])
+    stored = _find_model()
+    if stored is None:
         return
     _controls(session, stored)
     show_problems(session.state.input_problems)
 
     def requested_readings() -> Mapping[str, Request[AttentionReading | str]]:
         _handle_component_event(session)
-        state = session.state
-        key = ("depth-heads", *stored.cache_key, state.text_read, state.block)
-        return {"reading": (key, partial(read_text, stored, state.text_read, state.block - 1))}
+        return _reading_request(session.state, stored)
 
     result_section(
         "depth-heads",
@@ -99,6 +94,35 @@ def heads_section(session: PageSession[DepthState]) -> None:
         pool="quick",
         events={_KEY: ("set",)},
     )
+
+
+def head_measures_section(session: PageSession[DepthState]) -> None:
+    """Draw how different and how concentrated the heads are, before and after training."""
+    stored = _find_model()
+    if stored is None:
+        return
+    result_section(
+        "depth-head-measures",
+        _reading_request(session.state, stored),
+        partial(_draw_measures, stored),
+        "The layer reads the text …",
+        320,
+        pool="quick",
+    )
+
+
+def _find_model() -> StoredModel | None:
+    """Return the language model whose layer is shown; without it show why."""
+    try:
+        return stored_models.find_model(RUN)
+    except LineageError as error:
+        show_problems([str(error)])
+        return None
+
+
+def _reading_request(state: DepthState, stored: StoredModel) -> Mapping[str, Request[AttentionReading | str]]:
+    key = ("depth-heads", *stored.cache_key, state.text_read, state.block)
+    return {"reading": (key, partial(read_text, stored, state.text_read, state.block - 1))}
 
 
 def _controls(session: PageSession[DepthState], stored: StoredModel) -> None:
@@ -149,7 +173,7 @@ def _draw(
     reading = results["reading"]
     if isinstance(reading, str):
         document.problems([reading])
-        document.empty("Where the heads look stands here once there is a text to read.", HEIGHT)
+        document.empty("The attention of the heads is shown here once there is a text to read.", HEIGHT)
         return
     selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[union-attr]
     trained_heads = _trained_head_count(stored) if state.who == "trained" else None
@@ -167,6 +191,7 @@ def _draw(
                 selected[heads].rank.tolist(),
                 len(reading.tokens),
                 selected[heads].evenness,
+                findings.heads_verdict(heads, differences["trained"][i].tolist(), differences["untrained"][i].tolist()),
             ),
         }
         for i, heads in enumerate(HEAD_COUNTS)
@@ -189,14 +214,20 @@ def _draw(
         },
         key=_KEY,
     )
+
+
+def _draw_measures(stored: StoredModel, document: Document, results: Mapping[str, AttentionReading | str]) -> None:
+    reading = results["reading"]
+    if isinstance(reading, str):
+        document.problems([reading])
+        return
     add_plot_frame(document, _panels(reading), key="depth-by-heads", height=250, columns=2)
     document.caption(
-        f"Left: how differently two heads look, the Jensen–Shannon divergence in bits, a mean over all pairs and all "
-        f"tokens with a choice. Right: the entropy of where they look, over that of an even look. Dots: the middle of "
-        f"{count_seeds(UNTRAINED_SEEDS)} before training and of {count_seeds(len(reading.splits['trained']))} after "
-        "it; bands: "
-        "lowest to "
-        f"highest. The trained layer is of our language model, which learned with {_trained_head_count(stored)} heads."
+        "Left: Jensen–Shannon divergence between the attention weights of two heads in bits (0: equal, 1: disjoint), "
+        "mean over all pairs of heads and all tokens. Right: entropy of the attention weights relative to uniform "
+        f"attention. Lines: median of {count_seeds(UNTRAINED_SEEDS)} before training and of "
+        f"{count_seeds(len(reading.splits['trained']))} after training; bands: lowest to highest. The layer is part of "
+        f"our language model, which was trained with {_trained_head_count(stored)} heads."
     )
 
 
@@ -210,9 +241,9 @@ def _trained_head_count(stored: StoredModel) -> int:
 def heads_formulas() -> None:
     """Draw the formulas of the split into heads."""
     explanation(
-        "A layer of width d has one matrix for all queries, one for all keys, one for all values. A head takes d/h of "
-        "their columns. So more heads need no more parameters, but each compares queries and keys of fewer numbers: "
-        "its scores are a matrix of rank d/h at most, and not every pattern over more tokens than that can be reached."
+        "**Heads.** A layer of width d has one matrix each for queries, keys and values. A head uses d/h of their "
+        "columns, so more heads need no more parameters. But each head compares shorter vectors: its matrix of scores "
+        "has at most rank d/h, which limits the attention patterns over longer texts."
     )
     st.latex(
         r"\begin{gathered}\mathrm{head}_i = \mathrm{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d/h}}\right) V_i\\"
@@ -224,8 +255,8 @@ def heads_formulas() -> None:
 def _panels(reading: AttentionReading) -> tuple[Panel, ...]:
     panels = []
     for name, title, axis_title in (
-        ("difference", "How differently heads look", "bits apart"),
-        ("evenness", "How evenly they look", "of an even look"),
+        ("difference", "Difference between heads", "divergence (bits)"),
+        ("evenness", "Entropy of the attention", "share of maximum"),
     ):
         values = {weights: reading.metric(weights, name) for weights in ("trained", "untrained")}
         lines = [

@@ -46,5 +46,5 @@ def _measure(start: Initialization, heads: int) -> PackedMeasurements:
     found = measure_stacks(heads, start)
     arrays = {name: log10_values(getattr(found, name)) for name in ("size", "stream", "weights")}
     return PackedMeasurements(
-        start, heads, found, pack({**arrays, "likeness": found.cosine_similarity.astype(np.float32)})
+        start, heads, found, pack({**arrays, "similarity": found.cosine_similarity.astype(np.float32)})
     )

@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.labs.depth import findings
+from explorer.labs.depth.multi_head import heads_formulas
 from explorer.labs.depth.stack_measurements import PackedMeasurements, measurement_job
 from explorer.labs.depth.state import LAYERS, DepthState
 from explorer.ui.components.base import pop_event
@@ -17,13 +18,14 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.web.results import register_arrays
 
 if TYPE_CHECKING:
     from explorer.inspection.transformer.depth import StackMeasurements
 
 HEIGHT, NUMBERS_HEIGHT = 900, 260
+_PLACEHOLDER = "Eighty untrained stacks of 24 blocks are measured, with their gradients …"
 _KEY = "stacks"
 
 
@@ -40,38 +42,35 @@ def _handle_component_event(session: PageSession[DepthState]) -> None:
 
 
 def stacks_section(session: PageSession[DepthState]) -> None:
-    """Draw the controls and the measurements of the stacks."""
-    st.header("Up to 24 blocks: residuals and norms", anchor=False)
-    explanation(
-        "A stack of Transformer blocks that has learned nothing yet reads random symbols and is asked for random ones. "
-        "What reaches its top, and what comes back to its bottom? Take the residual away, move the norm, add blocks."
-    )
-    _controls(session)
+    """Draw the measurements of the stacks, and the settings below them."""
 
     def requested_measurements() -> Mapping[str, Request[PackedMeasurements]]:
         _handle_component_event(session)
         return {"stacks": measurement_job(session.state.start, session.state.heads)}
 
-    placeholder = "Eighty stacks of 24 blocks are drawn, read and asked for their gradients …"
     result_section(
         "depth-stacks",
         requested_measurements,
         partial(_draw, session.state),
-        placeholder,
+        _PLACEHOLDER,
         HEIGHT,
         events={_KEY: ("set",)},
     )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.popover("Settings", icon=":material/tune:"):
+            bind_widget(session, "start", st.selectbox, width=260)
+            bind_widget(session, "heads", st.selectbox, width=160)
+        reset_button(session, "fresh", lambda _: DepthState())
+
+
+def formulas_section(session: PageSession[DepthState]) -> None:
+    """Draw the growth of the stream with its measured numbers, and the formulas of the split into heads."""
     _formulas()
     measurements = {"stacks": measurement_job(session.state.start, session.state.heads)}
     result_section(
-        "depth-numbers", measurements, partial(_draw_numbers, session.state.layers), placeholder, NUMBERS_HEIGHT
+        "depth-numbers", measurements, partial(_draw_numbers, session.state.layers), _PLACEHOLDER, NUMBERS_HEIGHT
     )
-
-
-def _controls(session: PageSession[DepthState]) -> None:
-    with st.container(horizontal=True, vertical_alignment="top"):
-        bind_widget(session, "start", st.selectbox, width=260)
-        bind_widget(session, "heads", st.selectbox, width=160)
+    heads_formulas()
 
 
 def _draw(state: DepthState, document: Document, results: Mapping[str, PackedMeasurements]) -> None:
@@ -101,22 +100,22 @@ def _draw(state: DepthState, document: Document, results: Mapping[str, PackedMea
     )
     share = MEAN_SQUARE_GAIN[result.start]
     document.caption(
-        f"Line: the middle of {SEEDS} random starts, each with {TOKENS} symbols of {SYMBOLS} of its own; band: lowest "
-        "to highest. Dashed in the first panel: between what the formula expects. Pale: the other combinations, dotted "
-        f"where there is no residual. Width {WIDTH}, {result.heads} heads. "
+        f"Line: median of {SEEDS} random initializations, band: lowest to highest. Pale: the other combinations, "
+        "dotted "
+        "without a residual. Dashed in the first panel: the expected range. Input: "
+        f"{TOKENS} random symbols out of {SYMBOLS}. Width {WIDTH}, {result.heads} heads. "
         f"{findings.initialization_text(result.start, share)}"
     )
 
 
 def _formulas() -> None:
     """Draw how the mean square of the stream grows from block to block."""
-    st.subheader("Why", anchor=False)
     explanation(
-        "With a residual each part adds to what is there. The attention adds at most s² of what it reads, less where "
-        "it averages tokens that differ; the feedforward layer adds s²/2, because ReLU takes half. A norm before the "
-        "part makes what it reads 1, so that v grows by the same amount at every block. Without a norm the part reads "
-        "what has grown already, and v grows by a factor. A norm after the sum divides by what has grown, and with it "
-        "everything that older blocks have left."
+        "Let v be the mean square of the numbers in the residual stream, and s the share of it that one matrix keeps. "
+        "The attention adds at most s² of its input, less where it averages different tokens; the feedforward layer "
+        "adds s²/2, because ReLU sets half of the numbers to zero. With the norm before each part the input has mean "
+        "square 1, so v grows by a constant amount per block. Without a norm v grows by a constant factor. With the "
+        "norm after each sum v stays 1."
     )
     st.latex(
         r"\begin{aligned}\text{before: }&1 + l\,\tfrac{s^2}{2} \le v_l \le 1 + l\left(\tfrac{s^2}{2} + s^2\right)\\"

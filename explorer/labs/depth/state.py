@@ -18,9 +18,9 @@ Kind = Literal["layer", "rms"]
 Start = Literal["usual", "kept", "zero"]
 _WEIGHTS = {"trained": "after training", "untrained": "before training"}
 _INITIALIZATIONS = {
-    "usual": "as our layers start",
-    "kept": "each matrix keeps the size",
-    "zero": "each part starts at zero",
+    "usual": "standard (±1/√fan-in)",
+    "kept": "keeps the mean square",
+    "zero": "last matrices zero",
 }
 
 
@@ -50,11 +50,16 @@ class DepthState(PageState):
     norm: Norm = setting("pre")
     kind: Kind = setting("layer")
     layers: int = setting(LAYERS, low=1, high=LAYERS)
-    start: Start = setting("usual", "Start of the matrices", options=_INITIALIZATIONS)
+    start: Start = setting("usual", "Initialization", options=_INITIALIZATIONS)
     heads: int = setting(4, "Heads in each block", options=HEAD_COUNTS, check=_check_head_count)  # of the stack
     # First seed of the training runs.
     first: int = setting(
-        0, "First seed", low=0, high=2**31 - 1, step=3, help="Other seeds draw other matrices and other rows."
+        0,
+        "First seed",
+        low=0,
+        high=2**31 - 1,
+        step=3,
+        help="Another seed draws other matrices and rows.",
     )
 
     @property
@@ -68,9 +73,8 @@ class DepthState(PageState):
         if len(self.say) <= MAX_CHARACTERS_READ:
             return []
         return [
-            f"The text has {len(self.say):,} characters; the tiles have room for {MAX_CHARACTERS_READ}, so the model "
-            "reads "
-            f"“{self.text_read}”. Shorten it to show it another part."
+            f"The text has {len(self.say):,} characters; there is room for {MAX_CHARACTERS_READ}, so the model reads "
+            f"“{self.text_read}”. Shorten it to show another part."
         ]
 
     def apply_heads_event(self, message: Any) -> DepthState:

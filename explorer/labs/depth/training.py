@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import comparison_figure, variant_line
-from explorer.inspection.compare import metric_over_seeds
+from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
@@ -31,7 +31,7 @@ from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs,
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 320, 240
-_METRICS = {"loss": "Loss on fresh rows, nats", "exact": "Rows reversed without a mistake"}
+_METRICS = {"loss": "Loss on new rows, nats", "exact": "Share of rows reversed correctly"}
 _AXIS_MIN = 1e-3  # nats: the end of the axis
 
 
@@ -44,35 +44,37 @@ def training_section(session: PageSession[DepthState]) -> None:
     """Draw the finding and the training curves of the stacks."""
     state, request = session.state, TrainRequest.for_section("deep")
     configs = run_configs(state)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("And when they learn?", anchor=False)
-        draw_train_controls(request, configs)
     first = configs[DEPTH_VARIANTS[0]]
     model, task = first.model, first.task_as(DelayedCopyConfig)
     assert isinstance(model, TransformerTaggerConfig)  # all stacks are of this model
     blocks, width = model.layers, model.width
     explanation(
-        f"Stacks of {blocks} blocks, {width} numbers wide, are trained to write {task.longest} digits backwards: with "
-        f"Adam at a rate of {first.optimiser.learning_rate:g} from the first step, without a warm-up, one of them at a "
-        "quarter of that rate."
+        f"Stacks of {blocks} blocks of width {width} learn to write {task.longest} digits in reverse order, with "
+        "Adam at "
+        f"a learning rate of {first.optimiser.learning_rate:g} and without a warm-up (one stack at a quarter of it)."
     )
-    _seed_input(session)
     show_problems(request.problems)
     draw_missing_runs(request, configs, lambda names: join_words([VARIANTS[name].words for name in names]))
     ends = finished_loss_curves(request.views(configs))
     if sentence := findings.learning_finding(blocks, {stack_name(name): end for name, end in ends.items()}):
         st.subheader(escape_markdown(sentence), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Settings", icon=":material/tune:"):
+            bind_widget(session, "first", st.number_input, width=140)
+        draw_train_controls(request, configs)
     draw_learning_chart(
         "depth-race",
         request,
         configs,
         _training_panels,
-        f"Line: mean of {count_seeds(first.replicas)}. Band: lowest to highest. “Learned” means a loss below "
-        f"{LEARNED_LOSS} nats; guessing has ln {task.symbols} = {math.log(task.symbols):.2f}.",
+        f"Line: median of {count_seeds(first.replicas)}. Band: lowest to highest. “Learned”: loss below "
+        f"{LEARNED_LOSS} nats; a uniform guess has ln {task.symbols} = {math.log(task.symbols):.2f}.",
         height=HEIGHT,
         narrow_height=NARROW,
         columns=2,
     )
+    if counts := findings.learning_text({stack_name(name): end for name, end in ends.items()}):
+        explanation(escape_markdown(counts))
     if claim := findings.warmup_claim_text(ends.get("echo-deep-after"), ends.get("echo-deep-gentle")):
         explanation(escape_markdown(claim))
     st.page_link(
@@ -88,10 +90,6 @@ def stack_name(name: str) -> str:
     return VARIANTS[name].words.removeprefix("the stack ")
 
 
-def _seed_input(session: PageSession[DepthState]) -> None:
-    bind_widget(session, "first", st.number_input, width=140)
-
-
 def _training_panels(views: Mapping[str, RunView]) -> list[Panel]:
     curves_by_variant = tuple((VARIANTS[name], view.curves) for name, view in views.items())
     return [_training_panel(metric, curves_by_variant, last_step(views)) for metric in _METRICS]
@@ -100,7 +98,10 @@ def _training_panels(views: Mapping[str, RunView]) -> list[Panel]:
 @lru_cache(maxsize=64)
 def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
-    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
+    lines = [
+        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
+        for variant, curves in curves_by_variant
+    ]
     title = _METRICS[metric]
     ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
     if metric == "loss":

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.ui.verdict_sentences import solved_comparison
+from explorer.ui.wording import join_words
 
 
 def product_latex(factors: tuple[float, ...]) -> str:
@@ -39,19 +40,23 @@ class GateInitOutcome:
     seeds: int
 
 
-def gate_init_finding(outcomes: Mapping[float, GateInitOutcome], length: int, title: str) -> str:
-    """Say how many seeds learned to remember, by the initial bias of their forget (or update) gates."""
-    if not outcomes:
-        return ""
+def initial_gate(bias: float) -> str:
+    """Return the value of a gate at initialization, in words; a bias of 0 is the standard initialization."""
+    return f"{1 / (1 + math.exp(-bias)):.2f} (bias {bias:g})" if bias else "about 0.50 (standard)"
+
+
+def gate_init_finding(outcomes: Mapping[str, Mapping[float, GateInitOutcome]], length: int) -> str:
+    """Return how many seeds recall the first symbol with the most open gates, by network; at most 20 words."""
     parts = []
-    for bias, outcome in sorted(outcomes.items()):
-        initialization = (
-            f"at {1 / (1 + math.exp(-bias)):.2f} (bias {bias:g})" if bias else "at about 0.50 (the usual start)"
-        )
-        parts.append(f"{initialization} {outcome.solved} of {outcome.seeds}")
+    for title, by_bias in outcomes.items():
+        if by_bias:
+            outcome = by_bias[max(by_bias)]
+            parts.append(f"{outcome.solved} of {outcome.seeds} {title}s (bias {outcome.bias:g})")
+    return f"{join_words(parts)} recall the first of {length} symbols." if parts else ""
+
+
+def gate_init_comparison(outcomes: Mapping[float, GateInitOutcome], title: str) -> str:
+    """Compare the numbers of seeds that learned to remember, by initial bias; "" if there is nothing to compare."""
     solved = {f"bias {bias:g}": np.arange(each.seeds) < each.solved for bias, each in sorted(outcomes.items())}
-    comparison = solved_comparison(solved, "learned it")
-    return (
-        f"{title}s were trained to name the first of {length} symbols. So many seeds learned it, by where their gates "
-        f"started: {'; '.join(parts)}. {comparison}"
-    ).strip()
+    comparison = solved_comparison(solved, "learn the task") if solved else ""
+    return f"{title}: {comparison}" if comparison else ""

@@ -13,10 +13,9 @@ from explorer.ui.page_sections import explanation
 
 def formulas_section(state: GatesState) -> None:
     """Draw the gradient along the cell state as a product of the gate values."""
-    st.header("Why", anchor=False)
     explanation(
-        "Along the belt of the LSTM nothing is done to what it holds but a product with f. So what the last step owes "
-        "to an earlier one is a product of fs, and of nothing else:"
+        "The cell state of an LSTM is only multiplied by f from step to step. So the derivative of the last cell state "
+        "with respect to an earlier one is the product of all values of f between them. In a GRU it is that of z:"
     )
     steps = (
         ("f", "c", r"c_t = f_t\, c_{t-1} + i_t\, g_t"),
@@ -30,17 +29,18 @@ def formulas_section(state: GatesState) -> None:
         numbers = f"{product_latex(values)} = {number_latex(math.prod(values))}"
         st.latex(rf"\begin{{gathered}} {step} \\ \Rightarrow\quad {derivative} \\ = {numbers} \end{{gathered}}")
     explanation(
-        "A plain RNN multiplies with its weight and with the slope of its tanh at every step, and that slope is below "
-        "1 wherever it holds something:"
+        "A plain RNN multiplies by its weight and by the slope of tanh at every step, and that slope is below 1 where "
+        "its state is not 0:"
     )
     st.latex(
         r"\begin{gathered} h_t = \tanh(w\, h_{t-1} + x_t) \\ \Rightarrow\quad "
         r"\frac{\partial h_{50}}{\partial h_s} = \prod_{t=s+1}^{50} w\,(1 - h_t^2) \end{gathered}"
     )
     explanation(
-        "These are the straight paths. In a trained cell the gates and the candidate read the state through weights, "
-        "and gradient flows along those ways too. Gates that are set by hand read nothing, so here they add none; u is "
-        "the one such weight that can be given, from the state to the candidate:"
+        "These are the direct paths. In a trained cell the gates and the candidate also depend on the state, so "
+        "gradient "
+        "flows through them too. Gates that you set do not depend on it; u is the one weight from the state to the "
+        "candidate:"
     )
     st.latex(
         r"\begin{gathered} \frac{\partial c_t}{\partial c_{t-1}} = f_t + i_t (1 - g_t^2)\, u \cdot \\ "

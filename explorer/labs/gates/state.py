@@ -33,12 +33,12 @@ def parse_trace(trace: str) -> tuple[float, ...]:
         run = _VALUE_AND_COUNT.fullmatch(part)
         if run is None:
             raise InvalidSetting(
-                f"“{shorten(part)}” is not a valid part of a lane. Separate values by commas; "
+                f"“{shorten(part)}” is not a valid part of a gate’s values. Separate values by commas; "
                 "put a count after an x: 0x4,1,0."
             )
         values += [float(run[1])] * int(run[2] or 1)
     if len(values) > STEPS:
-        raise InvalidSetting(f"A lane has {STEPS} steps; this one has {len(values)}. Write fewer.")
+        raise InvalidSetting(f"A gate has {STEPS} steps; this one has {len(values)}. Write fewer.")
     return (*values, *values[-1:] * (STEPS - len(values)))
 
 
@@ -113,7 +113,7 @@ def _bias_preset(name: str, bias: float) -> Preset:
 
 _WRITE_ONCE, _WRITE_TWICE, _WRITE_TEN_TIMES = "0x4,1,0", "0x4,1,0x19,{},0", ",".join(["0x4,1"] * 10)
 PRESETS = (
-    Preset("Leak with f = 0.9", GatesState().traces),
+    Preset("Forget gate 0.9", GatesState().traces),
     Preset(
         "Remember one bit",
         {"f": "1", "i": _WRITE_ONCE, "g": _WRITE_ONCE, "o": "0x39,1,0", "z": "1x4,0,1", "r": "1", "n": _WRITE_ONCE},
@@ -132,7 +132,7 @@ PRESETS = (
         },
         at=25,
     ),
-    _bias_preset("PyTorch’s start: f = 0.5", 0.0),
+    _bias_preset("PyTorch default: f = 0.5", 0.0),
     _bias_preset("Forget bias 1", 1.0),
     _bias_preset("Forget bias 3", 3.0),
     Preset(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.labs.generation import findings
 from explorer.labs.generation.models import check_generates_text
 from explorer.labs.generation.state import MAX_MODELS, GenerationState
 from explorer.ui.page_sections import show_problems
@@ -18,20 +19,19 @@ PROMPTS = ("Romeo", "ROMEO:", "To be, or not to be", "The king ", "")
 
 
 def prompt_row(session: PageSession[GenerationState]) -> None:
-    """Draw the controls for the prompt, the models and the sampling settings."""
+    """Draw the controls for the prompt and the models."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "prompt", st.text_input, placeholder="from a line end", width=330)
+        bind_widget(session, "prompt", st.text_input, placeholder="Empty: the start of a line", width=330)
         model_picker(session)
-        sampling_popover(session)
     bind_widget(
         session,
         "pick",
         st.pills,
         shown=state.prompt if state.prompt in PROMPTS else None,
         update=lambda s, prompt: s.with_settings(prompt=prompt),
-        label="Take a prompt",
-        options={prompt: prompt.strip() or "nothing" for prompt in PROMPTS},
+        label="Example prompts",
+        options={prompt: prompt.strip() or "empty prompt" for prompt in PROMPTS},
         label_visibility="collapsed",
         wrap=True,
         width="content",
@@ -44,17 +44,19 @@ def model_picker(session: PageSession[GenerationState]) -> None:
     bind_widget(session, "models", st.multiselect, options=titles, max_selections=MAX_MODELS, width=420)
 
 
-def sampling_popover(session: PageSession[GenerationState]) -> None:
-    """Draw the sampling settings and the length of the texts."""
+def sampling_row(session: PageSession[GenerationState]) -> None:
+    """Draw which tokens may be sampled, the seed, and the length of the texts."""
     state = session.state
-    with st.popover(findings.describe_sampling(state) or "Cut and dice", icon=":material/casino:"):
-        bind_widget(session, "greedy", st.toggle)
-        bind_widget(session, "top_k", st.number_input, disabled=state.greedy)
-        bind_widget(session, "top_p", st.slider, disabled=state.greedy)
-        bind_widget(session, "min_p", st.slider, disabled=state.greedy)
-        bind_widget(session, "seed", st.number_input)
-        bind_widget(session, "tokens", st.slider)
-        reset_button(session)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(session, "top_k", st.number_input, disabled=state.greedy, width=150)
+        bind_widget(session, "top_p", st.slider, disabled=state.greedy, width=150)
+        bind_widget(session, "min_p", st.slider, disabled=state.greedy, width=150)
+        with st.popover("Sampling settings", icon=":material/tune:"):
+            bind_widget(session, "greedy", st.toggle)
+            bind_widget(session, "seed", st.number_input)
+            bind_widget(session, "tokens", st.slider)
+            if state.reset() != replace(state, t=state.reset().t, at=0, of=0, path=None, focus=""):
+                reset_button(session)
 
 
 def selected_models(session: PageSession[GenerationState]) -> dict[str, StoredModel]:

@@ -30,12 +30,9 @@ class MeasuredTexts:
 def repetition_finding(measured: Sequence[tuple[str, MeasuredTexts]]) -> str:
     """Return how repetitive each model's text is at temperature 0. `measured` are titles and statistics."""
     cold = join_words(
-        [
-            f"{100 * each.generated.repetition8[0].mean():.0f} % of {'what ' * (not i)}the {title}{' writes' * (not i)}"
-            for i, (title, each) in enumerate(measured)
-        ]
+        [f"{100 * each.generated.repetition8[0].mean():.0f} % of the text of the {title}" for title, each in measured]
     )
-    return f"At temperature 0, {cold} stood there before."
+    return f"At temperature 0, {cold} repeats itself (mean over texts)."
 
 
 def corpus_finding(measured: Sequence[tuple[str, MeasuredTexts]]) -> str:
@@ -49,8 +46,7 @@ def corpus_finding(measured: Sequence[tuple[str, MeasuredTexts]]) -> str:
     if not varied:
         return ""
     return (
-        f"As varied as what people wrote is {join_words(varied)}; as surprising to itself as their text, "
-        f"{join_words(likely)}."
+        f"As varied as human text: {join_words(varied)}. As probable to the model as human text: {join_words(likely)}."
     )
 
 
@@ -70,7 +66,7 @@ def statistics_caption(measured: Sequence[tuple[str, MeasuredTexts]], state: Gen
     parts_of_caption = [
         f"Line: the mean of {number_word(seeds)} texts of {state.tokens} tokens, band: from the lowest to the "
         "highest; the "
-        "dice of each text are the same at every temperature."
+        "random numbers of each text are the same at every temperature."
     ]
     held_out = [title for title, each in measured if each.corpus is not None and each.held_out]
     training = [title for title, each in measured if each.corpus is not None and not each.held_out]
@@ -78,11 +74,10 @@ def statistics_caption(measured: Sequence[tuple[str, MeasuredTexts]], state: Gen
     if held_out:
         parts.append("held-out text" + (f" ({join_words(held_out)})" if training else ""))
     if training:
-        parts.append("the text it learned from" + (f" ({join_words(training)})" if held_out else ""))
+        parts.append("training text" + (f" ({join_words(training)})" if held_out else ""))
     if parts:
         parts_of_caption.append(
-            f"Dashed: what people wrote, {join_words(parts)}, in {number_word(CORPUS_PIECES)} pieces of the same "
-            "length."
+            f"Dashed: human text, {join_words(parts)}, in {number_word(CORPUS_PIECES)} pieces of the same length."
         )
     return " ".join(parts_of_caption)
 

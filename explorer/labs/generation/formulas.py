@@ -19,11 +19,10 @@ from explorer.ui.wording import visible_whitespace
 
 def section(state: GenerationState, models: Mapping[str, StoredModel]) -> None:
     """Draw the formulas of temperature and of the Gumbel-max trick, with the logits of the selected position."""
-    st.header("Why the same luck gives another text", anchor=False)
     explanation(
-        "A model gives every token a number, its logit. Temperature divides all of them before they become "
-        "probabilities: below 1 the differences grow, above 1 they shrink. The dice are thrown beforehand, one number "
-        "for each token and place, and added:"
+        "A model gives every token a number, its logit. The softmax of the logits divided by the temperature τ gives "
+        "the probabilities: below 1 the differences grow, above 1 they shrink. Sampling adds a random number g to each "
+        "and takes the largest (the Gumbel-max trick):"
     )
     st.latex(r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}")
     st.latex(r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right)")
@@ -35,13 +34,13 @@ def section(state: GenerationState, models: Mapping[str, StoredModel]) -> None:
             cache_key(focus, state),
             partial(generate_texts, focus, state),
             partial(_draw_example, state, focus),
-            "The model is writing …",
+            "The text is being generated …",
             260,
             on_error=lambda _: None,  # the section of the slider shows it
         )
     explanation(
-        "“next” draws from exactly these probabilities (the Gumbel-max trick). Because the dice do not change with the "
-        "temperature, neither does a token until another one overtakes it; then all that follows is another text."
+        "The random numbers do not change with the temperature, so a token stays the same until another one has the "
+        "larger sum. From there on, the whole text differs."
     )
 
 
@@ -50,7 +49,7 @@ def _draw_example(state: GenerationState, stored_model: StoredModel, texts: Gene
     first, second = likeliest_tokens(stored_model, state, texts)
     named = escape_markdown(f"“{first}” and “{second}”")
     title = escape_markdown(stored_model.title)
-    explanation(f"The two likeliest of the {title} at the place that is shown above, {named}:")
+    explanation(f"The two most probable tokens of the {title} at the position that is shown above, {named}:")
     for line in temperature_formulas(state, texts):
         st.latex(line)
 

@@ -41,24 +41,22 @@ def _check_path(value: object) -> None:
 class GenerationState(PageState):
     """The models, their prompt, and how they sample."""
 
-    models: tuple[str, ...] = setting(
-        DEFAULT_MODELS, f"Who writes, up to {MAX_MODELS} side by side", check=_check_models
-    )
+    models: tuple[str, ...] = setting(DEFAULT_MODELS, f"Models, up to {MAX_MODELS}", check=_check_models)
     run: str = setting("")  # one run, as any page's address may name it
     focus: str = setting("")  # the model whose distribution is shown; empty: the last one
     prompt: str = setting("Romeo", "Prompt", check=_check_prompt, longest=MAX_PROMPT_LENGTH)
-    tokens: int = setting(200, "Tokens", low=20, high=400, step=10)
-    seed: int = setting(0, "Seed of the dice", low=0, high=2**31 - 1, step=1)
+    tokens: int = setting(200, "Tokens of each text", low=20, high=400, step=10)
+    seed: int = setting(0, "Seed of the random numbers", low=0, high=2**31 - 1, step=1)
     t: float = setting(0.7, low=0.0, high=2.0)  # the temperature
-    greedy: bool = setting(False, "Greedy: always the likeliest")
-    top_k: int = setting(0, "top-k: so many of the likeliest (0: all)", low=0, high=20_000, step=1)
-    top_p: float = setting(1.0, "top-p: the likeliest that reach this together", low=0.0, high=1.0, step=0.01)
-    min_p: float = setting(0.0, "min-p: this share of the likeliest", low=0.0, high=1.0, step=0.01)
+    greedy: bool = setting(False, "Greedy: always the most probable token")
+    top_k: int = setting(0, "top-k (0: all tokens)", low=0, high=20_000, step=1)
+    top_p: float = setting(1.0, "top-p", low=0.0, high=1.0, step=0.01)
+    min_p: float = setting(0.0, "min-p", low=0.0, high=1.0, step=0.01)
     at: int = setting(0, low=0, high=399)  # the token whose distribution is shown
     of: int = setting(0, low=0, high=40)  # in which of the texts: the index of its temperature
     # Tokens that were chosen one by one; None: none was chosen yet, and the first few are sampled.
     path: tuple[int, ...] | None = setting(None, check=_check_path, longest=6 * MAX_PATH_LENGTH)
-    length: int = setting(1_000, "Tokens of each", low=100, high=MAX_TEXT_TOKENS, step=100)  # of a whole text
+    length: int = setting(1_000, "Length in tokens", low=100, high=MAX_TEXT_TOKENS, step=100)  # of a whole text
 
     @property
     def focused_model(self) -> str:

@@ -37,10 +37,7 @@ _KEY = "writing"
 def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
     """Draw a long text of every model, from the same prompt and with the same random numbers."""
     state = session.state
-    st.header("Whole texts", anchor=False)
-    explanation(
-        "Let them write on. The dice are those of above: at the same temperature a text begins as it stands there."
-    )
+    explanation("The random numbers are those of above, so at the same temperature each text begins in the same way.")
     bind_widget(session, "length", st.number_input, width=150)
     requests = {
         name: (
@@ -56,7 +53,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
         for name, stored_model in models.items()
     }
     draw = partial(_draw_streams, models, addresses, state.without_path())
-    result_section("studio-writing", requests, draw, "The prompt is being read …", 420, pool="quick")
+    result_section("studio-writing", requests, draw, "The prompt is being tokenized …", 420, pool="quick")
 
 
 def _draw_streams(

@@ -32,8 +32,8 @@ from explorer.ui.training.stored_models import StoredModel
 from explorer.web import background
 from explorer.web.results import is_ready, pack, register_arrays
 
-MARKS = ((0, "always the likeliest"), (0.7, ""), (1, "as learned"), (1.2, ""), (2, "differences halved"))
-POSITION = "the place that is shown"  # the key of a result; no run has such a name
+MARKS = ((0, "greedy"), (0.7, ""), (1, "unchanged"), (1.2, ""), (2, "more random"))
+POSITION = "the position that is shown"  # the key of a result; no run has such a name
 _KEY = "temperature"
 
 
@@ -129,7 +129,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
         "studio-texts",
         requests,
         partial(_draw_slider, models, state.without_path()),
-        "The models are writing at 41 temperatures; that takes a moment …",
+        "The models are generating texts at 41 temperatures …",
         560,
         events={_KEY: ("temperature", "position")},
     )

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Integer
 from numpy import ndarray
 
@@ -30,11 +29,10 @@ HEIGHT = 300
 
 def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
     """Draw three statistics of eight texts at every temperature."""
-    st.header("Repetitive or drifting, in numbers", anchor=False)
     explanation(
-        "Does a text repeat itself at a low temperature, and drift away at a high one? Three numbers say it. "
-        "**Distinct-4**: the share of four-token pieces that are different. **Repetition**: the share of eight-token "
-        "pieces that stood there before. **Log-probability**: how likely the model holds its own text, in nats a token."
+        "**Distinct-4** is the share of sequences of four tokens that are distinct. **Repetition** is the share of "
+        "sequences of eight tokens that occurred earlier in the text. **Log-probability** is how probable the model "
+        "finds its own text, in nats per token."
     )
     state = session.state
     requests = {
@@ -42,7 +40,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
         for name, stored_model in models.items()
     }
     draw = partial(_draw_statistics, models, state.without_path())
-    message = "Every model writes eight texts at eleven temperatures; that takes a few seconds …"
+    message = "Every model generates eight texts at eleven temperatures; that takes a few seconds …"
     result_section("studio-measures", requests, draw, message, HEIGHT + 60, pool="patient")
 
 

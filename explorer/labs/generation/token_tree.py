@@ -39,10 +39,9 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
     """Draw the candidates at every position of a path through the tokens."""
     state = session.state
     stored_model = models[focused_model(models, state)]
-    st.header("Step by step", anchor=False)
     explanation(
-        f"The {stored_model.title} once more, one {stored_model.unit} at a time. Each column holds the likeliest "
-        "candidates; press one to go that way, or let the dice choose."
+        f"The {stored_model.title}, one {stored_model.unit} at a time. Each column has the most probable candidates; "
+        "press one to choose it, or let the random numbers choose."
     )
     state = _validate(session, stored_model)
     path, more = requested_path(state)
@@ -54,7 +53,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
             st.rerun()
         return {"tree": (key, make)}
 
-    message = "The model is reading …"
+    message = "The probabilities are being computed …"
     result_section("studio-tree", requests, partial(_draw_tree), message, 420, pool="quick", events={_KEY: ("path",)})
     if more and state.path is not None:
         show_when_ready(
@@ -88,7 +87,7 @@ def _validate(session: PageSession[GenerationState], stored_model: StoredModel) 
     unknown_ids = [id for id in state.path or () if id >= count]
     if unknown_ids:
         session.problems += (
-            f"path names token {unknown_ids[0]:,}, but this model has 0 to {count - 1:,}: the path begins anew.",
+            f"path names token {unknown_ids[0]:,}, but this model has 0 to {count - 1:,}. The path was reset.",
         )
         session.state = replace(state, path=None)
         st.rerun()  # problems are shown at the top of the page
@@ -134,11 +133,11 @@ def tree_data(stored_model: StoredModel, state: GenerationState, path: tuple[int
                 "learned": round(step.learned, 6),
                 "surprise": round(step.surprisal, 4),
                 "candidates": candidates(path[:i], step.candidates),
-                "dice": step.sampled,
+                "sampled": step.sampled,
             }
             for i, (piece, step) in enumerate(zip(added, found.steps, strict=True))
         ],
-        "here": {"candidates": candidates(path, found.next_choice.candidates), "dice": found.next_choice.sampled},
+        "here": {"candidates": candidates(path, found.next_choice.candidates), "sampled": found.next_choice.sampled},
         "temperature": float(state.t),
         "most_surprising": found.most_surprising,
         "most": MAX_PATH_LENGTH,

@@ -1,261 +1,391 @@
-"""The eight stations of the timeline on the home page, each with a figure from a real run."""
+"""The stations of the timeline on the home page, each with a figure from included runs that answers its question."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from threading import Condition
+from dataclasses import dataclass
+from functools import partial
 
-from cachetools import LRUCache, cached
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.errors import DamagedRun
-from explorer.experiments import recall, translation, word_vectors
-from explorer.experiments.default_runs import negation_runs, text_run
-from explorer.number_format import format_signed
+from explorer.errors import LineageError
+from explorer.models.configs import NgramTextConfig
+from explorer.number_format import format_signed, superscript
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
-from explorer.tasks.negation import CLASSES
-from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
-from explorer.training.config import with_settings
+from explorer.tasks.negation import VOCABULARY
 from explorer.ui.document import Document
-from explorer.ui.training.run_view import load_run_model, run_views
+from explorer.ui.result_section import Request
+from explorer.ui.training.run_view import load_run_model
 
 SENTENCE = ("human", "not", "preserve", "nature")
+SOURCE = (3, 1, 4, 1, 5, 9, 2, 6, 8)  # digits that the model with attention reverses
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SEQUENCES = 8  # over which the gradients of the home page are averaged
+LOWEST = -16.0  # of the gradients that are drawn, as a power of ten
 
-_DIGITS = 20  # at 14 digits the accuracy of the wider vector depends on the training; at 20 all seeds fail
-
-Station = dict[str, object]  # what `static/components/home_timeline/view.js` draws
 Figure = dict[str, object]
 
 
-def add_timeline(document: Document, stations: Sequence[Station], key: str) -> None:
-    """Add the stations to a document; the event "open" is the address of the page whose link was clicked."""
-    document.component("home_timeline", {"stations": list(stations)}, key)
+@dataclass(frozen=True)
+class Station:
+    """An idea: when it came, who had it, what it asks, and the figure that answers."""
+
+    name: str
+    year: str
+    title: str
+    source: str
+    colour: str
+    question: str
+    page: str  # path
+    link: str
+    runs: tuple[str, ...]  # included runs of the figure
+    make_figure: Callable[..., Figure | None]  # takes the runs
+    needs_torch: bool = False
 
 
-def stations(figures: bool) -> list[Station]:
-    """Return the stations from the bag of words to the Transformer. Without `figures` their figures stay empty."""
-    classifiers = run_views(negation_runs(), visitor_id="")
-    language_models = run_views({model: text_run(model) for model in ("feedforward", "gru")}, visitor_id="")
-    attention: Station = {"href": "/attention", "page": "attention", "link": "Open the attention explorer"}
-    negation: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
-    memory: Station = {"href": "/memory", "page": "memory", "link": "Open the memory lab"}
-    text: Station = {"href": "/text", "page": "text", "link": "Open the language models"}
-    words: Station = {"href": "/word-vectors", "page": "word-vectors", "link": "Open the word vectors"}
-    translation_page: Station = {"href": "/translation", "page": "translation", "link": "Open the translation lab"}
-
-    def station(year: str, name: str, colour: str, question: str, more: Station) -> Station:
-        return {"year": year, "name": name, "colour": colour, "question": question, "figure": None, **more}
-
-    def classifier(model: str, make_figure: Callable[[StoredRun], Figure | None]) -> Station:
-        run = classifiers[model].stored
-        try:
-            return {**negation, "figure": make_figure(run) if figures and run else None}
-        except DamagedRun:  # the negation page says so, and offers to train it again
-            return negation
-
-    def generated_text(model: str) -> Station:
-        run = language_models[model].stored
-        return {**text, "figure": _sample_figure(run) if figures and run and run.curves.samples else None}
-
-    return [
-        station(
-            "1958",
-            "Bag of words",
-            "--m-counts",
-            "Can a sum of word weights understand “not”?",
-            classifier("bag_of_words", _word_weights_figure),
-        ),
-        station(
-            "2003",
-            "Neural n-gram",
-            "--m-feedforward",
-            "Can similar words share what they know?",
-            generated_text("feedforward"),
-        ),
-        station(
-            "2010",
-            "Recurrent net",
-            "--m-rnn",
-            "What if it reads word by word, and remembers?",
-            classifier("rnn", _prediction_by_word_figure),
-        ),
-        station(
-            "2013",
-            "Word vectors",
-            "--m-skip-gram",
-            "Can a word be known by the company it keeps?",
-            {**words, "figure": _neighbours_figure() if figures else None},
-        ),
-        station(
-            "2013",
-            "LSTM",
-            "--m-lstm",
-            "What changes when memory gets a door?",
-            {**memory, "figure": _gate_bias_figure() if figures else None},
-        ),
-        station("2014", "GRU", "--m-gru", "Is one door fewer enough?", generated_text("gru")),
-        station(
-            "2015",
-            "Attention",
-            "--m-additive",
-            "Why squeeze a sentence into one vector?",
-            {**translation_page, "figure": _fixed_vector_figure() if figures else None},
-        ),
-        station(
-            "2017",
-            "Transformer",
-            "--m-transformer",
-            "What if attention is all there is?",
-            {**classifier("transformer", _attention_figure), **attention},
-        ),
-    ]
-
-
-@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
-def _word_weights_figure(run: StoredRun) -> Figure:
-    """Return the weights of a bag of words for the four words that matter, averaged over its seeds."""
-    from explorer.inspection.words import negation_sentences
-
-    words = ("preserve", "not", "destroy", "consume")
-    seeds = range(run.config.replicas)
-    model = load_run_model(run)
-    per_seed = [negation_sentences.word_weights(model, replica) for replica in seeds]
-    values = [
-        sum(float(w.weights[1, w.tokens.index(word)] - w.weights[0, w.tokens.index(word)]) for w in per_seed)
-        / len(seeds)
-        for word in words
-    ]
-    rows = [{"label": word, "value": round(value, 3)} for word, value in zip(words, values, strict=True)]
-    weights = ", ".join(f"{word} {format_signed(value)}" for word, value in zip(words, values, strict=True))
+def figure_requests() -> dict[str, Request[Figure | None]]:
+    """Return the work for each figure, that without torch first."""
     return {
-        "kind": "bars",
-        "rows": rows,
-        "alt": f"Learned weight of each word towards sustain, mean of {len(seeds)} seeds: {weights}.",
-        "caption": f"weight of each word, {len(seeds)} seeds: collapse left, sustain right",
+        station.name: (("home-figure", station.name, *station.runs), partial(_figure_of, station))
+        for station in sorted(STATIONS, key=lambda station: station.needs_torch)
     }
 
 
-def _neighbours_figure() -> Figure | None:
-    """Return the words whose vectors are most similar to that of “queen”, in the grammar with planted analogies."""
-    run = run_views({"": word_vectors.config("skip_gram", "grammar")}, visitor_id="")[""].stored
+def _figure_of(station: Station) -> Figure | None:
+    """Return the figure of a station; None if a run of it cannot be read."""
     try:
-        return _nearest_words(run) if run else None
-    except DamagedRun:  # the page says so, and offers to train it again
+        return station.make_figure(*(store.find(run) for run in station.runs))
+    except LineageError:  # the page of the run says so
         return None
 
 
-@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
-def _nearest_words(run: StoredRun) -> Figure | None:
+def draw_timeline(document: Document, figures: Mapping[str, Figure | None]) -> None:
+    """Draw all stations with the figures that have been computed; the event "open" is the page of a clicked link."""
+    data = [
+        {
+            "year": station.year,
+            "name": station.title,
+            "source": station.source,
+            "colour": station.colour,
+            "question": station.question,
+            "href": f"/{station.page}",
+            "page": station.page,
+            "link": station.link,
+            "figure": figures.get(station.name),
+        }
+        for station in STATIONS
+    ]
+    document.component("home_timeline", {"stations": data}, "lineage")
+
+
+def _amounts(values: Mapping[str, float], measure: str, caption: str) -> Figure:
+    """Return a bar for each label, from zero. `measure` names the values in the alternative text."""
+    rows = [{"label": label, "value": round(float(value), 3)} for label, value in values.items()]
+    numbers = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
+    return {"kind": "amounts", "rows": rows, "alt": f"{measure}: {numbers}.", "caption": caption}
+
+
+def _ngram_loss(run: StoredRun) -> Figure:
+    """Return the loss of an n-gram of characters, and of a uniform guess among them."""
+    from explorer.tokenization.text import from_json
+
+    size = len(from_json(run.tokenizer).tokens)
+    assert isinstance(run.config.model, NgramTextConfig)
+    order = run.config.model.n
+    losses = {"uniform guess": math.log(size), f"{order}-gram": float(np.median(run.curves.last("val_loss")))}
+    return _amounts(
+        losses, "Loss on new text, in nats per character", "loss on new text, nats per character: lower is better"
+    )
+
+
+def _word_weights(run: StoredRun) -> Figure:
+    """Return the weights of a bag of words for the four words that matter: the median over its seeds."""
+    words = ("preserve", "not", "destroy", "consume")
+    weights = run.weights()["readout.weight"]  # seeds, classes, words
+    towards_sustain = np.median(weights[:, 1] - weights[:, 0], axis=0)
+    values = {word: float(towards_sustain[VOCABULARY.id(word)]) for word in words}
+    numbers = ", ".join(f"{word} {format_signed(value)}" for word, value in values.items())
+    count = run.config.replicas
+    return {
+        "kind": "bars",
+        "rows": [{"label": word, "value": round(value, 3)} for word, value in values.items()],
+        "alt": f"Learned weight of each word towards sustain, median of {count} seeds: {numbers}.",
+        "caption": f"the one weight of each word (median of {count} seeds): left collapse, right sustain",
+    }
+
+
+def _gradients_reaching_back(*runs: StoredRun) -> Figure:
+    """Return how much of the gradient arrives at each symbol before training; the station is about the last run."""
+    from explorer.inspection.load_model import load_model, to_array
+    from explorer.inspection.recurrent.input_gradients import gradient_norms
+    from explorer.tasks.recall import RecallConfig
+    from explorer.tasks.recall_rows import evaluation_sequences
+
+    lines, parts = [], []
+    for run in runs:
+        task = run.config.task_as(RecallConfig)
+        ids = evaluation_sequences(task, task.length, SEQUENCES)
+        norms = to_array(gradient_norms(load_model(run, run.snapshot_steps()[0]).stack, ids, run.config.replicas))
+        powers = _relative_powers(norms)
+        lines.append({"label": _short_title(run), "colour": f"--m-{run.config.model_name}", "values": powers.tolist()})
+        parts.append(f"{_short_title(run)} 10 to the power {powers[0]:.0f}")
+    length, exponent = len(powers), superscript(round(float(powers[0])))
+    return {
+        "kind": "reach",
+        "lines": lines,
+        "low": LOWEST,
+        "left": f"{length} symbols ago",
+        "right": "now",
+        "alt": f"Share of the gradient that arrives at the first of {length} symbols before training, median of the "
+        f"seeds: {', '.join(parts)}.",
+        "caption": f"10{exponent} of the gradient reaches the first symbol before training (log scale, median of "
+        f"{len(norms)} seeds)",
+    }
+
+
+def _relative_powers(norms: Float[ndarray, "seeds time"]) -> Float[ndarray, " time"]:
+    """Return the median over the seeds of the gradient at each symbol, as a power of ten relative to the last one."""
+    powers: ndarray = np.log10(np.maximum(norms / norms[:, -1:], 10.0 ** (2 * LOWEST)))
+    median: ndarray = np.maximum(np.median(powers, axis=0), LOWEST).round(2)
+    return median
+
+
+def _short_title(run: StoredRun) -> str:
+    return {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}[run.config.model_name]
+
+
+def _letter_map(run: StoredRun) -> Figure:
+    """Return the letters by their output weights: the ranks along the first two directions of the weights."""
+    from explorer.tokenization.text import from_json
+
+    tokenizer = from_json(run.tokenizer)
+    vectors = run.weights()["readout.weight"][0][[tokenizer.encode(letter)[0] for letter in LETTERS]]
+    centred = vectors - vectors.mean(axis=0)
+    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    ranks = (u[:, :2] * s[:2]).argsort(axis=0).argsort(axis=0) / (len(LETTERS) - 1)
+    vowels = [letter in "aeiou" for letter in LETTERS]
+    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    cosines = unit @ unit.T - 2 * np.eye(len(LETTERS))
+    together = sum(vowels[int(cosines[i].argmax())] for i, is_vowel in enumerate(vowels) if is_vowel)
+    return {
+        "kind": "map",
+        "points": [
+            {"label": letter, "x": round(float(x), 3), "y": round(float(y), 3), "strong": strong}
+            for letter, (x, y), strong in zip(LETTERS, ranks, vowels, strict=True)
+        ],
+        "alt": f"26 letters by the learned vectors of the output layer. The most similar letter is a vowel for "
+        f"{together} of 5 vowels.",
+        "caption": f"letters by their output vectors: the nearest letter is a vowel for {together} of 5 vowels",
+    }
+
+
+def _nearest_words(run: StoredRun) -> Figure:
+    """Return the words whose vectors are most similar to that of “queen”, in the grammar with planted analogies."""
     from explorer.inspection.words.word_vectors import load_table, neighbours
 
     word = "queen"
     near = neighbours(load_table(run), word, 4)
-    return _shares_figure(
-        {each.word: each.cosines for each in near},
-        f"Cosine of the vectors of these words with that of “{word}”",
-        f"nearest to “{word}”, by the cosine of the vectors",
+    return _amounts(
+        {each.word: float(np.median(each.cosines)) for each in near},
+        f"Cosine similarity of the vectors of these words with that of “{word}”",
+        f"words nearest to “{word}”, by cosine similarity",
     )
 
 
-def _gate_bias_figure() -> Figure | None:
-    """Return how often LSTMs name the first of 50 symbols, by the initialization of their gate biases."""
-    views = run_views(
-        {name: recall.VARIANTS[name].config() for name in ("lstm-usual", "lstm-forget-3", "lstm-chrono")}, visitor_id=""
-    )
-    return _shares_figure(
-        {
-            recall.VARIANTS[name].label: view.stored.curves.last("accuracy")
-            for name, view in views.items()
-            if view.stored
-        },
-        "Share of sequences whose first of 50 symbols the LSTM names, by the start of its gates",
-        "names the first of 50 symbols, by the start of its gates",
+def _gates_compared(lstm: StoredRun, gru: StoredRun) -> Figure:
+    """Return how often an LSTM and a GRU name the first of 50 symbols, and their sizes."""
+    runs = {"LSTM": lstm, "GRU": gru}
+    return _amounts(
+        {title: float(np.median(run.curves.last("accuracy"))) for title, run in runs.items()},
+        "Share of correct answers when asked for the first of 50 symbols",
+        f"share of correct answers when asked for the first of 50 symbols; {lstm.card.parameters:,} and "
+        f"{gru.card.parameters:,} parameters",
     )
 
 
-def _fixed_vector_figure() -> Figure | None:
-    """Return how often 20 digits are reversed correctly: one vector, a wider one, and attention."""
-    variants = translation.VARIANTS
-    views = run_views(
-        {name: variants[name].config("reverse") for name in ("vector", "wide", "additive")}, visitor_id=""
-    )
-    column = evaluation_lengths(ReverseConfig()).index(_DIGITS)
-    exact = {
-        name: view.stored.curves.answers["by_length"][-1][:, column] for name, view in views.items() if view.stored
-    }
-    return _shares_figure(
-        {variants[name].label: values for name, values in exact.items()},
-        f"Share of sources of {_DIGITS} digits that come out turned around",
-        f"{_DIGITS} digits turned around without a mistake",
-    )
+def _alignment(run: StoredRun) -> Figure | None:
+    """Return which input digit each output digit attends to; None if the model does not reverse the source."""
+    from explorer.inspection.attention.alignment import align
+    from explorer.inspection.load_model import load_model
+    from explorer.models.translation import Translator
+    from explorer.tasks.seq2seq.digits import ReverseConfig
 
-
-def _shares_figure(shares: Mapping[str, Float[ndarray, " seeds"]], measure: str, caption: str) -> Figure | None:
-    """Return a bar for each label: the mean over the seeds. `measure` names the shares in the alternative text."""
-    if not shares:
+    model = load_model(run).single_replica(0)
+    assert isinstance(model, Translator)
+    aligned = align(model, run.config.task_as(ReverseConfig), SOURCE)
+    if aligned.weights is None or aligned.target[:-1] != SOURCE[::-1]:
         return None
-    rows = [{"label": label, "value": round(float(values.mean()), 3)} for label, values in shares.items()]
-    numbers = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
-    return {"kind": "shares", "rows": rows, "alt": f"{measure}: {numbers}.", "caption": caption}
-
-
-def _sample_figure(run: StoredRun) -> Figure:
-    """Return the first lines that a language model generated at the end of its training."""
-    lines = [line for line in run.curves.samples[-1][0].split("\n") if line.strip()][:6]
+    weights = aligned.weights[0, 0, :-1]
+    outputs = " ".join(str(digit) for digit in aligned.target[:-1])
+    inputs = " ".join(str(SOURCE[int(i)]) for i in weights.argmax(axis=1))
     return {
-        "kind": "lines",
-        "lines": lines,
-        "alt": f"It wrote: {' / '.join(lines)}",
-        "caption": f"what it writes after {run.card.step:,} steps",
+        "kind": "grid",
+        "rows": [str(digit) for digit in aligned.target[:-1]],
+        "columns": [str(digit) for digit in SOURCE],
+        "values": weights.round(3).tolist(),
+        "alt": f"Attention while nine digits are reversed: the outputs {outputs} attend most to the inputs {inputs}.",
+        "caption": "reversing nine digits: each output (row) attends to its input (column)",
     }
 
 
-@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
-def _prediction_by_word_figure(run: StoredRun) -> Figure:
-    """Return P(sustain) of a recurrent model after each word of the sentence."""
+def _attention_to_not(run: StoredRun) -> Figure | None:
+    """Return the attention of the head that attends most to “not”, of the first seed; None if that seed is wrong."""
     from explorer.inspection.words import negation_sentences
+    from explorer.inspection.words.attending_head import find_attending_head
 
-    reading = negation_sentences.sustain_by_token(load_run_model(run), SENTENCE, 0)
-    numbers = ", ".join(f"{token} {value:.2f}" for token, value in zip(reading.tokens, reading.sustain, strict=True))
-    return {
-        "kind": "path",
-        "labels": list(reading.tokens),
-        "values": [round(float(v), 4) for v in reading.sustain],
-        "low": CLASSES[0],
-        "high": CLASSES[1],
-        "alt": f"Probability of sustain after each word: {numbers}.",
-        "caption": "what it would answer after each word",
-    }
-
-
-def _attention_figure(run: StoredRun) -> Figure | None:
-    """Return the attention of the predicted position, of the run with PyTorch's standard embedding initialization.
-
-    Attention is sharp there, in the seeds that learn the task at all.
-    """
-    standard = store.find_by_config(with_settings(run.config, {"start": 1.0}))
-    return _sharp_attention(standard) if standard else None
-
-
-@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
-def _sharp_attention(run: StoredRun) -> Figure | None:
-    """Return the attention of the first seed that has solved the task; None where no seed has."""
-    from explorer.inspection.words import negation_sentences
-
-    solved = run.curves.last("exact_accuracy") > 1 - 1e-6
-    if not solved.any():
+    if run.curves.last("exact_accuracy")[0] < 1 - 1e-6:
         return None
-    view = negation_sentences.sentence_attention(load_run_model(run), SENTENCE, int(solved.argmax()))
-    row = view.weights[0, 0, 0]
-    inner = range(len(view.tokens) - 1)
-    numbers = ", ".join(f"{view.tokens[i]} {row[i]:.2f}" for i in inner)
+    view = negation_sentences.sentence_attention(load_run_model(run), SENTENCE, 0)
+    head = find_attending_head(view.tokens, view.weights[-1])
+    row = view.weights[-1, head, 0]
+    numbers = ", ".join(f"{token} {weight:.2f}" for token, weight in zip(view.tokens, row, strict=True))
     return {
         "kind": "gaze",
-        "tokens": [view.tokens[i] for i in inner],
-        "from": 0,
-        "weights": [round(float(row[i]), 4) for i in inner],
-        "alt": f"Attention of the token that gives the answer: {numbers}.",
-        "caption": "where the answer, read at <BOS>, looks",
+        "query": "answer",
+        "tokens": list(view.tokens),
+        "weights": [round(float(weight), 4) for weight in row],
+        "alt": f"Attention of head {head + 1} at the position of the answer: {numbers}.",
+        "caption": f"one of {view.weights.shape[1]} heads: to answer, it attends to “{view.tokens[int(row.argmax())]}”",
     }
+
+
+def _second_copy(one: StoredRun, two: StoredRun) -> Figure:
+    """Return the loss of one and of two layers on the second copy of a random sequence."""
+    runs = {"one layer": one, "two layers": two}
+    return _amounts(
+        {title: float(np.median(run.curves.last("second_copy_loss"))) for title, run in runs.items()},
+        "Loss on the second copy of a random sequence, in nats per symbol",
+        "loss on the second copy of a random sequence, nats per symbol: lower is better",
+    )
+
+
+STATIONS: Sequence[Station] = (
+    Station(
+        "ngram",
+        "1948",
+        "n-gram",
+        "Shannon",
+        "--m-ngram",
+        "Can one predict the next letter by counting?",
+        "text",
+        "Open the language models",
+        ("text-ngram-modified",),
+        _ngram_loss,
+    ),
+    Station(
+        "bag-of-words",
+        "1954",
+        "Bag of words",
+        "Harris",
+        "--m-counts",
+        "Can a sum of word weights understand “not”?",
+        "negation",
+        "Open the negation page",
+        ("negation-single-bag_of_words",),
+        _word_weights,
+    ),
+    Station(
+        "rnn",
+        "1990",
+        "Recurrent network",
+        "Elman; as a language model Mikolov et al. 2010",
+        "--m-rnn",
+        "How far back does a recurrent network remember?",
+        "memory",
+        "Open the memory page",
+        ("recall-50-rnn-usual",),
+        _gradients_reaching_back,
+        needs_torch=True,
+    ),
+    Station(
+        "lstm",
+        "1997",
+        "LSTM",
+        "Hochreiter and Schmidhuber; Graves 2013 generates text with it",
+        "--m-lstm",
+        "What if the network can choose what to keep?",
+        "gates",
+        "Open the gates",
+        ("recall-50-rnn-usual", "recall-50-lstm-chrono"),
+        _gradients_reaching_back,
+        needs_torch=True,
+    ),
+    Station(
+        "feedforward",
+        "2003",
+        "Neural n-gram",
+        "Bengio et al.",
+        "--m-feedforward",
+        "Can similar letters share what the network learns?",
+        "text",
+        "Open the language models",
+        ("text-feedforward",),
+        _letter_map,
+    ),
+    Station(
+        "word-vectors",
+        "2013",
+        "Word vectors",
+        "Mikolov et al.",
+        "--m-skip-gram",
+        "Can a word be known by the company it keeps?",
+        "word-vectors",
+        "Open the word vectors",
+        ("words-grammar-skip_gram",),
+        _nearest_words,
+    ),
+    Station(
+        "gru",
+        "2014",
+        "GRU",
+        "Cho et al.",
+        "--m-gru",
+        "Does a simpler gate do as well?",
+        "memory",
+        "Open the memory page",
+        ("recall-50-lstm-chrono", "recall-50-gru-chrono"),
+        _gates_compared,
+    ),
+    Station(
+        "attention",
+        "2015",
+        "Attention",
+        "Bahdanau, Cho and Bengio",
+        "--m-additive",
+        "Why squeeze a sentence into one vector?",
+        "translation",
+        "Open the translation page",
+        ("reverse-additive",),
+        _alignment,
+        needs_torch=True,
+    ),
+    Station(
+        "transformer",
+        "2017",
+        "Transformer",
+        "Vaswani et al.",
+        "--m-transformer",
+        "What if attention is all there is?",
+        "attention",
+        "Open the attention explorer",
+        ("negation-single-transformer-attending",),
+        _attention_to_not,
+        needs_torch=True,
+    ),
+    Station(
+        "induction",
+        "2022",
+        "Induction heads",
+        "Olsson et al.",
+        "--m-transformer",
+        "Can it continue what it has read once?",
+        "induction",
+        "Open the induction heads",
+        ("induction-one", "induction-two"),
+        _second_copy,
+    ),
+)

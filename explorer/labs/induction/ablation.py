@@ -50,7 +50,6 @@ Results: TypeAlias = Mapping[str, AblationLosses | RowPair]
 
 def ablation_section(session: PageSession[InductionState], views: Views) -> None:
     """Draw the choice of a head, and the loss without it."""
-    st.header("What is lost without a head?", anchor=False)
     state = session.state
     trained = {name: view for name, view in select_finished(views).items() if _has_two_layers(view)}
     if not trained:
@@ -58,8 +57,8 @@ def ablation_section(session: PageSession[InductionState], views: Views) -> None
         return
     name = state.shown_model if state.shown_model in trained else next(iter(trained))
     explanation(
-        "One head is removed in every seed: not the one with the same number, but the one with the highest score. A "
-        "head beside it, in the same layer, is the control: it shows what the removal of another head costs."
+        "In every seed, the head with the highest score is removed. As a control, another head of the same layer is "
+        "removed instead."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "without", st.pills, wrap=True)
@@ -119,7 +118,7 @@ def _draw(role: str, by: str, words: str, colour: str, document: Document, resul
         document.text(findings.control_text(title, losses, ROLE_TITLES[other], found.without[other]))
     _add_losses(document, role, colour, found)
     document.caption(
-        f"{capitalize(words)}: loss on the second copy in nats per symbol, mean and a dot for each of "
+        f"{capitalize(words)}: loss on the second copy in nats per symbol, median and a dot for each of "
         f"{count_seeds(len(found.base))}, with the output of the head replaced by "
         f"{'zero' if by == 'zero' else 'its mean over all positions'}."
     )
@@ -127,8 +126,8 @@ def _draw(role: str, by: str, words: str, colour: str, document: Document, resul
         labels = ("all heads", "without")
         add_row_map(document, "induction-ablation-row", dict(zip(labels, rows.readings, strict=True)))
         document.caption(
-            f"The row of the page, with all heads and with {title} set to zero in every seed. Tiles: the predicted "
-            "symbol. Below: the symbol that comes next; the colour is its probability, mean over the seeds."
+            f"The row above, with all heads and with {title} set to zero in every seed. Tiles: the predicted "
+            "symbol. Below: the actual next symbol; the colour is its probability, median over the seeds."
         )
 
 
@@ -140,7 +139,7 @@ def _add_losses(document: Document, chosen: str, colour: str, found: AblationLos
             "cells": {
                 "head": {"text": label, "colour": colour},
                 "loss": {
-                    "text": f"{losses.mean():.2f}",
+                    "text": f"{np.median(losses):.2f}",
                     "values": [round(float(v), 3) for v in losses],
                     "mark": None,
                 },

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference
-from explorer.number_format import format_interval, format_number, format_range
+from explorer.number_format import format_interval, format_number
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
@@ -19,9 +19,9 @@ PREVIOUS_SCORE, INDUCTION_SCORE = 0.4, 0.5  # shares of attention that count as 
 Seeds = Float[ndarray, " seeds"]
 
 
-def _mean_and_range(values: Seeds, digits: int = 2) -> str:
-    """Format the mean, and in brackets the lowest and the highest seed."""
-    return format_interval(float(values.mean()), float(values.min()), float(values.max()), digits)
+def _median_and_range(values: Seeds, digits: int = 2) -> str:
+    """Format the median, and in brackets the lowest and the highest seed."""
+    return format_interval(float(np.median(values)), float(values.min()), float(values.max()), digits)
 
 
 def _count_of_all(count: int, seeds: int) -> str:
@@ -35,27 +35,34 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
     """State the probability that each model, by its words, gives to symbols that follow as they did before."""
     known = np.array(repeated)
     if not known.any():
-        return "No symbol follows the same symbol as before, so there is nothing to continue. Write some symbols twice."
+        return "No pair of symbols occurs twice, so there is nothing to continue. Write some symbols twice."
     count = int(known.sum())
-    follow = "One symbol follows" if count == 1 else f"{capitalize(number_word(count))} symbols follow"
-    means = join_words(
-        [f"{_mean_and_range(values[:, known].mean(axis=1))} by {words}" for words, values in probabilities.items()]
+    follow = "One pair of symbols occurs" if count == 1 else f"{capitalize(number_word(count))} pairs of symbols occur"
+    medians = join_words(
+        [f"{_median_and_range(values[:, known].mean(axis=1))} by {words}" for words, values in probabilities.items()]
     )
-    return f"{follow} the same symbol as before. Probability given to {'it' if count == 1 else 'them'}: {means}."
+    return (
+        f"{follow} a second time. Probability of the symbol that follows, median of the seeds (lowest to highest): "
+        f"{medians}."
+    )
 
 
 def loss_finding(losses: Mapping[str, Seeds]) -> str:
-    """Say with how many seeds each model, by its words, continues the second copy, with its loss."""
-    return " ".join(
-        f"{capitalize(words)} continues the second copy with "
-        f"{_count_of_all(int((values < SOLVED_LOSS).sum()), len(values))}: {float(values.mean()):.2f} nats per symbol"
-        f"{f' ({_range(values)} over the seeds)' if len(values) > 1 else ''}."
-        for words, values in losses.items()
+    """Say with how many seeds each model, by its words, continues the second copy."""
+    parts: list[str] = []
+    for words, values in losses.items():
+        count = int((values < SOLVED_LOSS).sum())
+        how = f"with {_count_of_all(count, len(values))}" if count or not parts else "with none"
+        parts.append(f"{words} {how}" if parts else f"{words} continues the second copy {how}")
+    return f"{capitalize('; '.join(parts))}." if parts else ""
+
+
+def loss_text(losses: Mapping[str, Seeds]) -> str:
+    """State the loss of each model, by its words: median and range over the seeds."""
+    parts = [f"{_median_and_range(values)} for {words}" for words, values in losses.items()]
+    return f"Loss on the second copy in nats per symbol, median (range) over the seeds: {join_words(parts)}." * bool(
+        parts
     )
-
-
-def _range(values: Seeds) -> str:
-    return format_range(float(values.min()), float(values.max()))
 
 
 def comparison_text(losses: Mapping[str, Seeds]) -> str:
@@ -106,17 +113,17 @@ def changed_row_text(changed: float, unchanged: float, count: int) -> str:
     if not count:
         return ""
     return (
-        "With these changes this seed gives the symbols that follow as before a probability of "
-        f"{format_number(changed)} on average, unchanged {format_number(unchanged)}."
+        "With these changes the mean probability of the repeated symbols is "
+        f"{format_number(changed)} in this seed; unchanged it is {format_number(unchanged)}."
     )
 
 
 def ablation_finding(title: str, base: Seeds, without: Seeds) -> str:
     """State the loss on the second copy without a head of each seed."""
-    moves = "rises" if without.mean() > base.mean() else "falls"
+    moves = "rises" if np.median(without) > np.median(base) else "falls"
     return (
-        f"Without {title} the mean loss on the second copy {moves} from {_mean_and_range(base)} to "
-        f"{_mean_and_range(without)} nats per symbol."
+        f"Without {title} the loss on the second copy {moves} from {np.median(base):.2f} to {np.median(without):.2f} "
+        "nats per symbol."
     )
 
 
@@ -128,6 +135,8 @@ def control_text(title: str, without: Seeds, other_title: str, other: Seeds) -> 
     if difference:
         verdict = f" Difference in nats (95 % confidence interval): {describe_judgement(judge([difference])[0])}."
     return (
-        f"Without {other_title} it is {_mean_and_range(other)} nats. Removing {title} costs more in "
+        f"Median and range over the seeds: {_median_and_range(without)} nats without {title}, "
+        f"{_median_and_range(other)} "
+        f"without {other_title}. Removing {title} costs more in "
         f"{_count_of_all(higher, len(other))}.{verdict}"
     )

@@ -65,11 +65,9 @@ Results: TypeAlias = Mapping[str, HeadReading | HeadScores]
 
 def heads_section(session: PageSession[InductionState], views: Views) -> None:
     """Draw the choice of a model and a seed, and the attention of its heads."""
-    st.header("Where do the heads look?", anchor=False)
     explanation(
-        "Open a head, move the slider through the training, or switch a head off. The matrix of a previous-token head "
-        "has a line one below the diagonal; that of an induction head has a line in the second copy only, which leads "
-        "back to the first."
+        "A previous-token head attends to the token before: its matrix has a line one below the diagonal. An induction "
+        "head attends, in the second copy, to the token after the earlier occurrence."
     )
     trained = select_finished(views)
     if not trained:
@@ -211,8 +209,8 @@ def _draw(
         document.text(findings.changed_row_text(*reading.probability, reading.repeated))
     document.component("attention_heads", _component_data(state, stored_model, token, reading, measured), _KEY)
     document.caption(
-        "The scores in the sentence above and the rise of the loss without a head are measured on "
-        "fresh rows after training; the scores beside the large picture on this row, at the step of the slider."
+        "The scores in the sentence above and the change of the loss without a head are measured on new rows after "
+        "training, the scores beside the matrix on this row."
     )
 
 

@@ -94,16 +94,16 @@ def _draw_row(words: tuple[tuple[str, str, str], ...], document: Document, resul
     )
     add_row_map(document, "induction-row-figure", {label: results[name] for name, _, label in shown})
     document.caption(
-        "Tiles: the symbol that each model predicts. Below: the symbol that comes next; the colour is its probability, "
-        f"mean of {count_seeds(len(first.next_probability))}."
-        + (" From the line on, the row repeats what stands before." if any(first.repeated) else "")
+        "Tiles: the symbol that a model predicts. Below: the actual next symbol; the colour is its probability, median "
+        f"of {count_seeds(len(first.next_probability))}."
+        + (" The second copy begins at the line." if any(first.repeated) else "")
     )
 
 
 def add_row_map(document: Document, key: str, readings: Mapping[str, RowReading]) -> None:
     """Add the map of predictions; `readings` of the same row, by label."""
     first = next(iter(readings.values()))
-    means = {label: reading.next_probability.mean(axis=0) for label, reading in readings.items()}
+    means = {label: np.median(reading.next_probability, axis=0) for label, reading in readings.items()}
     numbers = "; ".join(
         f"{label}: " + ", ".join(f"{symbol} {p:.2f}" for symbol, p in zip(first.symbols[1:], mean, strict=True))
         for label, mean in means.items()

@@ -18,15 +18,15 @@ DRAWN_SYMBOLS = 8  # of each copy in a drawn row
 _TITLES = {VARIANTS[name].name: VARIANTS[name].title for name in INDUCTION_VARIANTS}
 ROLE_TITLES: Mapping[str, str] = {  # of a head, in a sentence; the keys are those of `find_roles`
     "previous": "the previous-token head",
-    "previous_control": "a head beside the previous-token head",
+    "previous_control": "another head of layer 1",
     "induction": "the induction head",
-    "induction_control": "a head beside the induction head",
+    "induction_control": "another head of layer 2",
 }
 _ROLE_OPTIONS = {
     "previous": "Previous-token head",
-    "previous_control": "Beside the previous-token head",
+    "previous_control": "Another head of layer 1",
     "induction": "Induction head",
-    "induction_control": "Beside the induction head",
+    "induction_control": "Another head of layer 2",
 }
 _REPLACEMENTS = {"zero": "zero", "mean": "its mean"}
 
@@ -39,7 +39,7 @@ class InductionState(LabellingComparison):
 
     who: tuple[str, ...] = setting(tuple(_TITLES), "Models", options=_TITLES)
     seeds: int = setting(8, "Seeds", low=1, high=16, step=1)
-    steps: int = setting(0, "Steps (0: 800)", low=0, high=1_000_000, step=100)
+    steps: int = setting(0, "Training steps (0 = default, 800)", low=0, high=1_000_000, step=100)
     row: str | None = setting(None, "Row of symbols", longest=MAX_CHARACTERS)  # None: a drawn row
     draw: int = setting(0, low=0, high=999)  # which row is drawn
     look: str = setting("two", "Model", longest=40)  # whose heads are shown
@@ -55,7 +55,7 @@ class InductionState(LabellingComparison):
     flat: tuple[str, ...] = setting((), check=check_heads)  # heads of this seed with uniform attention
     unplaced: bool = setting(False)  # without positions
     without: Literal["previous", "previous_control", "induction", "induction_control"] = setting(
-        "previous", "Head that is removed in every seed", options=_ROLE_OPTIONS
+        "previous", "Removed head", options=_ROLE_OPTIONS
     )
     by: Literal["zero", "mean"] = setting("zero", "Its output is replaced by", options=_REPLACEMENTS)
 

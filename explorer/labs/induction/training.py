@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import comparison_figure, variant_line
-from explorer.inspection.compare import first_crossing, metric_curve, metric_over_seeds
+from explorer.inspection.compare import first_crossing, median_and_range, metric_curve, metric_over_seeds
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.tasks.sequence_labelling.induction import InductionConfig
@@ -41,6 +41,11 @@ def loss_finding(state: InductionState, views: Mapping[str, RunView]) -> str:
     return findings.loss_finding(_final_losses(state, views))
 
 
+def loss_text(state: InductionState, views: Mapping[str, RunView]) -> str:
+    """Return the loss of each model with its range; empty without a finished run."""
+    return findings.loss_text(_final_losses(state, views))
+
+
 def _final_losses(state: InductionState, views: Mapping[str, RunView]) -> dict[str, Float[ndarray, " seeds"]]:
     return {
         state.variants[name].words: view.result.last("second_copy_loss")
@@ -57,11 +62,10 @@ def training_section(state: InductionState, request: TrainRequest) -> None:
         request,
         state.configs,
         partial(_panels, state, task),
-        "On fresh rows. Line across: the loss of a model that only knows which symbols the row has, "
-        f"{task.known_symbols_loss:.2f} nats per symbol. A uniform guess among all {task.symbols} symbols has "
-        f"{task.chance_loss:.2f}. Previous-token score: the share of attention to the token before. Induction score: "
-        "the share of attention, in the second copy, to the token after the earlier occurrence. Both of the head that "
-        "has most. Line: mean of the seeds; band: lowest to highest.",
+        "Measured on new rows. Previous-token score: share of attention to the token before. Induction score: share of "
+        "attention, in the second copy, to the token after the earlier occurrence. Each is that of the best head. "
+        f"Horizontal line: the loss of a guess among the symbols of the row, {task.known_symbols_loss:.2f} nats. Line: "
+        "median of the seeds, band: lowest to highest.",
         height=200,
         narrow_height=210,
         columns=len(_METRICS),
@@ -131,7 +135,10 @@ def _panel(
     curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...],
     last: int,
 ) -> Panel:
-    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
+    lines = [
+        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
+        for variant, curves in curves_by_variant
+    ]
     is_loss = metric == "second_copy_loss"
     highest = max((float(np.nanmax(line.high, initial=0.0)) for line in lines), default=0.0)
     ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])

@@ -16,7 +16,6 @@ from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.ui.wording import count_seeds
 
 TOLERANCE = 0.05  # nats: sampling error of a loss on few fresh rows
-LOWER_BOUND = "the least possible for anyone who sees only the past"
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def loss_baseline(task: GrammarTextConfig | RandomSymbolsConfig) -> LossBaseline
             "letter",
             task.loss_floor,
             f"floor {task.loss_floor:.2f}",
-            f"{task.loss_floor:.2f}, {LOWER_BOUND}",
+            f"{task.loss_floor:.2f}",
             uniform_loss,
         )
     floor_text = f"ln {task.symbols} = {uniform_loss:.2f}"
@@ -55,67 +54,71 @@ class FinalLosses:
 
 
 def leak_verdict(baseline: LossBaseline, causal: FinalLosses | None, unmasked: FinalLosses | None) -> str:
-    """Say whether the loss without the mask fell below the entropy floor, and where the masked model ended."""
-    parts = []
+    """Say whether the loss without the mask fell below the entropy floor; without that model, where the other ended."""
     if unmasked is not None:
-        end = float(unmasked.loss.mean())
+        end = _median(unmasked.loss)
         if end < baseline.floor - TOLERANCE:
-            parts.append(
-                f"Without the mask the loss falls to {end:.2f} nats a {baseline.unit}, below {baseline.floor_text}: "
-                "that is not "
-                "learning but a leak."
+            return (
+                f"Without the mask the loss is {end:.2f} nats per {baseline.unit}, below the lowest possible "
+                f"{baseline.floor_text}: the model sees the answer."
             )
-        else:
-            parts.append(
-                f"Without the mask the loss ends at {end:.2f} nats a {baseline.unit}, not below "
-                f"{baseline.floor_text}: this loss "
-                "shows no leak."
-            )
-    if causal is not None:
-        end, limit = float(causal.loss.mean()), "it" if parts else baseline.floor_text
-        if end < baseline.floor - TOLERANCE:
-            parts.append(f"With the mask it ends at {end:.2f}, below {limit} too: here is another leak.")
-        elif end > baseline.floor + TOLERANCE:
-            parts.append(f"With the mask it ends at {end:.2f}, above {limit}.")
-        else:
-            parts.append(f"With the mask it stays at {end:.2f}{'' if parts else f', the floor {limit}'}.")
-    return " ".join(parts)
-
-
-def generation_finding(baseline: LossBaseline, unmasked: FinalLosses) -> str:
-    """Say what the unmasked model loses on prefixes, where nothing can leak."""
-    loss = float(unmasked.prefix_loss.mean())
-    first = f"Fed as in generation, with nothing to its right, the model without the mask loses {loss:.2f} nats"
-    if loss > baseline.uniform_loss + TOLERANCE:
         return (
-            f"{first}: {loss / baseline.uniform_loss:.1f} times as much as guessing evenly, which costs "
-            f"{baseline.uniform_loss:.2f}."
+            f"Without the mask the loss is {end:.2f} nats per {baseline.unit}, not below {baseline.floor_text}: "
+            "there is "
+            "no sign of a leak."
         )
-    return f"{first}; guessing evenly costs {baseline.uniform_loss:.2f}."
+    if causal is None:
+        return ""
+    end = _median(causal.loss)
+    if end < baseline.floor - TOLERANCE:
+        return (
+            f"With the mask the loss is {end:.2f} nats per {baseline.unit}, below the lowest possible "
+            f"{baseline.floor_text}: there is a leak."
+        )
+    return (
+        f"With the mask the loss is {end:.2f} nats per {baseline.unit}; the lowest possible is {baseline.floor_text}."
+    )
+
+
+def generation_finding(baseline: LossBaseline, causal: FinalLosses | None, unmasked: FinalLosses) -> str:
+    """State the losses of the models on prefixes, where nothing can leak. Each is the median over seeds."""
+    loss, seeds = _median(unmasked.prefix_loss), len(unmasked.prefix_loss)
+    statistic = f"median of {count_seeds(seeds)}" if seeds > 1 else "one seed"
+    guess = f"A uniform guess has {baseline.uniform_loss:.2f}"
+    if loss > baseline.uniform_loss + TOLERANCE:
+        guess += (
+            f", so the model without the mask is worse than guessing: it copies a {baseline.unit} that is not there"
+        )
+    masked = ""
+    if causal is not None:
+        masked = f" The model with the mask has {_median(causal.prefix_loss):.2f}."
+    return (
+        f"When it generates, a model reads only what is there already. The loss without the mask is then {loss:.2f} "
+        "nats "
+        f"per {baseline.unit} ({statistic}).{masked} {guess}."
+    )
 
 
 def position_finding(baseline: LossBaseline, unmasked: FinalLosses) -> str:
-    """Say at which positions the unmasked model copies the answer from its right neighbour."""
+    """Say at which positions the unmasked model copies the answer from its right neighbour. Medians over the seeds."""
     if unmasked.by_position is None:
         return ""
-    values = unmasked.by_position.mean(axis=0)
+    values = np.median(unmasked.by_position, axis=0)
     before, last = values[:-1], float(values[-1])
     if before.max() > baseline.floor / 2 or last < baseline.floor - TOLERANCE:
-        return f"By place its loss lies between {values.min():.2f} and {values.max():.2f} nats."
-    guessing = f", and guessing costs {baseline.uniform_loss:.2f}" if last > baseline.uniform_loss - TOLERANCE else ""
-    share = last / len(values)
-    mean_note = (
-        f" That place alone makes most of the mean: {last:.2f} / {len(values)} = {share:.2f}."
-        if share > values.mean() / 2
-        else ""
-    )
+        return f"By position, the loss without the mask lies between {values.min():.2f} and {values.max():.2f} nats."
     return (
-        f"At places 1 to {len(before)} the answer stands one place to the right, and it loses at most "
-        f"{before.max():.2f} nats. At place {len(values)} nothing stands there: {last:.2f}{guessing}.{mean_note}"
+        f"Without the mask, the answer of positions 1 to {len(before)} is the next input {baseline.unit}, and the loss "
+        f"there is at most {before.max():.2f} nats. Position {len(values)} has no next {baseline.unit}: its loss is "
+        f"{last:.2f} nats (medians over the seeds)."
     )
 
 
-# ---- what they write
+def _median(values: Float[ndarray, " replicas"]) -> float:
+    return float(np.median(values))
+
+
+# ---- generated text
 
 
 def repetition_rate(ids: Int[ndarray, "replicas rows time"], first: int) -> Float[ndarray, " replicas"]:
@@ -138,11 +141,12 @@ def repetition_finding(
     top_probability: of the most likely symbol, per seed and step.
     """
     share, certainty = float(repetition_rate(ids, first).mean()), float(top_probability.mean())
-    comparison = "as often as chance" if abs(share - 1 / symbols) < 0.02 else f"by chance it would be {1 / symbols:.0%}"
+    by_chance = f"by chance it would be {1 / symbols:.0%}"
+    if abs(share - 1 / symbols) < 0.02:
+        by_chance = "as often as by chance"
     return (
-        f"{title}: {share:.0%} of what it writes is the symbol before once more ({comparison}); it gives its first "
-        "choice "
-        f"{certainty:.2f} on average ({count_seeds(len(ids))})."
+        f"{title}: {share:.0%} of the generated symbols repeat the symbol before ({by_chance}). The most likely symbol "
+        f"has a mean probability of {certainty:.2f} ({count_seeds(len(ids))})."
     )
 
 
@@ -184,4 +188,4 @@ def share_in_words(ids: Int[ndarray, "replicas rows time"], first: int) -> float
 
 def spelling_finding(title: str, ids: Int[ndarray, "replicas rows time"], first: int) -> str:
     """Say how much of a generated text consists of words of the language."""
-    return f"{title}: {share_in_words(ids, first):.0%} of its letters stand in words of the language."
+    return f"{title}: {share_in_words(ids, first):.0%} of the generated letters are in words of the language."

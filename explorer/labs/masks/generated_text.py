@@ -40,7 +40,6 @@ def generated_text_section(session: PageSession[MasksState], views: Mapping[str,
     if not loaded:
         return
     state = session.state
-    st.header("What they write", anchor=False)
     if state.reads == "tale":
         bind_widget(session, "begin", st.text_input, width=400)
         show_problems(state.prompt[1])
@@ -48,7 +47,9 @@ def generated_text_section(session: PageSession[MasksState], views: Mapping[str,
     key = ("masks-written", *(part for view in loaded.values() for part in view.cache_key), begin)
 
     jobs = {"texts": (key, partial(_generate_all, loaded, begin))}  # both in one job: they are compared
-    result_section(f"masks-written-{state.reads}", jobs, partial(_draw_texts, state), "The models write …", HEIGHT)
+    result_section(
+        f"masks-written-{state.reads}", jobs, partial(_draw_texts, state), "The models generate text …", HEIGHT
+    )
 
 
 def _generate_all(views: Mapping[str, RunView], begin: str) -> dict[str, GeneratedSigns]:
@@ -96,11 +97,12 @@ def _draw_symbols(document: Document, state: MasksState, title: str, generated: 
 def _caption(state: MasksState) -> str:
     if state.reads == "tale":
         return (
-            "Letters are drawn one by one as the model says, by the same dice for both, each after the last "
-            f"{MAX_PROMPT} letters. Shown: one text of each seed, of the first {number_word(SHOWN_SEEDS)} at most. The "
-            f"shares count {TEXTS_PER_SEED} texts of every seed ({count_seeds(state.seeds)})."
+            f"Sampled letter by letter from the last {MAX_PROMPT} letters, with the same random numbers for both "
+            "models. "
+            f"Shown: one text of each of at most {number_word(SHOWN_SEEDS)} seeds. The percentages are over "
+            f"{TEXTS_PER_SEED} texts of each of {count_seeds(state.seeds)}."
         )
     return (
-        "Two symbols are given, the others drawn one by one as the model says, each read anew with all before it. "
-        f"Shown: {SHOWN_ROWS} rows of the first seed; the sentences count {ROWS_PER_SEED} rows of every seed."
+        f"Two symbols are given, the others are sampled one by one. Shown: {SHOWN_ROWS} rows of the first seed; the "
+        f"percentages are over {ROWS_PER_SEED} rows of every seed."
     )

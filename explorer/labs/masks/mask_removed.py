@@ -1,4 +1,4 @@
-"""Training without the causal mask: two models, on sentences and on random symbols."""
+"""Two models, trained with and without the causal mask, on sentences and on random symbols."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy import ndarray
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.masks import loss_figure
-from explorer.inspection.compare import last_answers, mean_and_range, metric_over_seeds
+from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
 from explorer.labs.masks import findings
 from explorer.labs.masks.findings import FinalLosses
 from explorer.labs.masks.generated_text import generated_text_section
@@ -34,16 +34,14 @@ from explorer.ui.wording import count_seeds, join_words
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
 HEIGHT, NARROW = 260, 200
-_METRIC_TITLES = {"loss": "Read at once, as in training", "prefix_loss": "Fed as in generation"}
+_METRIC_TITLES = {"loss": "Whole row at once, as in training", "prefix_loss": "Letter by letter, as in generation"}
 
 
 def mask_removed_section(session: PageSession[MasksState]) -> None:
-    """Draw the verdict, the generated texts, and the training curves of both models."""
+    """Draw the finding and the texts that both models generate, then the settings."""
     state, request = session.state, TrainRequest.for_section(session.state.reads)
     views, task = request.views(state.configs), task_config(state)
-    st.header("Take the causal mask away", anchor=False)
-    _settings(session)
-    explanation(escape_markdown(_task_description(task)))
+    bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
@@ -52,12 +50,21 @@ def mask_removed_section(session: PageSession[MasksState]) -> None:
     if sentence := findings.leak_verdict(baseline, causal, unmasked):
         st.subheader(escape_markdown(sentence), anchor=False)
     generated_text_section(session, views)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("While they learn", anchor=False)
-        draw_train_controls(request, state.configs, keys=("masks.run", "masks.stop"))
-    _training_chart(state, request)
     if unmasked is not None:
-        explanation(escape_markdown(findings.generation_finding(baseline, unmasked)))
+        explanation(escape_markdown(findings.generation_finding(baseline, causal, unmasked)))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _settings(session)
+    st.caption(escape_markdown(_task_description(task)))
+
+
+def training_section(session: PageSession[MasksState]) -> None:
+    """Draw the losses by training step and by position."""
+    state, request = session.state, TrainRequest.for_section(session.state.reads)
+    views, baseline = request.views(state.configs), findings.loss_baseline(task_config(state))
+    draw_train_controls(request, state.configs, keys=("masks.run", "masks.stop"))
+    _training_chart(state, request)
+    unmasked = final_losses(views).get("open")
+    if unmasked is not None:
         _position_charts(state, views)
         explanation(escape_markdown(findings.position_finding(baseline, unmasked)))
 
@@ -68,26 +75,22 @@ def task_config(state: MasksState) -> GrammarTextConfig | RandomSymbolsConfig:
 
 
 def _task_description(task: GrammarTextConfig | RandomSymbolsConfig) -> str:
-    both = "Two Transformers, alike in all but the mask, are to name the next"
+    both = "Two Transformers, equal except for the mask, predict the next"
     if isinstance(task, RandomSymbolsConfig):
         return (
-            f"{both} symbol of random rows, at every place at once. Nothing can be learned: whoever spreads an even "
-            "guess loses the logarithm of the number of symbols, and nobody who sees only the past can lose less on "
-            "average."
+            f"{both} symbol of random rows, at all positions at once. Nothing can be learned: without seeing the next "
+            f"symbol, the lowest possible loss is that of a uniform guess, ln {task.symbols} nats."
         )
     example = draw_sentence(Random("masks")).strip()
     return (
-        f"{both} letter, at every place of a row at once. The rows are cut from sentences of a small grammar, such as "
-        f"“{example}” Each word is drawn by chance, so how much the grammar leaves open is known: "
-        f"{task.loss_floor:.2f} nats a letter. Nobody who sees only the past can lose less on average."
+        f"{both} letter, at all positions at once. The rows come from a small random grammar, for example “{example}” "
+        f"A model that sees only earlier letters cannot have a loss below {task.loss_floor:.2f} nats per letter."
     )
 
 
 def _settings(session: PageSession[MasksState]) -> None:
-    state = session.state
-    bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        if state.reads == "noise":
+    with st.popover("Settings", icon=":material/tune:"):
+        if session.state.reads == "noise":
             bind_widget(session, "symbols", st.number_input, width=150)
         comparison_settings.draw_training_settings(session)
 
@@ -104,7 +107,7 @@ def final_losses(views: Mapping[str, RunView]) -> dict[str, FinalLosses]:
     return results
 
 
-# ---- while they learn
+# ---- during training
 
 
 def _training_chart(state: MasksState, request: TrainRequest) -> None:
@@ -115,9 +118,10 @@ def _training_chart(state: MasksState, request: TrainRequest) -> None:
         request,
         state.configs,
         partial(_training_panels, state),
-        f"Loss in nats on fresh rows of {task.max_length} {baseline.unit}s. Left: the row is read at "
-        f"once, every place asked. Right: every {baseline.unit} is asked of the {baseline.unit}s before it alone. "
-        f"{_band_caption(state.seeds)} Across: the floor, the least that is possible. The axis is logarithmic.",
+        f"Loss in nats per {baseline.unit} on new rows of {task.max_length} {baseline.unit}s, logarithmic axis. "
+        "Left: the "
+        f"model reads the whole row. Right: it reads only the {baseline.unit}s before the one it predicts. "
+        f"{_band_caption(state.seeds)} Dashed line: the lowest possible loss.",
         run=state.reads,
         height=HEIGHT,
         narrow_height=NARROW,
@@ -126,7 +130,7 @@ def _training_chart(state: MasksState, request: TrainRequest) -> None:
 
 
 def _band_caption(count: int) -> str:
-    return f"Line: mean of {count_seeds(count)}. Band: lowest to highest." if count > 1 else "Line: one seed."
+    return f"Line: median of {count_seeds(count)}. Band: lowest to highest." if count > 1 else "Line: one seed."
 
 
 def _training_panels(state: MasksState, views: Mapping[str, RunView]) -> list[Panel]:
@@ -144,11 +148,14 @@ def _training_panel(
 ) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
     all_lines = [
-        variant_line(variant, *metric_over_seeds(curves, name))
+        variant_line(variant, *metric_over_seeds(curves, name, median_and_range))
         for variant, curves in curves_by_variant
         for name in _METRIC_TITLES
     ]
-    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
+    lines = [
+        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
+        for variant, curves in curves_by_variant
+    ]
     return _loss_panel(
         f"leak-{metric}", _METRIC_TITLES[metric], lines, "step", float(last), _axis_range(all_lines, task), task
     )
@@ -176,23 +183,28 @@ def _loss_panel(
     # The first letter of a word has more entropy than the last: over positions the floor is no constant.
     floor = None if axis == "place" and isinstance(task, GrammarTextConfig) else (baseline.floor, baseline.floor_label)
     ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
+    shown_axis = "position" if axis == "place" else axis
     return Panel(
         name,
         loss_figure(lines, axis == "place", last, span, floor),
-        alt=f"{title}: loss by {axis}; at the end {ends or 'nothing yet'}; the least possible is {baseline.floor:.2f}.",
+        alt=f"{title}: loss by {shown_axis}; at the end {ends or 'nothing yet'}; the lowest possible is "
+        f"{baseline.floor:.2f}.",
         title=title,
         tracks=value_tracks([(line.label, line.colour) for line in lines]),
         rest=last if axis == "place" else None,
     )
 
 
-# ---- by place
+# ---- by position
 
 
 def _position_charts(state: MasksState, views: Mapping[str, RunView]) -> None:
     """Draw the loss at each position of the row at the end of training."""
     lines_by_answer: dict[tuple[str, str], list[Line]] = {}
-    for answer, title in (("by_place", "Read at once, by place"), ("prefix_by_place", "As in generation, by place")):
+    for answer, title in (
+        ("by_place", "Whole row at once, by position"),
+        ("prefix_by_place", "As in generation, by position"),
+    ):
         for name, view in views.items():
             values = last_answers(view.result, answer)
             if values is not None:
@@ -215,4 +227,4 @@ def _position_charts(state: MasksState, views: Mapping[str, RunView]) -> None:
 
 def _position_line(variant: ModelVariant, values: Float[ndarray, "replicas places"]) -> Line:
     x = np.arange(1, values.shape[1] + 1, dtype=float)
-    return variant_line(variant, x, *mean_and_range(values.T).T)
+    return variant_line(variant, x, *median_and_range(values.T).T)

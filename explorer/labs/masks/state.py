@@ -31,10 +31,10 @@ class MasksState(LabellingComparison):
     TASKS: ClassVar[tuple[str, ...]] = ("tale", "noise")
 
     who: tuple[str, ...] = setting(_NAMES)
-    reads: Literal["tale", "noise"] = setting("tale", "What they read", options=READS)
+    reads: Literal["tale", "noise"] = setting("tale", "Training text", options=READS)
     symbols: int = setting(19, "Different symbols", low=2, high=26, step=1)
-    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=50)
-    begin: str = setting("the old king", "They go on from", longest=MAX_PROMPT)
+    steps: int = setting(0, "Training steps (0 = default)", low=0, high=1_000_000, step=50)
+    begin: str = setting("the old king", "Prompt", longest=MAX_PROMPT)
     first: str = setting("the cat sat on the mat", "First sentence", longest=MAX_CHARACTERS)
     second: str = setting("dogs bark", "Second sentence", longest=MAX_CHARACTERS)
     third: str = setting("it rained all night", "Third sentence", longest=MAX_CHARACTERS)
@@ -69,11 +69,11 @@ class MasksState(LabellingComparison):
             )
         if len(usable) > MAX_PROMPT:
             messages.append(
-                f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} of the beginning are used."
+                f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} letters of the prompt are used."
             )
             usable = usable[:MAX_PROMPT]
         if not usable.strip():
-            messages.append(f"Write a beginning of at least one letter; until then it is “{MasksState().begin}”.")
+            messages.append(f"Write a prompt of at least one letter; until then it is “{MasksState().begin}”.")
         return (usable if usable.strip() else MasksState().begin), messages
 
     @property
@@ -89,8 +89,9 @@ class MasksState(LabellingComparison):
             words = len(getattr(self, name).split())
             if words > MAX_WORDS:
                 messages.append(
-                    f"The {name} sentence has {words} words; {number_word(MAX_WORDS)} have room in the matrices. "
-                    f"The first {number_word(MAX_WORDS)} are shown."
+                    f"The {name} sentence has {words} words. The matrices have room for {number_word(MAX_WORDS)}, so "
+                    "the "
+                    f"first {number_word(MAX_WORDS)} are shown."
                 )
         if not any(self.batch):
             messages.append("The batch is empty: write a word in one of the three sentences.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -16,7 +16,7 @@ from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS, LENGTH
 from explorer.figures.comparison import Line
 from explorer.figures.experiments import low_comparison_figure
 from explorer.figures.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
-from explorer.inspection.compare import downsample
+from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.gradient_findings import ClippingResult
 from explorer.labs.memory.state import MemoryState
@@ -24,6 +24,7 @@ from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
+from explorer.ui.components.table import draw_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.result_section import Request, result_section
@@ -35,15 +36,14 @@ from explorer.ui.training.train_controls import TrainRequest, describe_cost, dra
 HEIGHT = 360
 _ROW = MODELS["rnn"]
 _LINES = {"none": ("none", "without clipping", "6px,4px"), "clip": ("clip", "with clipping", "solid")}
-_QUANTITIES = {"loss": "loss of each batch", "gradient": "length of the gradient"}
+_QUANTITIES = {"loss": "loss of each batch", "gradient": "gradient norm"}
 
 
 def section(session: PageSession[MemoryState]) -> None:
     """Draw both parts: gradient norms by spectral radius, and gradient clipping."""
-    st.header("The other way round: gradients that explode", anchor=False)
     explanation(
-        "The same product can also grow. Scale the recurrent matrix U of an untrained RNN, and see what comes back to "
-        "the first symbol. Its size is its spectral radius, the largest of its eigenvalues without their signs."
+        "The same product of matrices can also grow. Scale the recurrent matrix U of an untrained RNN by its spectral "
+        "radius (its largest absolute eigenvalue) and see how much gradient reaches the first symbol."
     )
     length = min(session.state.length, _LONGEST)
 
@@ -55,7 +55,7 @@ def section(session: PageSession[MemoryState]) -> None:
         "memory-exploding",
         requested_measurement,
         partial(_draw_gains, session.state.gain),  # where the playback begins; afterwards the browser moves it
-        f"Eight RNNs are scaled to {len(GAINS)} radii and asked for their gradients …",
+        f"The gradients of eight RNNs at {len(GAINS)} radii are being computed …",
         HEIGHT + 120,
         events={"memory-gains": ("stop",)},
     )
@@ -103,12 +103,11 @@ def _draw_gains(gain: float, document: Document, results: Mapping[str, GainMeasu
         [_gain_panel(measurement)],
         key="memory-gains",
         height=HEIGHT,
-        playback=Playback(run, last, last, False, "all radii", stops=words, first=_nearest_gain(gain), tells=True),
+        playback=Playback(run, last, last, False, "", stops=words, first=_nearest_gain(gain), tells=True),
     )
     document.caption(
-        "Before training. Line: middle of eight seeds, band: lowest to highest. Dotted: a linear net of this radius, "
-        "radius to the power of T − t, that ends alike. tanh flattens where it is far from 0, so the measured line "
-        "grows more slowly."
+        "Before training. Line: median of eight seeds; band: lowest to highest. Dotted: a linear network, radius to "
+        "the power of T − t. The slope of tanh is below 1 away from 0, so the measured gradient grows more slowly."
     )
 
 
@@ -118,7 +117,7 @@ def _gain_panel(measurement: GainMeasurement) -> Panel:
 
     lines = [
         GradientLine("RNN", "RNN, measured", _ROW.colour, "solid", measurement.norms),
-        GradientLine("linear net", "a linear net", "--soft", "2px,4px", linear_reference(measurement.norms, GAINS)),
+        GradientLine("linear", "linear network", "--soft", "2px,4px", linear_reference(measurement.norms, GAINS)),
     ]
     figure, frames = gradient_figure(lines)
     return Panel(
@@ -139,25 +138,29 @@ def _configs() -> dict[str, RunConfig]:
 
 
 def _draw_clipping() -> None:
-    st.subheader("What clipping does, and what it cannot do", anchor=False)
+    st.subheader("What does gradient clipping change?", anchor=False)
     request = TrainRequest.for_section("exploding")
     views = request.views(_configs())
-    st.markdown(f"##### {escape_markdown(findings.clipping_finding(_clipping_results(views)))}")
+    found = _clipping_results(views)
+    if finding := findings.clipping_finding(found):
+        explanation(f"**{escape_markdown(finding)}**")
     explanation(
-        f"RNNs learn to recall the first of {LENGTH} symbols by plain gradient descent, whose steps are as long as the "
-        "gradient. Clipping shortens a gradient that is longer than 1 to that length and leaves its direction. What "
-        "has vanished it does not bring back."
+        f"RNNs learn to recall the first of {LENGTH} symbols by plain gradient descent. Clipping shortens a gradient "
+        "whose norm is above 1 to norm 1 and keeps its direction. It cannot restore a gradient that has vanished."
     )
     st.latex(r"g \leftarrow g \cdot \min\!\left(1, \tfrac{1}{\lVert g \rVert}\right)")
-    _train_row(views, request)
+    _draw_clipping_table(found)
+    show_problems(request.problems)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_train_controls(request, _configs(), keys=("memory.exploding.run", "memory.exploding.stop"))
+        st.caption(f"{len(views)} trainings of eight seeds, {describe_cost(views)}.")
     draw_learning_chart(
         "memory-clipping",
         request,
         _configs(),
         _panels,
-        "Above the loss of each batch, in nats, below the length of the gradient before it is clipped; both axes are "
-        "logarithmic. Line: mean of eight seeds. Band: lowest to highest. The seeds that learn it are compared by "
-        "Fisher’s exact test.",
+        "Top: loss of each batch, in nats. Bottom: norm of the gradient before clipping. Both axes are logarithmic. "
+        "Line: median of eight seeds; band: lowest to highest.",
         axis=partial(step_axis, step=10.0),
         height=220,
         narrow_height=180,
@@ -165,11 +168,35 @@ def _draw_clipping() -> None:
     )
 
 
-def _train_row(views: Mapping[str, RunView], request: TrainRequest) -> None:
-    show_problems(request.problems)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        draw_train_controls(request, _configs(), keys=("memory.exploding.run", "memory.exploding.stop"))
-        st.caption(f"{len(views)} trainings of eight seeds, {describe_cost(views)}.")
+def _draw_clipping_table(found: Sequence[ClippingResult]) -> None:
+    """Draw how many seeds learn the task without and with clipping, a row for each pair of runs."""
+    if not found:
+        return
+    judgements = findings.clipping_judgements(found)
+    texts = {"none": "without clipping", "clip": "with clipping"}
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "RNN", "kind": "text", "align": "left", "wrap": True},
+        *[dict[str, object](key=key, label=label, kind="number", align="right") for key, label in texts.items()],
+        {"key": "verdict", "label": "difference", "kind": "text", "align": "left", "wrap": True, "minor": True},
+    ]
+    rows = [
+        {
+            "cells": {
+                "name": {"text": each.words.removeprefix("at a ")},
+                "none": {"text": f"{findings.count_solved(each.none)} of {len(each.none)}"},
+                "clip": {"text": f"{findings.count_solved(each.clip)} of {len(each.clip)}"},
+                "verdict": {"text": findings.clipping_verdict(each, judgements)},
+            }
+        }
+        for each in found
+    ]
+    draw_table(
+        columns,
+        rows,
+        key="memory-clipping-results",
+        label="Seeds that learn the task, without and with gradient clipping",
+        caption="Seeds that learn the task. The difference is tested by Fisher’s exact test.",
+    )
 
 
 def _clipping_results(views: Mapping[str, RunView]) -> list[ClippingResult]:
@@ -239,14 +266,14 @@ def _panel(
             x, parts = np.zeros(0), np.zeros((0, 3))
         else:
             values = _values_of(found, quantity)
-            parts = np.stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)], axis=1)
+            parts = median_and_range(values)
             indices = downsample(parts, max_points=150)
             x, parts = (indices + 1).astype(float), parts[indices]
-        lines.append(Line(label, words, _ROW.colour, dash, x, *parts.T))
+        lines.append(Line(label, words, _ROW.colour, dash, x, *parts.T, statistic="median"))
     return Panel(
         f"clipping-{cell.name}-{quantity}",
         low_comparison_figure(lines, "step", span, steps, log_y=True),
         alt=f"{cell.title}: {_QUANTITIES[quantity]} by step, without and with clipping.",
-        title=f"{cell.title}: {'loss' if quantity == 'loss' else 'gradient'}",
+        title=f"{cell.title}: {'loss' if quantity == 'loss' else 'gradient norm'}",
         tracks=value_tracks([(line.title, line.colour) for line in lines], "power"),
     )

@@ -12,7 +12,6 @@ from numpy import ndarray
 from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS
-from explorer.number_format import format_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
@@ -20,7 +19,8 @@ from explorer.ui.budgets import budget_sentence
 from explorer.ui.verdict_sentences import solved_comparison
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
-_MORE_STEPS = " With more, others may solve it."
+_MORE_STEPS = " With more steps, other models may solve the task."
+MAX_WORDS = 20  # of a headline
 BELOW_CHANCE = 0.25  # accuracy this much below chance, one symbol further: systematically wrong
 
 
@@ -74,23 +74,36 @@ def describe_variants(names: Sequence[ModelVariant]) -> str:
 
 
 def solved_finding(results: Mapping[str, RecallResult], length: int) -> str:
-    """Return which models solve recall at the trained length, and with how many seeds."""
+    """Return which models recall the first symbol at the trained length with every seed; at most 20 words."""
     if not results:
         return ""
     every = [each for each in results.values() if each.solved == len(each.accuracy)]
-    never = [each for each in results.values() if not each.solved]
-    some = [each for each in results.values() if 0 < each.solved < len(each.accuracy)]
-    parts = []
-    if every:
-        parts.append(f"{describe_variants([e.variant for e in every])} in every seed")
-    parts += [
-        f"{describe_variants([e.variant])} in {number_word(e.solved)} of {number_word(len(e.accuracy))}" for e in some
-    ]
-    if never:
-        parts.append(f"{describe_variants([e.variant for e in never])} in none")
-    seeds_by_model = "; ".join(parts)
-    symbols = "symbol" if length == 1 else "symbols"
-    return f"Who can name the first of {length:,} {symbols}? {capitalize(seeds_by_model)}."
+    best = max(results.values(), key=lambda each: each.solved / len(each.accuracy))
+    seeds = max(len(each.accuracy) for each in results.values())
+    task = f"the first of {length:,} {'symbol' if length == 1 else 'symbols'}"
+    where = "in every seed" if seeds > 1 else "with its only seed"
+    if not every and not best.solved:
+        return f"No model recalls {task}{' in any seed' * (seeds > 1)}."
+    if not every:
+        share = f"{best.solved} of {len(best.accuracy)} seeds"
+        return f"No model recalls {task} in every seed; {short_names([best.variant])} does in {share}."
+    plural = len(every) > 1
+    if not plural and len(results) == 1:
+        return f"The {short_names([every[0].variant])} recalls {task} {where}."
+    names = short_names([each.variant for each in every])
+    finding = f"{names} recall{'' if plural else 's'} {task} {where}."
+    if len(finding.split()) <= MAX_WORDS:
+        return finding
+    return f"{len(every)} of {len(results)} models recall {task} {where}."
+
+
+def short_names(variants: Sequence[ModelVariant]) -> str:
+    """Return several variants in a few words, grouped by initialization: LSTM and GRU (open gates)."""
+    by_initialization: dict[str, list[str]] = {}
+    for each in variants:
+        name, _, initialization = each.title.partition(", ")
+        by_initialization.setdefault(initialization, []).append(name)
+    return join_words([f"{join_words(names)} ({which})" for which, names in by_initialization.items()])
 
 
 def budget_caption(results: Mapping[str, RecallResult]) -> str:
@@ -117,27 +130,41 @@ def other_length_findings(results: Mapping[str, RecallResult], length: int) -> l
         lost = [e for e in solvers if e not in solved]
         if solved:
             names = join_words([_describe_solvers(each) for each in solved])
-            sentences.append(f"Trained at {length:,}, asked at {far:,}: {names} still know.")
+            sentences.append(
+                f"Trained on {length:,} symbols and tested on {far:,}, {names} still name{_s(solved)} the first one."
+            )
         for each in lost:
-            verb, values = "is" if each.solved == 1 else "are", each.accuracy_at(far, True)
-            sentences.append(f"Asked at {far:,}, {_describe_solvers(each)} {verb} right in {_format_range(values)}.")
+            values = each.accuracy_at(far, True)
+            sentences.append(
+                f"Tested on {far:,} symbols, {_describe_solvers(each)} {_be(each.solved)} right on "
+                f"{_format_shares(values)} of the sequences."
+            )
     for each in solvers:
         accuracy = each.accuracy_at(length + 1, True)
         chance = 1 / each.config.task_as(RecallConfig).symbols
         below = accuracy <= chance - BELOW_CHANCE
-        clocks = int(below.sum())
-        if clocks:
+        if below.any():
             sentences.append(
-                f"One symbol further, at {length + 1:,}, {number_word(clocks)} of the {count_seeds(each.solved)} of "
-                f"{describe_variants([each.variant])} {'is' if clocks == 1 else 'are'} not lost but wrong: right in "
-                f"{_format_range(accuracy[below])}. What such a net learned is a clock that is right at "
-                f"{length:,}.{_others_sentence(accuracy[~below])}"
+                f"At {length + 1:,} symbols, one more than in training, {number_word(int(below.sum()))} of the "
+                f"{count_seeds(each.solved)} of {describe_variants([each.variant])} "
+                f"{_be(int(below.sum()))} right on only {_format_shares(accuracy[below])} of the sequences, less than "
+                f"guessing: the network has learned to answer at exactly {length:,}."
+                f"{_others_sentence(accuracy[~below])}"
             )
     return sentences
 
 
+def _s(solved: Sequence[RecallResult]) -> str:
+    """Return the ending of a verb whose subject is these seeds."""
+    return "s" if len(solved) == 1 and solved[0].solved == 1 else ""
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
 def _describe_solvers(each: RecallResult) -> str:
-    """Return the seeds of a run that solve it, in words: all eight seeds of the GRU with open gates."""
+    """Return the seeds of a run that solve the task, in words: all eight seeds of the GRU with open gates."""
     many = len(each.accuracy)
     some = (
         f"all {count_seeds(many)}" if each.solved == many > 1 else f"{number_word(each.solved)} of {count_seeds(many)}"
@@ -146,11 +173,13 @@ def _describe_solvers(each: RecallResult) -> str:
 
 
 def _others_sentence(others: Float[ndarray, " seeds"]) -> str:
-    return f" The others are right in {_format_range(others)} there." if len(others) else ""
+    return f" The other solving seeds are right on {_format_shares(others)} there." if len(others) else ""
 
 
-def _format_range(values: Float[ndarray, " seeds"]) -> str:
-    return format_range(values.min(), values.max())
+def _format_shares(values: Float[ndarray, " seeds"]) -> str:
+    """Return the range of the shares of several seeds in percent: 46 to 100 %."""
+    low, high = (f"{100 * value:.0f}" for value in (values.min(), values.max()))
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def learning_rate_finding(results: Mapping[tuple[float, int], RecallResult], names: str) -> str:
@@ -164,65 +193,49 @@ def learning_rate_finding(results: Mapping[tuple[float, int], RecallResult], nam
     if len(longest) < 2:
         return ""
     parts = [
-        f"{end:,} at a learning rate of {rate:g}" if end else f"none at {rate:g}"
-        for rate, end in sorted(longest.items())
+        f"{end:,} at learning rate {rate:g}" if end else f"none at {rate:g}" for rate, end in sorted(longest.items())
     ]
-    return f"The longest that any seed of {names} solves: {join_words(parts)}."
+    return f"Longest sequence that any seed of {names} learns: {join_words(parts)}."
 
 
 def sweep_finding(results: Mapping[str, Mapping[int, RecallResult]]) -> str:
-    """Return which variants solve every length of the sweep with every seed, which none, and which some."""
-    always: list[ModelVariant] = []
-    never: list[ModelVariant] = []
-    mixed: list[ModelVariant] = []
+    """Return how many variants learn every length of the sweep with every seed, and how many learn none."""
+    always, never, count = [], [], 0
     for by_length in results.values():
         if len(by_length) < len(SWEEP_LENGTHS):
             continue  # the row is incomplete
+        count += 1
         variant = next(iter(by_length.values())).variant
-        solved = [(r.solved, len(r.accuracy)) for r in by_length.values()]
-        group = always if all(s == n for s, n in solved) else never if not any(s for s, _ in solved) else mixed
-        group.append(variant)
-    parts = []
-    if always:
-        parts.append(
-            f"{capitalize(describe_variants(always))} solve{'s' * (len(always) == 1)} every length here in every seed."
-        )
-    if never:
-        parts.append(f"{capitalize(describe_variants(never))} solve{'s' * (len(never) == 1)} none.")
-    if mixed:
-        parts.append(f"For {describe_variants(mixed)} it depends on the length and on the seed.")
-    return " ".join(parts)
+        if all(each.solved == len(each.accuracy) for each in by_length.values()):
+            always.append(variant)
+        elif not any(each.solved for each in by_length.values()):
+            never.append(variant)
+    if not count:
+        return ""
+    longest = f"every length up to {max(SWEEP_LENGTHS)} in every seed"
+    if not always:
+        return f"None of {count} models learns {longest}."
+    names = f"the {short_names(always)}" if len(always) == 1 else f"{len(always)} of {count} models"
+    end = f"; {len(never)} {'learns' if len(never) == 1 else 'learn'} none" if never else ""
+    return capitalize(f"{names} learn{'s' * (len(always) == 1)} {longest}{end}.")
 
 
-def train_set_findings(curves_by_model: Mapping[str, Curves]) -> list[str]:
-    """Return the accuracy on the training sequences and on new ones after longer training, for each model."""
-    sentences = []
-    for model, curves in curves_by_model.items():
-        own, fresh = (curves.last(name) for name in ("train_accuracy", "accuracy"))
-        learned = fresh >= SOLVED
-        title = MODELS[model].title
-        sentence = f"After {curves.step:,} steps the {title} is right in {_format_range(own)} of its own sequences. "
-        if learned.all():
-            sentence += f"On fresh ones too: {_format_range(fresh)}."
-        elif not learned.any():
-            sentence += f"On fresh ones, in {_format_range(fresh)}."
-        else:
-            few, rest = int(learned.sum()), int((~learned).sum())
-            sentence += (
-                f"On fresh ones {number_word(rest)} of {count_seeds(len(fresh))} {'is' if rest == 1 else 'are'} "
-                "right in "
-                f"{_format_range(fresh[~learned])}; {number_word(few)} {'has' if few == 1 else 'have'} learned it."
-            )
-        sentences.append(sentence)
-    return sentences
-
-
-def notebook_caption(curves_by_model: Mapping[str, Curves], step: int) -> str:
-    """Return the mean accuracies at the step at which the notebook stops."""
+def train_set_finding(curves_by_model: Mapping[str, Curves]) -> str:
+    """Return the accuracy on the training sequences and on new ones, as medians over the seeds."""
+    if not curves_by_model:
+        return ""
     parts = []
     for model, curves in curves_by_model.items():
-        at = int(np.searchsorted(curves.evaluated, step))
-        if at < len(curves.evaluated) and curves.evaluated[at] == step:
-            own, fresh = (float(curves.metrics[name][at].mean()) for name in ("train_accuracy", "accuracy"))
-            parts.append(f"{MODELS[model].title} {own:.2f} and {fresh:.2f}")
-    return f"At step {step} here, on its own and on fresh sequences, mean: {'; '.join(parts)}." if parts else ""
+        own, new = (float(np.median(curves.last(name))) for name in ("train_accuracy", "accuracy"))
+        parts.append(f"{MODELS[model].title} {100 * own:.0f} % and {100 * new:.0f} %")
+    return f"Right on training and on new sequences (median): {'; '.join(parts)}."
+
+
+def train_set_caption(curves_by_model: Mapping[str, Curves]) -> str:
+    """Return how many seeds of each model solve the task on new sequences, after how many steps."""
+    parts = [
+        f"{MODELS[model].title} {int((curves.last('accuracy') >= SOLVED).sum())} of {len(curves.last('accuracy'))}"
+        for model, curves in curves_by_model.items()
+    ]
+    steps = max((curves.step for curves in curves_by_model.values()), default=0)
+    return f"Seeds that solve new sequences after {steps:,} steps: {'; '.join(parts)}." if parts else ""

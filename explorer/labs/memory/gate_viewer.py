@@ -44,10 +44,9 @@ class GateActivity:
 
 def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> None:
     """Draw gates and states of one recurrent model. `views` are the run views of the page, by name of their variant."""
-    st.header("Inside: gates and states", anchor=False)
     explanation(
-        "Each row is a unit, each column a symbol. At the top stand the units that hold on longest. Point at one, and "
-        "its line is drawn below; arrow keys move."
+        "Rows: units, those with the longest half-life first; columns: symbols. Point at a unit, or use the arrow "
+        "keys, to draw its values as a line."
     )
     variants = session.state.variants
     recurrent = {
@@ -58,7 +57,7 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
     show_missing_runs(recurrent, variants)
     loaded = {name: view for name, view in recurrent.items() if view.loaded_run}
     if not loaded:
-        untrained_panel(recurrent, "No recurrent net with a run to look into: choose one above and train it.", HEIGHT)
+        untrained_panel(recurrent, "No recurrent network has a finished run: select one above and train it.", HEIGHT)
         return
     fragment(session, _FRAGMENT, lambda: _draw_gates(session, loaded, variants))
 
@@ -99,7 +98,7 @@ def _draw_gates(
     when = "before training" if step == 0 else "after training" if step == steps[-1] else f"after {step:,} steps"
     file = f"memory-gates-{name}-step-{step}-seed-{view.config.seeds[replica]}"
     draw = partial(_draw_activity, variants[name], view.config.task_as(RecallConfig).symbols, when, file)
-    result_section("memory-gates", {"gates": job}, draw, "The net reads the sequence …", HEIGHT)
+    result_section("memory-gates", {"gates": job}, draw, "The network reads the sequence …", HEIGHT)
 
 
 def _draw_controls(
@@ -142,9 +141,9 @@ def _draw_controls(
             st.text_input,
             update=lambda s, new: replace(s, say=new.strip()),
             redraw=redraw,
-            label=f"Sequence, of the letters {letters}",
+            label=f"Sequence of the letters {letters}",
             longest=MAX_SEQUENCE_LENGTH,
-            placeholder="empty: one is drawn",
+            placeholder="empty: a random sequence",
             width=330,
         )
 
@@ -236,10 +235,10 @@ def _draw_activity(
         key="memory-gates-figure",
     )
     document.caption(
-        "A unit’s half-life follows from the share f that it keeps at a step (the LSTM’s forget gate, the GRU’s update "
-        "gate, a geometric mean over the sequence): ln ½ / ln f. The sentence above is about all units of all seeds. A "
-        "short half-life need not mean forgetting: what a gate lets go, the candidate may write again. The gradient "
-        "above counts both ways."
-        if reading.half_lives is not None
-        else "A plain RNN has no gates to show: its state is all there is, and it is rewritten at every symbol."
+        "A unit’s half-life follows from the share f that its gate keeps at a step (LSTM: forget gate; GRU: update "
+        "gate; geometric mean over the sequence): ln ½ / ln f. Median over all units of all seeds; the longest is "
+        f"{findings.longest_half_life(next(iter(activity.half_lives.values())))}. A unit may also write again what its "
+        "gate lets go."
+        if activity.half_lives
+        else "A plain RNN has no gates: its state is all that it has, and it is rewritten at every symbol."
     )

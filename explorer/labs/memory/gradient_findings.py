@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.experiments.gradient_clipping import CLIP
 from explorer.experiments.recall import SOLVED
 from explorer.inspection.verdicts import Judgement, judge, solved_difference
-from explorer.number_format import format_approximate, format_significant, superscript
+from explorer.number_format import format_approximate, format_significant
+from explorer.tasks.recall import MAX_EVALUATED_LENGTH
 from explorer.ui.verdict_sentences import verdict_words
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+from explorer.ui.wording import capitalize, join_words
 
-SINGLE_SYMBOL = "With a single symbol there is nothing to carry: the first one is the last."
-
-
-def times_as_much(ratio: float) -> str:
-    """Return a ratio in words if it is near 1, else as a number."""
-    if 0.8 <= ratio <= 1.25:
-        return "about as much"
-    return f"{format_significant(ratio)} times as much"
+SINGLE_SYMBOL = "With a single symbol there is nothing to remember: the first one is the last."
 
 
 def inline_title(title: str) -> str:
-    """Return a variant's title for the middle of a sentence: RNN (usual start)."""
+    """Return a variant's title for the middle of a sentence: RNN (standard initialization)."""
     name, _, start = title.partition(", ")
     return f"{name} ({start.replace(' (', ', ').rstrip(')')})" if start else name
 
@@ -51,15 +44,6 @@ class GradientRatio:
         """Whether every ratio before training is finite."""
         return bool(np.isfinite(self.before).all())
 
-    @property
-    def words(self) -> str:
-        """The median over the seeds in words, with the range if there are several."""
-        low, high = format_significant(float(self.before.min())), format_significant(float(self.before.max()))
-        spread = (
-            f" ({low} to {high} over {count_seeds(len(self.before))})" if len(self.before) > 1 and low != high else ""
-        )
-        return f"{times_as_much(float(np.median(self.before)))} as the last{spread}"
-
 
 def gradient_ratio(
     title: str, recurrent: bool, norms: Float[ndarray, "steps replicas time"], steps: int
@@ -71,75 +55,90 @@ def gradient_ratio(
 
 
 def gradient_finding(models: Sequence[GradientRatio], length: int) -> str:
-    """Return which model has the smallest and which the largest ratio before training."""
+    """Return which model passes back the smallest and the largest share of the gradient before training (median)."""
     compared = [each for each in models if each.recurrent] or list(models)
     finite = sorted((each for each in compared if each.is_finite), key=lambda each: float(np.median(each.before)))
     if not finite or length < 2:
         return SINGLE_SYMBOL
     least, most = finite[0], finite[-1]
-    title = inline_title(least.title)
-    sentence = f"Before training, the first of {length} symbols moves the loss of the {title} {least.words}"
-    return f"{sentence}." if len(finite) == 1 else f"{sentence}; of the {inline_title(most.title)}, {most.words}."
-
-
-def trained_finding(models: Sequence[GradientRatio]) -> str:
-    """Return the median ratio of every model at the end of training."""
-    finite = [(each.title, float(np.median(each.after))) for each in models]
-    finite = [(title, after) for title, after in finite if math.isfinite(after)]
-    return (
-        "The same ratio, first to last, in the middle seed at the end of training: "
-        + "; ".join(f"{inline_title(title)} {format_significant(after)}" for title, after in finite)
-        + "."
-        if finite
-        else ""
+    sentence = (
+        f"Before training, the {inline_title(least.title)} passes {_share(least)} of the gradient back over {length} "
+        "symbols"
     )
+    return f"{sentence}." if len(finite) == 1 else f"{sentence}, the {inline_title(most.title)} {_share(most)}."
 
 
-def gate_product_finding(title: str, shares: Float[ndarray, "replicas units"], length: int) -> str:
-    """Return what a unit keeps over the sequence through its gates alone, before training.
+def _share(each: GradientRatio) -> str:
+    return format_significant(float(np.median(each.before)))
 
-    `shares` is the share of its state that each unit keeps at a step.
-    """
+
+class BackwardFactor(NamedTuple):
+    """What a network multiplies the gradient with at each step before training, and what that leaves of it."""
+
+    factor: str  # of one step, with its name
+    left: str  # over the whole sequence: of the median unit
+    most: str  # of the unit that keeps most; empty for a plain RNN
+
+
+def gate_factor(shares: Float[ndarray, "replicas units"], length: int) -> BackwardFactor:
+    """Return the factor of a network with gates. `shares` is the share of its state that each unit keeps at a step."""
     left = shares ** (length - 1)
-    return (
-        f"{inline_title(title)}: before training a unit keeps {format_significant(float(np.median(shares)))} of what "
-        "it holds at "
-        f"a step; over {length - 1} steps that leaves {format_significant(float(np.median(left)))} in the middle unit "
-        f"and {format_significant(float(left.max()))} in the one that is most open."
+    return BackwardFactor(
+        f"gate {format_significant(float(np.median(shares)))}",
+        format_significant(float(np.median(left))),
+        format_significant(float(left.max())),
     )
 
 
-def spectral_radius_finding(title: str, radii: Float[ndarray, " replicas"], length: int) -> str:
-    """Return the spectral radius of the recurrent matrix, and its power over the sequence."""
+def radius_factor(radii: Float[ndarray, " replicas"], length: int) -> BackwardFactor:
+    """Return the factor of a plain RNN: the spectral radius of its recurrent matrix, the median over the seeds."""
     radius = round(float(np.median(radii)), 3)  # as it is printed: a small difference grows with the power
-    spread = f" ({radii.min():.3f} to {radii.max():.3f} over {count_seeds(len(radii))})" if len(radii) > 1 else ""
-    return (
-        f"{inline_title(title)}: the spectral radius of U is {radius:.3f} before training{spread}, and "
-        f"{radius:.3f}{superscript(length - 1)} is {format_significant(radius ** (length - 1))}. The factors "
-        "1 − h², at "
-        "most 1, take away the rest."
-    )
+    return BackwardFactor(f"radius {radius:.3f}", format_significant(radius ** (length - 1)), "")
+
+
+def format_ratio(values: Float[ndarray, " replicas"]) -> str:
+    """Return the median of a ratio of gradients; a dash where no seed has a finite one."""
+    finite = values[np.isfinite(values)]
+    return format_significant(float(np.median(finite))) if len(finite) else "–"
+
+
+def format_ratio_range(values: Float[ndarray, " replicas"]) -> str:
+    """Return the lowest and the highest ratio of the seeds; a dash for one seed."""
+    finite = values[np.isfinite(values)]
+    if len(finite) < 2:
+        return "–"
+    return f"{format_significant(float(finite.min()))} to {format_significant(float(finite.max()))}"
 
 
 # ---- gates
 
 
 def half_life_finding(lives: Mapping[str, Float[ndarray, "replicas units"]], when: str) -> str:
-    """Return the half-lives of the units, in symbols. `lives` is keyed by title, the selected model first."""
+    """Return the median half-life of the units, in symbols. `lives` is keyed by title, the selected model first."""
     if not lives:
-        return "A plain RNN has no gate: nothing in it says how much is kept, and every step rewrites the whole state."
+        return "A plain RNN has no gates: it rewrites its whole state at every step."
     (title, first), *others = lives.items()
-    sentence = f"{capitalize(when)}, half of the units of the {inline_title(title)} keep half of what they hold for "
-    sentence += f"{_symbols(float(np.median(first)))} or longer, the longest for {_symbols(float(first.max()))}"
-    for other, each in others:
-        sentence += f"; those of the {inline_title(other)} for {_symbols(float(np.median(each)))}"
+    sentence = f"{capitalize(when)}, the median half-life is {_symbols(first)} in the {inline_title(title)}"
+    if others:
+        other, each = others[0]
+        sentence += f", {_symbols(each)} in the {inline_title(other)}"
     return f"{sentence}."
 
 
-def _symbols(life: float) -> str:
-    if not math.isfinite(life):
-        return "ever"
-    return f"{format_approximate(life)} symbols"
+def longest_half_life(lives: Float[ndarray, "replicas units"]) -> str:
+    """Return the longest half-life of any unit; nothing is extrapolated beyond the longest tested sequence."""
+    return _format_life(float(lives.max()))
+
+
+def _symbols(lives: Float[ndarray, "replicas units"]) -> str:
+    return _format_life(float(np.median(lives)))
+
+
+def _format_life(life: float) -> str:
+    if life > MAX_EVALUATED_LENGTH:  # also an infinite one
+        return f"more than {MAX_EVALUATED_LENGTH:,} symbols"
+    text = format_approximate(life)
+    return f"{text} symbol{'' if text == '1' else 's'}"
 
 
 def answer_finding(title: str, symbol: str, probability: float, likeliest: str, length: int, chance: float) -> str:
@@ -152,32 +151,30 @@ def answer_finding(title: str, symbol: str, probability: float, likeliest: str, 
     length: of the sequence.
     chance: the probability of a guess.
     """
-    verdict = "right" if likeliest == symbol else f"wrong: it says “{likeliest}”"
+    verdict = "right" if likeliest == symbol else f"wrong: it answers “{likeliest}”"
     read = f"After {length} symbol{'s' if length > 1 else ''}"
-    sentence = f"{read} the {inline_title(title)} gives the first one, “{symbol}”, {probability:.2f}"
+    sentence = f"{read} the {inline_title(title)} gives the first one, “{symbol}”, probability {probability:.2f}"
     if abs(probability - chance) < 0.1:
-        return f"{sentence}: hardly more or less than guessing, which is {chance:.2f}."
-    return f"{sentence}, and that is {verdict}."
+        return f"{sentence}, about as much as guessing ({chance:.2f})."
+    return f"{sentence}, which is {verdict}."
 
 
 # ---- exploding, and clipping
 
 
 def exploding_finding(gains: Sequence[float], norms: Float[ndarray, "gains replicas time"]) -> str:
-    """Return from which spectral radius on the gradient at the first symbol exceeds that at the last."""
+    """Return from which spectral radius on the gradient at the first symbol exceeds that at the last (median)."""
     if norms.shape[-1] < 2:
         return SINGLE_SYMBOL
     ratios = np.median(norms[..., 0] / norms[..., -1], axis=1)
     grows = [gain for gain, ratio in zip(gains, ratios, strict=True) if ratio > 1]
-    low, high = f"{gains[0]:g}", f"{gains[-1]:g}"
-    sentence = (
-        f"At a radius of {low} the first symbol has {format_significant(float(ratios[0]))} of the last one’s gradient"
-    )
     if not grows:
-        return f"{sentence}, at {high} {format_significant(float(ratios[-1]))}: it nowhere explodes."
+        return f"At no spectral radius up to {gains[-1]:g} does the gradient grow on its way back."
     peak = int(ratios.argmax())
-    end = f"and at {gains[peak]:g} it has {format_significant(float(ratios[peak]))} times as much as the last"
-    return f"{sentence}; from {grows[0]:g} on it has more than that one, {end}."
+    return (
+        f"From a spectral radius of {grows[0]:g} on, the gradient grows on its way back: "
+        f"{format_significant(float(ratios[peak]))} times at {gains[peak]:g}."
+    )
 
 
 @dataclass(frozen=True)
@@ -191,44 +188,42 @@ class ClippingResult:
     same: bool  # whether every loss of both is the same number
 
 
-def clipping_finding(found: Sequence[ClippingResult]) -> str:
-    """Return for each pair of runs how many seeds solve recall with and without clipping."""
-    if not found:
-        return "No run with and without clipping yet."
+def clipping_judgements(found: Sequence[ClippingResult]) -> dict[str, Judgement]:
+    """Return for each pair of different runs whether clipping changes the number of seeds that solve recall."""
     differences = {
         each.words: solved_difference(each.none > SOLVED, each.clip > SOLVED, paired=False)
         for each in found
         if not each.same
     }
-    judgements = dict(zip(differences, judge(list(differences.values())), strict=True))
-    return " ".join(_clipping_sentence(each, judgements.get(each.words)) for each in found)
+    return dict(zip(differences, judge(list(differences.values())), strict=True))
 
 
-def _clipping_sentence(each: ClippingResult, judgement: Judgement | None) -> str:
-    right, helped, all_seeds = _count_solved(each.none), _count_solved(each.clip), count_seeds(len(each.none))
-    if judgement is None:
-        return (
-            f"{capitalize(each.words)} no gradient is longer than {format_significant(each.longest)}: clipping at "
-            f"{CLIP:g} never acts, "
-            f"both trainings are the same to the last digit, and {_count(right)} of {all_seeds} "
-            f"learn{_plural_s(right)} it."
-        )
-    return (
-        f"{capitalize(each.words)} {_count(right)} of {all_seeds} learn{_plural_s(right)} it without clipping, "
-        f"{_count(helped)} with it: {verdict_words(judgement)}."
-    )
+def clipping_finding(found: Sequence[ClippingResult]) -> str:
+    """Return where clipping changes how many seeds solve recall."""
+    if not found:
+        return ""
+    judgements = clipping_judgements(found)
+    changed = [e for e in found if e.words in judgements and judgements[e.words].verdict == "different"]
+    if not changed:
+        return "In these runs clipping makes no certain difference."
+    parts = [
+        f"{each.words}, {count_solved(each.clip)} of {len(each.clip)} seeds learn the task with clipping, "
+        f"{count_solved(each.none)} without"
+        for each in changed[:1]
+    ]
+    return f"{capitalize('; '.join(parts))}."
 
 
-def _count_solved(accuracy: Float[ndarray, " replicas"]) -> int:
+def clipping_verdict(each: ClippingResult, judgements: Mapping[str, Judgement]) -> str:
+    """Return for one pair of runs whether clipping makes a difference, for a table."""
+    if each.words in judgements:
+        return verdict_words(judgements[each.words])
+    return f"no gradient is longer than {format_significant(each.longest)}, so clipping never acts"
+
+
+def count_solved(accuracy: Float[ndarray, " replicas"]) -> int:
+    """Return how many seeds solve recall."""
     return int((accuracy > SOLVED).sum())
-
-
-def _count(count: int) -> str:
-    return number_word(count) if count else "none"
-
-
-def _plural_s(count: int) -> str:
-    return "s" if count == 1 else ""
 
 
 def missing_runs_caption(titles: Sequence[str]) -> str:
@@ -236,6 +231,8 @@ def missing_runs_caption(titles: Sequence[str]) -> str:
     if not titles:
         return ""
     have = "has" if len(titles) == 1 else "have"
-    return (
-        f"{capitalize(join_words(titles))} {have} no run with these settings yet: train above, and they stand here too."
-    )
+    return f"{capitalize(join_words(titles))} {have} no run with these settings yet and {_be(len(titles))} not shown."
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"

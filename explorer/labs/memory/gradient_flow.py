@@ -18,6 +18,7 @@ from explorer.labs.memory.state import MemoryState
 from explorer.run_store.store import StoredRun
 from explorer.training.record import Record
 from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
+from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
 from explorer.ui.result_section import Request, result_section
@@ -25,7 +26,7 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
 
 MAX_STOPS = 28  # of the playback: more would only travel longer
-HEIGHT, NUMBERS_HEIGHT = 440, 160
+HEIGHT, TABLE_HEIGHT = 400, 420
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +40,13 @@ class GradientHistory:
 
 
 def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> None:
-    """Draw the gradient norms of all runs at every snapshot, and the formulas behind them.
+    """Draw the gradient norms of all runs at every snapshot, a table of them, and the formulas behind them.
 
     `views` are the run views of the page, by name of their variant.
     """
-    st.header("Why: how far back the loss reaches", anchor=False)
     explanation(
-        "Learning follows the gradient. What the first symbol should change is known only at the end, and word of it "
-        "must come back through every step between. Here is how much of it arrives at each symbol."
+        "A network learns from the gradient of its loss. The loss is known only after the last symbol, so its gradient "
+        "has to travel back through every step to reach the first one."
     )
     variants = session.state.variants
     show_missing_runs(views, variants)
@@ -56,14 +56,11 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
         if view.loaded_run
     }
     if not requests:
-        untrained_panel(views, "No run to look into yet: train above, and its gradients stand here.", HEIGHT)
+        untrained_panel(views, "No finished run yet: train the models above to see their gradients.", HEIGHT)
         return
     run = "/".join(str(key) for key, _ in requests.values())
-    placeholder = "Every run is asked for its gradients, snapshot by snapshot …"
-    result_section("memory-why", requests, partial(_draw, variants, run), placeholder, HEIGHT + 160)
-    if session.state.length > 1:
-        _formulas()
-        result_section("memory-products", requests, partial(_draw_products, variants), placeholder, NUMBERS_HEIGHT)
+    placeholder = "The gradients of every run are being computed …"
+    result_section("memory-why", requests, partial(_draw, variants, run), placeholder, HEIGHT + TABLE_HEIGHT)
 
 
 def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, ModelVariant]) -> None:
@@ -137,41 +134,76 @@ def _draw(
         [panel],
         key="memory-gradients",
         height=HEIGHT,
-        playback=Playback(run, last, last, False, "all trainings", stops=labels, first=0),
+        playback=Playback(run, last, last, False, "", stops=labels, first=0),
     )
     document.caption(
-        "|∂L/∂x| at each symbol, a mean over 64 fresh sequences; the axis is logarithmic and the same at every step. "
-        "Line: middle seed. Band: lowest to highest. A run that has ended stays as it was."
+        "Norm of the gradient |∂L/∂x| at each symbol (logarithmic axis), a mean over 64 new sequences. Line: median "
+        "over seeds; band: lowest to highest seed. Before a run’s first and after its last step its values stay."
     )
-    document.text(findings.trained_finding(reached))
+    if length > 1:
+        _add_table(document, variants, histories, reached, length)
 
 
-def _formulas() -> None:
+_COLUMNS: tuple[dict[str, object], ...] = (
+    {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
+    {"key": "before", "label": "untrained", "kind": "number", "align": "right"},
+    {"key": "range", "label": "lowest to highest seed", "kind": "number", "align": "right", "minor": True},
+    {"key": "after", "label": "trained", "kind": "number", "align": "right"},
+    {"key": "factor", "label": "factor per step", "kind": "text", "align": "left", "minor": True},
+    {"key": "left", "label": "product over all steps", "kind": "number", "align": "right", "minor": True},
+    {"key": "most", "label": "most open unit", "kind": "number", "align": "right", "minor": True},
+)
+
+
+def _add_table(
+    document: Document,
+    variants: Mapping[str, ModelVariant],
+    histories: Mapping[str, GradientHistory],
+    ratios: list[findings.GradientRatio],
+    length: int,
+) -> None:
+    """Add the ratio of the first to the last gradient, and the factors that explain it, a row for each variant."""
+    rows = []
+    for (name, each), ratio in zip(histories.items(), ratios, strict=True):
+        factor = findings.BackwardFactor("–", "–", "–")
+        if each.radii is not None:
+            factor = findings.radius_factor(each.radii, length)
+        elif each.shares is not None:
+            factor = findings.gate_factor(each.shares, length)
+        cells: dict[str, object] = {
+            "name": {"text": variants[name].title, "colour": variants[name].colour},
+            "before": {"text": findings.format_ratio(ratio.before)},
+            "range": {"text": findings.format_ratio_range(ratio.before)},
+            "after": {"text": findings.format_ratio(ratio.after)},
+            "factor": {"text": factor.factor},
+            "left": {"text": factor.left},
+            "most": {"text": factor.most or "–"},
+        }
+        rows.append({"cells": cells})
+    add_table(
+        document,
+        _COLUMNS,
+        rows,
+        key="memory-gradient-ratios",
+        label="Gradient at the first symbol divided by that at the last, a row a model",
+        caption=f"Gradient at the first symbol divided by that at the last: median over seeds. Factor per step, before "
+        f"training: the spectral radius of U (RNN), or the share that the median unit keeps (gate); its product over "
+        f"{length - 1} steps, and that of the unit whose gate is most open. A Transformer has no such product.",
+    )
+
+
+def draw_formulas() -> None:
     """Draw the product of Jacobians and of gates."""
-    explanation("In a plain RNN the way back is a product of as many matrices as there are steps between:")
-    st.latex(
+    explanation(
+        "In a plain RNN the gradient is multiplied by the matrix U, and by slopes of at most 1, at every step. A gate "
+        "opens a second path: the cell of an LSTM, or the state of a GRU, is multiplied only by the gate itself."
+    )
+    rnn, gated = st.columns(2, vertical_alignment="center")
+    rnn.latex(
         r"\frac{\partial L}{\partial h_t} = \frac{\partial L}{\partial h_T} "
         r"\prod_{k=t+1}^{T} \operatorname{diag}\!\left(1 - h_k^2\right) U"
     )
-    explanation(
-        "A gate opens a second way, on which nothing is multiplied but the gate itself: what the LSTM’s cell or the "
-        "GRU’s state keeps at each step."
-    )
-    st.latex(r"c_T = \Big(\prod_{k=t+1}^{T} f_k\Big) \odot c_t + \ldots")
-
-
-def _draw_products(
-    variants: Mapping[str, ModelVariant], document: Document, histories: Mapping[str, GradientHistory]
-) -> None:
-    """Write the size of both products in these runs: first the matrices of plain nets, then the gates."""
-    for name, each in histories.items():
-        if each.radii is not None:
-            length = each.norms.shape[-1]
-            document.text(findings.spectral_radius_finding(variants[name].title, each.radii, length))
-    for name, each in histories.items():
-        if each.shares is not None:
-            length = each.norms.shape[-1]
-            document.text(findings.gate_product_finding(variants[name].title, each.shares, length))
+    gated.latex(r"c_T = \Big(\prod_{k=t+1}^{T} f_k\Big) \odot c_t + \ldots")
 
 
 @lru_cache(maxsize=32)

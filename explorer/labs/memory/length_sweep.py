@@ -36,14 +36,12 @@ from explorer.ui.training.train_controls import TrainRequest, draw_train_control
 from explorer.ui.wording import count_seeds, join_words
 from explorer.web import warmup
 
-TITLES: dict[Sweep, str] = {"starts": "those of the race", "rates": "the RNN at several step sizes"}
 _ROW = 34  # px
 
 
 def section(session: PageSession[MemoryState]) -> None:
     """Draw the sweep: a tile for each run; the missing ones can be trained here."""
     state, request = session.state, TrainRequest.for_section("sweep")
-    st.header("Is there a length at which it ends?", anchor=False)
     bind_widget(session, "sweep", st.segmented_control, label_visibility="collapsed")
     try:
         configs = _cell_configs(state)
@@ -55,18 +53,16 @@ def section(session: PageSession[MemoryState]) -> None:
     results = recall_results({_cell_name(cell): VARIANTS[cell[0]] for cell in configs}, views)
     cells = {cell: results[_cell_name(cell)] for cell in configs if _cell_name(cell) in results}
     for sentence in _sweep_findings(state.sweep, cells):
-        st.subheader(escape_markdown(sentence), anchor=False)
+        explanation(f"**{escape_markdown(sentence)}**")
     show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_train_controls(request, {name: names[name] for name in _missing_names(views)})
         _show_progress(names, views, request)
     rows = list(dict.fromkeys(cell[:-1] for cell in configs))
     draw_plot_frame([_sweep_panel(state, rows, cells)], key="memory-sweep", height=70 + _ROW * len(rows), columns=1)
-    explanation(
-        f"A tile is a training at that length; it says how many of {count_seeds(state.seeds)} solve it within the "
-        "steps of "
-        "the race. The number is a fact about a length, a start, a step size and luck together: no tile is a law "
-        "about an architecture."
+    st.caption(
+        f"A tile is a training at that length: how many of {count_seeds(state.seeds)} solve the task. A result belongs "
+        "to its length, initialization, learning rate and number of steps, not to an architecture."
     )
 
 
@@ -106,7 +102,7 @@ def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, RunView
 
     def draw(document: Document) -> float | None:
         now = request.views(configs, visitor_id)
-        document.text(f"{describe_state(now)}; {sum(view.live for view in now.values())} trainings to go")
+        document.text(f"{describe_state(now)}; {sum(view.live for view in now.values())} trainings left")
         return (
             seconds_to_next(now.values(), 1.0) if _count_done(now) == before else None
         )  # at a new tile the page reruns
@@ -135,7 +131,7 @@ def _sweep_panel(state: MemoryState, rows: list[tuple[str, float]], cells: Mappi
     ]
     return Panel(
         f"sweep-{state.sweep}-{len(rows)}",
-        solved_shares(shares, labels, titles, [f"{n:,}" for n in SWEEP_LENGTHS], "symbols, trained and asked"),
+        solved_shares(shares, labels, titles, [f"{n:,}" for n in SWEEP_LENGTHS], "symbols in training and test"),
         alt=f"Seeds that solve recall, by length. {'. '.join(sentences)}.",
     )
 

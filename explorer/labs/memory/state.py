@@ -23,7 +23,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # the symbols
 MAX_SEQUENCE_LENGTH = 200  # symbols
 Sweep = Literal["starts", "rates"]
 StringModel = Literal["rnn", "lstm", "gru"]  # of the string section
-_SWEEPS = {"starts": "those of the race", "rates": "the RNN at several step sizes"}
+_SWEEPS = {"starts": "selected models", "rates": "RNN at several learning rates"}
 _STRING_MODELS = {model: MODELS[model].title for model in get_args(StringModel)}
 
 
@@ -34,18 +34,17 @@ def _check_models(value: object) -> None:
             raise InvalidSetting(f"There is no “{shorten(name)}” on this page. There is {', '.join(VARIANTS)}.")
     if len(names) > MAX_MODELS:
         raise InvalidSetting(
-            f"At most {number_word(MAX_MODELS)} can race, and these are {len(names)}: take one away first."
+            f"At most {number_word(MAX_MODELS)} models can be compared, and these are {len(names)}: remove one first."
         )
     if not names:
-        raise InvalidSetting(f"Nobody races: name one to {MAX_MODELS}.")
+        raise InvalidSetting(f"No model is selected: name one to {MAX_MODELS}.")
 
 
 def _check_sequence(value: object) -> None:
     text = str(value)
     if len(text) > MAX_SEQUENCE_LENGTH:
         raise InvalidSetting(
-            f"A sequence to look into has at most {MAX_SEQUENCE_LENGTH} symbols; this one has {len(text):,}. "
-            "Shorten it."
+            f"A sequence has at most {MAX_SEQUENCE_LENGTH} symbols; this one has {len(text):,}. Shorten it."
         )
 
 
@@ -57,19 +56,19 @@ class MemoryState(VariantComparison):
     RESET: ClassVar[tuple[str, ...]] = ("at", "inside", "replica")
 
     who: tuple[str, ...] = setting(DEFAULT_VARIANTS, check=_check_models)
-    length: int = setting(50, "Symbols to read (T)", low=1, high=1_000_000, step=10)
-    symbols: int = setting(2, "Different symbols", low=2, high=26, step=1)
-    rate: float = setting(0.0, "Step size", low=0.0, high=1.0)  # learning rate of all; 0: the default of each
-    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=100)
+    length: int = setting(50, "Sequence length (symbols)", low=1, high=1_000_000, step=10)
+    symbols: int = setting(2, "Number of different symbols", low=2, high=26, step=1)
+    rate: float = setting(0.0, "Learning rate", low=0.0, high=1.0)  # learning rate of all; 0: the default of each
+    steps: int = setting(0, "Training steps (0 = default)", low=0, high=1_000_000, step=100)
     seeds: int = setting(SEEDS, "Seeds", low=1, high=32, step=1)
-    sweep: Sweep = setting("starts", "Sweep", options=_SWEEPS)
+    sweep: Sweep = setting("starts", "Models", options=_SWEEPS)
     at: int = setting(-1, "Training step", low=-1, high=1_000_000)  # -1: the last
     inside: str = setting("", "Model")  # the variant whose gates are shown; empty: the first with gates
     replica: int = setting(0, "Seed", low=0, high=31)
     say: str = setting("", check=_check_sequence)  # the sequence; empty: a random one
     gain: float = setting(1.0, low=0.5, high=3.0)
-    text: str = setting("abca abca abca ", "A string", longest=200)  # of the character model
-    text_model: StringModel = setting("rnn", "Who learns it", options=_STRING_MODELS)
+    text: str = setting("abca abca abca ", "String", longest=200)  # of the character model
+    text_model: StringModel = setting("rnn", "Model", options=_STRING_MODELS)
     text_seed: int = setting(0, "Seed", low=0, high=7, options=range(8))  # whose text is shown
 
     @property

@@ -43,14 +43,15 @@ def memory_finding(text: str) -> str:
     """
     several = ambiguous_contexts(text)
     if len(set(text)) == 1:
-        return f"Nothing can be wrong here: {character_name(text[0])} is the only character there is."
+        return f"No error is possible: {character_name(text[0])} is the only character."
     if not several:
-        return "Memory is worth nothing here: every character has one continuation, so seeing it is enough."
+        return "Memory saves nothing here: every character has one continuation, so the current character is enough."
     names = [character_name(context.character) for context in several[:_MAX_NAMED]]
-    what = f"it tells {join_with_or([f'which {name}' for name in names])} this is"
+    what = join_words(names)
     if len(several) > _MAX_NAMED:
-        what = f"it tells the places of {number_word(len(several))} characters apart, such as {join_words(names)}"
-    return f"Memory is worth {loss_floor(text):.3f} nats here: {what}."
+        what = f"{number_word(len(several))} characters, such as {what},"
+    verb = "has" if len(several) == 1 else "have"
+    return f"Memory saves {loss_floor(text):.3f} nats per character here: {what} {verb} several continuations."
 
 
 def final_loss_finding(
@@ -59,19 +60,19 @@ def final_loss_finding(
     without_state: Float[ndarray, " replicas"],
     low: float,
 ) -> str:
-    """Return the final losses of the seeds against the floor, in nats per character."""
-    beginning = f"With its state the {title} ends at {_format_range(with_state)} nats a character"
+    """Return the final losses of the seeds against the lowest loss without memory, in nats per character."""
+    beginning = f"With its state the {title} ends at {_format_range(with_state)} nats per character"
     if low == 0:
         return (
-            f"{beginning}, with the state cut at {_format_range(without_state)}: on this string both can be right "
-            "everywhere."
+            f"{beginning}, without it at {_format_range(without_state)}: on this string both can predict every "
+            "character."
         )
     still = ""
     if with_state.mean() > 0.1 * low:
-        still = ", still on its way: the state has to tell many places apart"
+        still = ", which is not yet its lowest: the state has many positions to distinguish"
     above = float(without_state.max()) - low
-    where = "on the floor" if above < 5e-4 else f"{above:.3f} above the floor at most"
-    return f"{beginning}{still}. With the state cut it ends at {_format_range(without_state)}, {where}."
+    where = "the lowest loss without memory" if above < 5e-4 else f"at most {above:.3f} above the lowest loss possible"
+    return f"{beginning}{still}. Without it, it ends at {_format_range(without_state)}, {where}."
 
 
 def _format_range(values: Float[ndarray, " replicas"]) -> str:
@@ -112,25 +113,27 @@ def error_count_caption(
 ) -> str:
     """Return how many errors the seeds generate with the state and without."""
     sentence = (
-        f"In {characters} characters each of {count_seeds(len(with_state))} slips {_format_times(with_state)} with its "
-        f"state, {_format_times(without_state)} with the state cut."
+        f"In {characters} characters, each of {count_seeds(len(with_state))} makes {_format_errors(with_state)} with "
+        f"its state, {_format_errors(without_state)} without it."
     )
     positions = [error.position for errors in with_state for error in errors]
     if positions and min(positions) >= transitions:
-        sentence += " With its state none slips before the string's own end; beyond it nothing was taught."
+        sentence += (
+            " With its state, none makes an error before the end of the string; what follows was not in training."
+        )
     return sentence
 
 
-def _format_times(found: Sequence[Sequence[GeneratedError]]) -> str:
+def _format_errors(found: Sequence[Sequence[GeneratedError]]) -> str:
     low, high = min(map(len, found)), max(map(len, found))
-    if low == high:
-        return {0: "never", 1: "once"}.get(low, f"{low} times")
-    return "at most once" if high == 1 else f"{low} to {high} times"
+    if high == 0:
+        return "no errors"
+    return f"{join_range(str(low), str(high))} error{'' if high == 1 else 's'}"
 
 
 def duration_caption(seconds: float, replicas: int) -> str:
     """Return how long both trainings took."""
-    return f"Both trained in {seconds:.2f} s for {count_seeds(replicas)}, when somebody first asked for this string."
+    return f"Both were trained in {seconds:.2f} s, {count_seeds(replicas)} each, when this string was first requested."
 
 
 def error_hint(error: GeneratedError, written: str, first: str) -> str:
@@ -138,7 +141,7 @@ def error_hint(error: GeneratedError, written: str, first: str) -> str:
     before = (first + written)[error.position]
     after = error.context if len(error.context) <= 12 else "…" + error.context[-12:]
     right = join_with_or([character_name(char) for char in error.expected])
-    where = "elsewhere in the string it may" if error.pair_in_string else "nowhere in the string it does"
+    where = "elsewhere in the string it does" if error.pair_in_string else "nowhere in the string it does"
     return (
         f"After “{after}” comes {right}, not {character_name(written[error.position])}: "
         f"{where} follow {character_name(before)}."
@@ -153,7 +156,7 @@ def floor_formula(text: str) -> str:
         terms.append(f"{rest:.3f}")
     numbers = rf"&= {' + '.join(terms)} \\ " if terms else ""
     return (
-        r"\begin{aligned} \text{floor} &= \sum_c \frac{n(c)}{N}\, H(\text{next} \mid c) \\ "
+        r"\begin{aligned} \text{lowest loss} &= \sum_c \frac{n(c)}{N}\, H(\text{next} \mid c) \\ "
         rf"{numbers}&= {loss_floor(text):.3f} \end{{aligned}}"
     )
 

@@ -15,6 +15,7 @@ from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.figures.comparison import Line
 from explorer.figures.memory_string import string_loss_figure
+from explorer.inspection.compare import median_and_range
 from explorer.labs.memory import string_findings as findings
 from explorer.labs.memory.state import MemoryState
 from explorer.tasks.string import (
@@ -40,9 +41,9 @@ EXAMPLES = ("abca abca abca ", "hello hello hello ", "banana", "to be or not to 
 QUICK_LENGTH = 40  # characters that are learned in a moment; a longer string takes seconds
 HEIGHT, LOSSES_HEIGHT, TEXTS_HEIGHT = 320, 480, 300  # of the chart, and of the sections with all that is in them
 NOTE = (
-    "Framed: a slip. What stands before it, as far back as the string has it too, goes on otherwise there. The first "
-    "character is given. After the string's very end nothing was taught: what comes there is judged by what goes on "
-    "elsewhere."
+    "Framed: an error, a character that does not follow in the string after the characters before it. The first "
+    "character is given. What follows the end of the string was not in training; it is judged by other places of the "
+    "string."
 )
 
 
@@ -74,10 +75,9 @@ def train_string(text: str, model: str) -> StringTraining:
 
 def section(session: PageSession[MemoryState]) -> None:
     """Draw the controls, then the losses and the generated texts of the string."""
-    st.header("The smallest language model", anchor=False)
     explanation(
-        "Type a string: a small network learns it here and now, character by character. Beside it learns the same "
-        "network with its memory cut: the state is not fed back, so it sees one character and no more."
+        "Type a string: a small network learns to predict its next character. A second one has no memory: its state is "
+        "not fed back, so it sees only the current character."
     )
     _draw_inputs(session)
     state = session.state
@@ -85,15 +85,15 @@ def section(session: PageSession[MemoryState]) -> None:
         text = validated_string(state.text)
     except LineageError as error:
         show_problems([str(error)])
-        empty_panel("Give a string above: it is learned at once.", HEIGHT)
+        empty_panel("Type a string above.", HEIGHT)
         return
-    st.subheader(escape_markdown(findings.memory_finding(text)), anchor=False)
+    explanation(f"**{escape_markdown(findings.memory_finding(text))}**")
     if len(set(text)) == 1:
-        empty_panel("The floor is 0, and so is every loss. Add another character.", HEIGHT)
+        empty_panel("The lowest loss is 0, and every model reaches it. Add another character.", HEIGHT)
         return
     jobs = {"string": (("memory-string", text, state.text_model), partial(train_string, text, state.text_model))}
     pool: Pool = "quick" if len(text) <= QUICK_LENGTH and state.text_model == "rnn" else "usual"
-    placeholder = "Your string is being learned …"
+    placeholder = "The networks are learning your string …"
     result_section("memory-string", jobs, partial(_draw_losses), placeholder, LOSSES_HEIGHT, pool=pool)
     seed = _draw_seed_choice(session)
     result_section("memory-texts", jobs, partial(_draw_texts, seed), placeholder, TEXTS_HEIGHT, pool=pool)
@@ -118,7 +118,7 @@ def _draw_inputs(session: PageSession[MemoryState]) -> None:
         st.pills,
         shown=state.text if state.text in EXAMPLES else None,
         update=with_text,
-        label="Take a string",
+        label="Example strings",
         options={text: escape_markdown(text.strip()) for text in EXAMPLES},
         label_visibility="collapsed",
         wrap=True,
@@ -129,7 +129,7 @@ def _draw_inputs(session: PageSession[MemoryState]) -> None:
 def _draw_seed_choice(session: PageSession[MemoryState]) -> int:
     """Draw the heading of the generated texts beside the choice of a seed, and return that seed."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.subheader("What they write", anchor=False)
+        st.markdown("**Generated text**")
         bind_widget(session, "text_seed", st.selectbox, width=100)
         return session.state.text_seed
 
@@ -155,22 +155,23 @@ def _loss_panel(training: StringTraining, low: float) -> Panel:
     row = MODELS[training.model]
     lines: list[Line] = []
     for label, name, dash, curves in (
-        ("kept", "state fed back", "solid", training.with_state),
-        ("cut", "state cut", "2px,4px", training.without_state),
+        ("state", "state fed back", "solid", training.with_state),
+        ("no state", "no state", "2px,4px", training.without_state),
     ):
         steps, losses = curves.evaluated[1:], curves.metrics["loss"][1:]  # a logarithmic axis has no step 0
-        means = losses.mean(axis=1), losses.min(axis=1), losses.max(axis=1)
-        lines.append(Line(label, f"{row.title}, {name}", row.colour, dash, np.asarray(steps, float), *means))
+        spread = median_and_range(losses).T
+        name = f"{row.title}, {name}"
+        lines.append(Line(label, name, row.colour, dash, np.asarray(steps, float), *spread, statistic="median"))
     last = int(training.with_state.evaluated[-1])
     finding = findings.final_loss_finding(
         row.title, training.with_state.last("loss"), training.without_state.last("loss"), low
     )
     return Panel(
         "string-losses",
-        string_loss_figure(lines, last, (low, f"floor {low:.3f}")),
-        alt=f"Loss over {last} steps, the state fed back and cut. {finding} The floor without memory is {low:.3f}.",
+        string_loss_figure(lines, last, (low, f"lowest without memory {low:.3f}")),
+        alt=f"Loss over {last} steps, with and without state. {finding} The lowest loss without memory is {low:.3f}.",
         title="Loss",
-        caption="The line is the mean of eight seeds, the band reaches from the lowest to the highest.",
+        caption="Nats per character. Line: median of eight seeds; band: lowest to highest.",
         tracks=value_tracks([(line.title, line.colour) for line in lines], 3),
     )
 
@@ -179,7 +180,7 @@ def _draw_texts(seed: int, document: Document, results: Mapping[str, StringTrain
     """Write what one seed of each model generates with its errors marked, and the error counts of all seeds."""
     training = results["string"]
     first, row = training.text[0], MODELS[training.model]
-    texts = {"state fed back": training.with_state.samples[-1], "state cut": training.without_state.samples[-1]}
+    texts = {"state fed back": training.with_state.samples[-1], "no state": training.without_state.samples[-1]}
     errors = {name: [find_errors(training.text, text) for text in written] for name, written in texts.items()}
     characters = len(training.with_state.samples[-1][0])
     document.text(findings.error_count_caption(characters, len(training.text) - 1, *errors.values()))
@@ -187,11 +188,11 @@ def _draw_texts(seed: int, document: Document, results: Mapping[str, StringTrain
         "texts": [
             {
                 "title": f"{row.title}, {name}",
-                "detail": f"{len(errors[name][seed])} slips" if len(errors[name][seed]) != 1 else "1 slip",
+                "detail": f"{len(errors[name][seed])} error{'' if len(errors[name][seed]) == 1 else 's'}",
                 "colour": row.colour,
                 "first": first,
                 "runs": _text_runs(texts[name][seed], errors[name][seed], first),
-                "label": f"What seed {seed} of the {row.title} writes, {name}",
+                "label": f"Text of seed {seed} of the {row.title}, {name}",
             }
             for name in texts
         ],
@@ -215,25 +216,24 @@ def _text_runs(text: str, errors: list[GeneratedError], first: str) -> list[dict
 
 def _show_floor(text: str) -> None:
     """Draw where the loss floor comes from, with the counts of this string."""
-    st.subheader("Where the floor comes from", anchor=False)
     explanation(
-        "Who sees one character can do no better than the counts: after each character c, guess what follows as often "
-        "as it does. What stays open then is the entropy of the next character, weighed by how often c stands there. "
-        "Over the N transitions of the string that is, in nats:"
+        "The lowest loss without memory: a model that sees only the character c can at best predict the frequencies of "
+        "what follows c. Its loss is the entropy of the next character, weighted by how often c occurs among the N "
+        "transitions, in nats:"
     )
     st.latex(findings.floor_formula(text))
     contexts = ambiguous_contexts(text)
     if not contexts:
-        explanation("Every character of this string has one continuation, so nothing stays open.")
+        explanation("Every character of this string is always followed by the same one, so this loss is 0.")
         return
     count = len(text) - 1
     draw_table(
         [
-            {"key": "name", "label": "after", "kind": "text"},
-            {"key": "follow", "label": "comes", "kind": "text"},
-            {"key": "share", "label": "n / N", "kind": "number", "align": "right"},
-            {"key": "entropy", "label": "H in nats", "kind": "number", "align": "right"},
-            {"key": "part", "label": "of the floor", "kind": "number", "align": "right"},
+            {"key": "name", "label": "character", "kind": "text"},
+            {"key": "follow", "label": "followed by", "kind": "text", "wrap": True},
+            {"key": "share", "label": "n / N", "kind": "number", "align": "right", "minor": True},
+            {"key": "entropy", "label": "entropy (nats)", "kind": "number", "align": "right", "minor": True},
+            {"key": "part", "label": "part of the loss", "kind": "number", "align": "right"},
         ],
         [
             {
@@ -248,6 +248,6 @@ def _show_floor(text: str) -> None:
             for context in contexts
         ],
         key="memory-string-contexts",
-        label="The characters that go on in several ways",
-        caption="Only characters that are followed by different ones; every other one leaves nothing open.",
+        label="Characters with several continuations",
+        caption="Only characters that are followed by different ones; all others add 0.",
     )

@@ -15,7 +15,7 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.recall import accuracy_by_length, accuracy_by_step
-from explorer.inspection.compare import mean_and_range, metric_over_seeds
+from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
@@ -85,22 +85,29 @@ def length_chart(state: MemoryState, variants: Mapping[str, ModelVariant], resul
         )
     draw_plot_frame(panels, key="memory-lengths", height=HEIGHT, narrow_height=NARROW)
     st.caption(
-        "The share of 256 fresh sequences whose first symbol is named, by their length; the sequences are the same "
-        f"for all seeds. {_line_caption(state)} "
-        f"Dashed line: guessing.{_orderless_caption(task, variants.values())} Upright line: the trained length, "
-        f"{task.length:,}; nothing was trained at any other."
+        "Share of 256 new sequences whose first symbol is named, by their length. Vertical line: the trained length; "
+        f"networks were trained at no other. {_line_caption(state)} Dashed: guessing."
+        f"{_orderless_caption(task, variants.values())} {_open_gates_caption(variants.values())}".strip()
     )
+
+
+def _open_gates_caption(variants: Iterable[ModelVariant]) -> str:
+    if not any(each.settings.get("start") == "chrono" for each in variants):
+        return ""
+    return "Open gates: gate biases are initialized so that a unit keeps nearly everything (chrono initialization)."
 
 
 def _line_caption(state: MemoryState) -> str:
     return (
-        f"Line: mean of {count_seeds(state.seeds)}. Band: lowest to highest." if state.seeds > 1 else "Line: one seed."
+        f"Line: median of {count_seeds(state.seeds)}; band: lowest to highest."
+        if state.seeds > 1
+        else "Line: one seed."
     )
 
 
 def _length_line(each: RecallResult) -> Line:
-    values = mean_and_range(each.by_length.T)
-    return variant_line(each.variant, np.array(each.lengths, float), *values.T)
+    values = median_and_range(each.by_length.T)
+    return variant_line(each.variant, np.array(each.lengths, float), *values.T, statistic="median")
 
 
 def _orderless_line(
@@ -113,7 +120,7 @@ def _orderless_line(
     if not _has_orderless_limit(task, variants):
         return []
     best = np.array([orderless_accuracy(length) for length in lengths])
-    return [Line("no order", "the best without order", "--soft", "2px,4px", np.array(x, float), best, best, best)]
+    return [Line("no order", "best without positions", "--soft", "2px,4px", np.array(x, float), best, best, best)]
 
 
 def _has_orderless_limit(task: RecallConfig, variants: Iterable[ModelVariant]) -> bool:
@@ -125,8 +132,8 @@ def _orderless_caption(task: RecallConfig, variants: Iterable[ModelVariant]) -> 
         return ""
     best = orderless_accuracy(task.length)
     return (
-        f" Dotted line: naming the more frequent symbol, which needs no order and is right in {best:.3f} at length "
-        f"{task.length:,}."
+        f" Dotted: naming the more frequent symbol, which needs no positions ({100 * best:.0f} % right at length "
+        f"{task.length:,})."
     )
 
 
@@ -140,10 +147,10 @@ def _alt_text(title: str, results: list[RecallResult]) -> str:
     for each in results:
         far = min(MAX_EVALUATED_LENGTH, max(each.lengths))
         here, there = (
-            float(np.mean(each.accuracy_at(length))) for length in (each.config.task_as(RecallConfig).length, far)
+            float(np.median(each.accuracy_at(length))) for length in (each.config.task_as(RecallConfig).length, far)
         )
         parts.append(f"{each.variant.words} {here:.2f} at the trained length and {there:.2f} at {far:,}")
-    return f"{title}, accuracy by the length asked: {'; '.join(parts) or 'no run yet'}."
+    return f"{title}, accuracy by sequence length: {'; '.join(parts) or 'no run yet'}."
 
 
 def results_table(
@@ -159,12 +166,15 @@ def results_table(
     others = [n for n in compared if n in lengths and n != length]
     chance = 1 / state.symbols
     length_labels = {str(n): f"at {n:,}" for n in others}
-    numbers = {"steps": "steps", "first": "solved after", **length_labels, "seconds": "trained in"}
+    numbers = {**length_labels, "first": "steps until solved", "steps": "training steps", "seconds": "training time"}
     columns: list[dict[str, object]] = [
-        {"key": "name", "label": "model", "kind": "model", "align": "left"},
-        {"key": "solved", "label": f"right at {length:,}", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+        {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
+        {"key": "solved", "label": f"solved at {length:,}", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
     ]
-    columns += [{"key": key, "label": label, "kind": "number", "align": "right"} for key, label in numbers.items()]
+    columns += [
+        {"key": key, "label": label, "kind": "number", "align": "right", "minor": True}
+        for key, label in numbers.items()
+    ]
     rows = []
     for name, each in results.items():
         cells: dict[str, object] = {
@@ -177,7 +187,7 @@ def results_table(
             "first": {"text": _format_steps(each)},
             "seconds": {"text": format_duration(views[name].seconds or 0.0)},
         }
-        cells |= {str(n): {"text": _format_mean(each.accuracy_at(n))} for n in others}
+        cells |= {str(n): {"text": _format_median(each.accuracy_at(n))} for n in others}
         rows.append({"cells": cells})
     if rows:
         draw_table(
@@ -185,9 +195,9 @@ def results_table(
             rows,
             key="memory-results",
             label="Results on recall, a row a model",
-            caption=f"A dot for each seed; solved: right in at least {SOLVED:.0%} of 256 fresh sequences. Elsewhere: "
-            f"{'mean of all seeds; ' if state.seeds > 1 else ''}guessing is right in {chance:.2f}. Trained in: all "
-            "seeds together.",
+            caption=f"A dot for each seed; solved: right on at least {SOLVED:.0%} of 256 new sequences. At other "
+            f"lengths: {'median accuracy; ' * (state.seeds > 1)}guessing is right on {chance:.2f}. Training time: all "
+            "seeds.",
         )
 
 
@@ -199,11 +209,11 @@ def _format_steps(each: RecallResult) -> str:
     return join_range(format_count(low), format_count(high))
 
 
-def _format_mean(values: Float[ndarray, " replicas"]) -> str:
-    return "–" if np.isnan(values).all() else f"{float(np.nanmean(values)):.2f}"
+def _format_median(values: Float[ndarray, " replicas"]) -> str:
+    return "–" if np.isnan(values).all() else f"{float(np.nanmedian(values)):.2f}"
 
 
-# ---- while they learn
+# ---- during training
 
 
 def learning_chart(state: MemoryState, variants: Mapping[str, ModelVariant], request: TrainRequest) -> None:
@@ -213,8 +223,8 @@ def learning_chart(state: MemoryState, variants: Mapping[str, ModelVariant], req
         request,
         state.configs,
         partial(_learning_panels, state, variants),
-        "Accuracy on 256 fresh sequences, asked every 20 steps. Above, at its end, each is asked about 256 others. "
-        f"Dashed line: guessing.{_orderless_caption(state.task, variants.values())}",
+        f"Accuracy on 256 new sequences of length {state.length:,}, every 20 steps. {_line_caption(state)} The figure "
+        "above is evaluated on 256 others.",
         height=HEIGHT,
         narrow_height=NARROW,
     )
@@ -236,13 +246,16 @@ def _learning_panel(
 ) -> Panel:
     """Return one panel; it is cached for all visitors of the same runs."""
     row = MODELS[model]
-    lines = [variant_line(variant, *metric_over_seeds(curves, "accuracy")) for variant, curves in variants]
+    lines = [
+        variant_line(variant, *metric_over_seeds(curves, "accuracy", median_and_range), statistic="median")
+        for variant, curves in variants
+    ]
     words = join_words([variant.words for variant, _ in variants])
     limit = _orderless_line(task, [variant for variant, _ in variants], (0, last), (task.length,) * 2)
     return Panel(
         f"learning-{model}",
         accuracy_by_step([*lines, *limit], last, 1 / task.symbols),
-        alt=f"{row.title}: accuracy on fresh sequences by step, {words}.",
+        alt=f"{row.title}: accuracy on new sequences by step, {words}.",
         title=row.title,
         colour=row.colour,
         tracks=_value_tracks([*(variant for variant, _ in variants), *limit]),

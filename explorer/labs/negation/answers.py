@@ -10,14 +10,14 @@ import streamlit as st
 
 from explorer.labs.negation.findings import ModelAnswer, answers_finding
 from explorer.labs.negation.predictions import sustain_probabilities
+from explorer.labs.negation.state import negation_task
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
-from explorer.tasks.negation import CLASSES, VOCABULARY, true_label
+from explorer.tasks.negation import CLASSES, VOCABULARY, NegationConfig
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, join_words, number_word
 
-HEIGHT = 430  # pixels reserved for the answers
 FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the sentence as it is now
 
 
@@ -27,7 +27,7 @@ def measure_answer(view: RunView, words: tuple[str, ...], length: int | None = N
     return ModelAnswer(view.row.title, view.row.colour, sustain_probabilities(view.stored, words, length))
 
 
-def answers_section(views: Mapping[str, RunView], find_words: FindWords, name: str) -> None:
+def answers_section(views: Mapping[str, RunView], find_words: FindWords, task: NegationConfig, name: str) -> None:
     """Draw the finding, then the tokens, then a bar for each model."""
     trained = {model: view for model, view in views.items() if view.stored}
     if not trained:
@@ -49,8 +49,9 @@ def answers_section(views: Mapping[str, RunView], find_words: FindWords, name: s
             for model, view in trained.items()
         }
 
-    draw = partial(_draw_answers, windows, name)
-    result_section(name, requests, draw, "The models read the sentence …", HEIGHT, pool="quick")
+    draw = partial(_draw_answers, windows, task, name)
+    height = 130 + 50 * len(trained)
+    result_section(name, requests, draw, "The models read the sentence …", height, pool="quick")
 
 
 def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], ModelAnswer]:
@@ -58,13 +59,19 @@ def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], Mo
 
 
 def _draw_answers(
-    windows: Mapping[str, int], key: str, document: Document, results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]]
+    windows: Mapping[str, int],
+    task: NegationConfig,
+    key: str,
+    document: Document,
+    results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]],
 ) -> None:
     """Write the answers to a sentence; see `static/components/verdicts/view.js`. `windows` maps titles to sizes."""
     words = next(iter(results.values()))[0]
     answers = [answer for _, answer in results.values()]
-    truth = true_label(words)
+    truth = negation_task(task).label_of(words)
     document.finding(answers_finding(answers, truth))
+    if truth is None:
+        document.text("The grammar cannot make this sentence, so no answer is right or wrong.")
     tokens = (VOCABULARY.first, *words, VOCABULARY.last)
     short = {title: window for title, window in windows.items() if window < len(tokens)}
     visible = min(short.values(), default=len(tokens))
@@ -105,8 +112,8 @@ def _draw_answers(
     if untrained:
         quoted = join_words([f"“{word}”" for word in untrained])
         document.caption(
-            f"{quoted} is in the vocabulary, but no sentence of this world holds "
-            "it: what the models know of it is still their random start."
+            f"{quoted} is in the vocabulary but in no training sentence, so its weights are those of the random "
+            "initialization."
         )
 
 
@@ -121,4 +128,4 @@ def _window_note(short: Mapping[str, int]) -> str | None:
         f"{join_words(titles)} see{'s' if len(titles) == 1 else ''} {number_word(size)} tokens"
         for size, titles in by_size.items()
     ]
-    return f"Greyed: beyond a window. {join_words(parts)}."
+    return f"Crossed out: tokens beyond a context window. {join_words(parts)}."

@@ -11,9 +11,9 @@ from numpy import ndarray
 
 from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_range, format_signed
-from explorer.tasks.negation import CLASSES
+from explorer.tasks.negation import CLASSES, VOCABULARY
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, solved_comparison
-from explorer.ui.wording import both_or_all, join_words, number_word
+from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,11 @@ class ModelAnswer:
         """Of the class it answers with."""
         return max(self.mean, 1 - self.mean)
 
+    @property
+    def is_unanimous(self) -> bool:
+        """Whether at least three of four seeds give this answer."""
+        return float(((self.sustain > 0.5) == bool(self.answer)).mean()) >= 0.75
+
     def correct_seeds(self, truth: int) -> int:
         """How many seeds are right."""
         return int(((self.sustain > 0.5) == bool(truth)).sum())
@@ -56,31 +61,44 @@ class ModelAnswer:
 
 
 def answers_finding(answers: Sequence[ModelAnswer], truth: int | None) -> str:
-    """The headline of a sentence: who says what, and what the grammar says."""
+    """The headline of a sentence: what each model answers, and whether the grammar agrees.
+
+    truth: the class that the grammar gives the sentence; None if it cannot make the sentence.
+    """
     if not answers:
-        return "No model has been trained under these settings yet."
+        return "No model has a finished run with these settings yet."
+    split = [answer.title for answer in answers if not answer.is_unanimous]
+    disagree = f"The seeds of {join_words(split)} disagree." if split else ""
+    unanimous = [answer for answer in answers if answer.is_unanimous]
+    return f"{_unanimous_finding(unanimous, truth, bool(split))} {disagree}".strip()
+
+
+def _unanimous_finding(answers: Sequence[ModelAnswer], truth: int | None, others: bool) -> str:
+    """What the models whose seeds agree answer; `others`: whether there are further models."""
+    if not answers:
+        return ""
     sides = {answer: [v.title for v in answers if v.answer == answer] for answer in (0, 1)}
-    grammar = "The grammar has no sentence like this one." if truth is None else None
     if not sides[0] or not sides[1]:
         answer = 0 if sides[0] else 1
-        everyone = answers[0].title if len(answers) == 1 else both_or_all(len(answers))
-        says = f"{everyone} {_say_verb(len(answers))} {CLASSES[answer]}"
+        titles = sides[answer]
+        everyone = join_words(titles) if others or len(titles) == 1 else both_or_all(len(titles))
+        says = f"{everyone} {_say_verb(len(titles))} {CLASSES[answer]}"
         if truth is None:
-            return f"{says}. {grammar}"
+            return f"{says}."
         return f"{says}, and so does the grammar." if answer == truth else f"{says}; the grammar says {CLASSES[truth]}."
     few = 0 if len(sides[0]) < len(sides[1]) else 1
-    if len(sides[0]) == len(sides[1]):  # neither is few: those who are wrong stand first
+    if len(sides[0]) == len(sides[1]):  # the side that is wrong stands first
         few = 1 - truth if truth is not None else 0
     many = 1 - few
     first = f"{join_words(sides[few])} {_say_verb(len(sides[few]))} {CLASSES[few]}"
     rest = (
-        f"The other {number_word(len(sides[many]))}"
+        f"{'Another' if others else 'The other'} {number_word(len(sides[many]))}"
         if len(sides[many]) > 1 and len(sides[few]) < len(sides[many])
         else join_words(sides[many])
     )
     second = f"{rest} {_say_verb(len(sides[many]))} {CLASSES[many]}"
     if truth is None:
-        return f"{first}. {second}. {grammar}"
+        return f"{first}. {second}."
     if truth == many:
         return f"{first}. {second}, and so does the grammar."
     return f"{second}. {first}, and so does the grammar."
@@ -120,49 +138,95 @@ def units_finding(units: Sequence[str], values: Float[ndarray, " units"]) -> str
 
 
 def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"]) -> str:
-    """Where a reader changed its mind most."""
-    turns = np.abs(np.diff(sustain))
-    at = int(turns.argmax()) + 1
-    return f"The largest turn, {sustain[at - 1]:.2f} to {sustain[at]:.2f}, comes with “{tokens[at]}”."
+    """Where the prediction of a recurrent network changes most, and which of its predictions is trained."""
+    untrained = "Only the answer after the last token is trained; the answers before it are not."
+    if len(sustain) < 2:
+        return untrained
+    at = int(np.abs(np.diff(sustain)).argmax()) + 1
+    return f"P(sustain) changes most at “{tokens[at]}”, from {sustain[at - 1]:.2f} to {sustain[at]:.2f}. {untrained}"
 
 
-def attention_finding(tokens: Sequence[str], weights: Float[ndarray, "query key"], layer: int, layers: int) -> str:
-    """Where the answer looks. It is read at the first token, so in the last block only that row matters."""
-    row = weights[0]
-    known = row[~np.isnan(row)]
-    where = "The answer is read at" if layer == layers - 1 else f"In block {layer + 1} of {layers},"
-    if known.max() < 1.5 / len(known):
-        return (
-            f"{where} “{tokens[0]}”, which looks almost evenly at everything, "
-            f"{format_range(known.min(), known.max())}: here an average of the words is enough for the layer above."
-        )
-    at = int(np.nanargmax(row))
-    return f"{where} “{tokens[0]}”, which looks hardest at “{tokens[at]}”: {row[at]:.2f}."
+_SHARP = 0.5  # from this weight on, a token has more attention than all others together
+
+
+def _attention_row(weights: Float[ndarray, "query key"]) -> Float[ndarray, " _"]:
+    """Return the weights of the first query, at which the answer is read, without those of padding."""
+    first: ndarray = weights[0]
+    known: ndarray = first[~np.isnan(first)]
+    return known
+
+
+def _is_uniform(row: Float[ndarray, " _"]) -> bool:
+    return bool(row.max() < 1.5 / len(row))
+
+
+def attention_title(tokens: Sequence[str], weights: Float[ndarray, "query key"]) -> str:
+    """What the position of the answer attends to, as a title."""
+    row = _attention_row(weights)
+    if _is_uniform(row):
+        return "The Transformer averages all tokens"
+    if row.max() >= _SHARP:
+        return f"The Transformer attends to “{tokens[int(row.argmax())]}”"
+    return "The Transformer attends to several tokens"
+
+
+def attention_finding(
+    tokens: Sequence[str],
+    weights: Float[ndarray, "heads query key"],
+    head: int,
+    layer: int,
+    layers: int,
+    solved: bool,
+) -> str:
+    """Where one head attends at the position of the answer, and which other token another head attends to.
+
+    solved: whether this seed answers every sentence correctly
+    """
+    row = _attention_row(weights[head])
+    where = "The answer is read at" if layer == layers - 1 else f"In layer {layer + 1} of {layers},"
+    if _is_uniform(row):
+        enough = ": an average of the words is enough for the layer above" if solved else ""
+        weights_seen = format_range(row.min(), row.max())
+        return f"{where} “{tokens[0]}”. It attends to all tokens almost evenly, {weights_seen}{enough}."
+    at = int(row.argmax())
+    first = f"{where} “{tokens[0]}”. It attends most to “{tokens[at]}”, with weight {row[at]:.2f}."
+    others = np.nan_to_num(weights[:, 0]).copy()
+    others[:, [i for i, token in enumerate(tokens) if token == tokens[at] or token in VOCABULARY.markers]] = 0
+    other, token = divmod(int(others.argmax()), others.shape[1])
+    if row[at] >= _SHARP <= others[other, token]:
+        first += f" Head {other + 1} attends to “{tokens[token]}”, with weight {others[other, token]:.2f}."
+    return first
 
 
 def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceiling: float) -> str:
-    """Return how exact accuracy ends: models right everywhere, with one value, and those that depend on the seed."""
+    """Return which models get every sentence right, in how many seeds, and where the others end."""
     perfect = [title for title, values in ends if _is_solved(values).all()]
-    parts, partly_solved = [], []
+    seeds = _in_every_seed(ends[0][1])
+    parts = []
     if perfect:
-        everyone = both_or_all(len(perfect)) if len(perfect) == len(ends) > 1 else join_words(perfect)
-        reach = f"reach{'es' if len(perfect) == 1 else ''} 1.000"
-        parts.append(f"{everyone} {reach}{_in_every_seed(ends[0][1])}.")
-    for title, values in ends:
-        if title in perfect:
-            continue
-        if np.ptp(values) < 5e-4:
-            at_ceiling = (
-                ", the ceiling of a linear readout of word counts" if abs(values.mean() - ceiling) < 5e-4 else ""
-            )
-            parts.append(f"{title} ends at {values.mean():.3f}{_in_every_seed(values)}{at_ceiling}.")
-        elif _is_solved(values).any():
-            partly_solved.append((title, values))
-        else:
-            parts.append(f"{title} ends between {values.min():.3f} and {values.max():.3f}, depending on the seed.")
-    if partly_solved:
-        parts.append(f"It depends on the seed: everything right for {_solved_seeds(partly_solved)}.")
+        everyone = join_words(perfect)
+        if len(perfect) == len(ends) > 1:
+            everyone = both_or_all(len(perfect)) + " models" * (len(perfect) > 2)
+        elif len(perfect) > 2:
+            everyone = f"{capitalize(number_word(len(perfect)))} of {number_word(len(ends))} models"
+        parts.append(f"{everyone} {'gets' if len(perfect) == 1 else 'get'} every sentence right{seeds}.")
+    others = [(title, values) for title, values in ends if title not in perfect]
+    parts += [_end_of_model(title, values, ceiling, bool(perfect)) for title, values in others[:2]]
+    if len(others) > 2:
+        parts.append("The table has the others.")
     return " ".join(parts)
+
+
+def _end_of_model(title: str, values: Float[ndarray, " replicas"], ceiling: float, others_do: bool) -> str:
+    """Where the accuracy of a model ends that does not get everything right with every seed."""
+    solved = int(_is_solved(values).sum())
+    if solved:
+        does = "does so" if others_do else "gets every sentence right"
+        return f"{title} {does} with only {solved} of {len(values)} seeds."
+    if np.ptp(values) < 5e-4:
+        at_ceiling = ", the ceiling of a sum of word weights" if abs(values.mean() - ceiling) < 5e-4 else ""
+        return f"{title} ends at {values.mean():.3f}{at_ceiling}."
+    return f"{title} ends between {values.min():.3f} and {values.max():.3f}."
 
 
 def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
@@ -179,7 +243,7 @@ def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]
 
 def _in_every_seed(values: Float[ndarray, " replicas"]) -> str:
     """Said only where there are several."""
-    return " in every seed" if len(values) > 1 else ""
+    return " with every seed" if len(values) > 1 else ""
 
 
 def _is_solved(values: Float[ndarray, " replicas"]) -> ndarray:
@@ -187,30 +251,27 @@ def _is_solved(values: Float[ndarray, " replicas"]) -> ndarray:
     return values > 1 - 1e-6
 
 
-def _solved_seeds(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
-    """In how many of its seeds each model is right everywhere."""
-    return join_words([f"{title} in {int(_is_solved(values).sum())} of {len(values)} seeds" for title, values in ends])
-
-
-def ceiling_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
-    """The best accuracy of a sum of word weights, where cross-entropy leads it, and where its seeds ended."""
+def ceiling_finding(ceiling: float) -> str:
+    """The best accuracy of a sum of word weights."""
     if ceiling > 1 - 1e-9:
-        first = "In this version of the task a sum of word weights is enough: the ceiling is 1."
-    else:
-        first = f"No sum of word weights passes {ceiling:.4f} here, however long it trains."
+        return "In this version of the task a sum of word weights can get every sentence right."
+    return f"No sum of word weights gets more than {ceiling:.4f} of the sentences right, however long it trains."
+
+
+def cross_entropy_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
+    """Where minimizing cross-entropy leads a sum of word weights, and where the seeds of this page ended."""
     if cross_entropy < ceiling - 5e-4:
-        second = (
-            f" Training does not even lead there: cross-entropy weighs how wrong an answer is, not whether, and its "
-            f"best compromise gets only {cross_entropy:.4f} right."
+        first = (
+            f"Training does not lead there: cross-entropy weighs how wrong an answer is, and its minimum gets only "
+            f"{cross_entropy:.4f} right."
         )
     else:
-        second = " Cross-entropy leads up to the ceiling."
+        first = "The minimum of the cross-entropy reaches this value."
     if reached is None:
-        return first + second
+        return first
     low, high = float(reached.min()), float(reached.max())
-    same = high - low < 5e-5
-    third = f"{low:.4f}{_in_every_seed(reached)}" if same else f"{low:.4f} to {high:.4f} over its seeds"
-    return f"{first}{second} The bag of words on this page ended at {third}."
+    ended = f"{low:.4f}{_in_every_seed(reached)}" if high - low < 5e-5 else f"{low:.4f} to {high:.4f} over its seeds"
+    return f"{first} The bag of words on this page ended at {ended}."
 
 
 def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> str:
@@ -234,30 +295,35 @@ def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> 
 
 
 def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
-    """Who understood a pair that training never showed: seeds that got it all right, model by model."""
-    unsolved = [title for title, values in ends if not _is_solved(values).any()]
-    solved = [(title, values) for title, values in ends if title not in unsolved]
-    parts = [f"“not {verb}” was never shown in training."]
-    if solved:
-        parts.append(f"It is understood all the same by {_solved_seeds(solved)}.")
-    if unsolved:
-        parts.append(f"{join_words(unsolved)} never understand{'s' if len(unsolved) == 1 else ''} it.")
-    return " ".join(parts)
-
-
-def padding_finding(alone: Sequence[ModelAnswer], padded: Sequence[ModelAnswer], truth: int | None) -> str:
-    """Whether the answer to one sentence depends on what stands beside it in the batch."""
-    changed_answers, changed_probabilities = [], []
-    for a, b in zip(alone, padded, strict=True):
-        if a.answer != b.answer:
-            wrong = f", and alone it is {a.note(truth)}" if truth is not None and a.answer != truth else ""
-            changed_answers.append(f"{a.title} says {CLASSES[a.answer]} alone, {CLASSES[b.answer]} in company{wrong}.")
-        elif abs(a.mean - b.mean) >= 0.005:
-            changed_probabilities.append(
-                f"{a.title} is {a.probability:.2f} sure alone, {b.probability:.2f} in company."
-            )
-    if not changed_answers and not changed_probabilities:
-        return "The same sentence gets the same answer, alone or in company."
-    return " ".join(
-        [*(["One sentence, two answers."] if changed_answers else []), *changed_answers, *changed_probabilities]
+    """Which models answer a pair correctly that training never showed: the best ones, and how many do never."""
+    first = f"Training never shows “not {verb}”."
+    counts = {title: int(_is_solved(values).sum()) for title, values in ends}
+    most, seeds = max(counts.values()), len(ends[0][1])
+    if not most:
+        return f"{first} No model gets it right{_in_any_seed(seeds)}."
+    best = [title for title, count in counts.items() if count == most]
+    names = join_words(best) if len(best) < 3 else f"{capitalize(number_word(len(best)))} models"
+    often = f" with {most} of {seeds} seeds" if seeds > 1 else ""
+    never = sum(count == 0 for count in counts.values())
+    rest = (
+        f"; {number_word(never)} of {number_word(len(ends))} models never {'does' if never == 1 else 'do'}"
+        if never
+        else ""
     )
+    return f"{first} {names} {'gets' if len(best) == 1 else 'get'} it right{often}{rest}."
+
+
+def _in_any_seed(seeds: int) -> str:
+    return " with any seed" if seeds > 1 else ""
+
+
+def padding_finding(alone: Sequence[ModelAnswer], padded: Sequence[ModelAnswer]) -> str:
+    """Whether the answer to one sentence depends on what stands next to it in the batch."""
+    pairs = list(zip(alone, padded, strict=True))
+    changed = [f"{a.title} ({CLASSES[a.answer]}, then {CLASSES[b.answer]})" for a, b in pairs if a.answer != b.answer]
+    shifted = [a.title for a, b in pairs if a.answer == b.answer and abs(a.mean - b.mean) >= 0.005]
+    if changed:
+        return f"The padding changes the answer of {join_words(changed)}."
+    if shifted:
+        return f"The padding changes a probability, but no answer: {join_words(shifted)}."
+    return "Alone or with a longer sentence in the batch, the answers are the same."

@@ -12,7 +12,6 @@ from numpy import ndarray
 
 from explorer.figures import linear_readout_ceiling
 from explorer.labs.negation import findings
-from explorer.labs.negation.results_tables import sentences_table
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
 from explorer.tasks.ceiling import cross_entropy_accuracy
@@ -23,37 +22,34 @@ from explorer.ui.state.widgets import setting_widget
 from explorer.ui.training.run_view import RunView
 
 _XOR = (
-    "An odd number of “not”s turns the verb around: the class is an exclusive or (XOR) of the two. Minsky and Papert "
+    "An odd number of “not”s flips the answer: the class is an exclusive or (XOR) of the two. Minsky and Papert "
     "(1969) proved that no weighted sum of its inputs with a threshold computes XOR. One hidden layer between the "
     "inputs and the sum is enough."
 )
 
 
 def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
-    """Draw the best accuracy of a linear readout, where cross-entropy leads, and every sentence."""
+    """Draw the best accuracy of a linear readout, and where cross-entropy leads."""
     config = session.experiment.task
     task = negation_task(config)
     best, cross_entropy = ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
     final, hidden = _final_accuracies(views, "bag_of_words"), _final_accuracies(views, "bag_of_words_hidden")
-    st.header(
-        "Why a sum of word weights cannot work" if best < 1 - 1e-9 else "Where a sum of word weights is enough",
-        anchor=False,
-    )
-    st.subheader(findings.ceiling_finding(best, cross_entropy, final), anchor=False)
-    if hidden is not None:
-        st.subheader(findings.beyond_sums_finding(best, hidden), anchor=False)
+    st.subheader(findings.ceiling_finding(best), anchor=False)
     left, right = st.columns([10, 12], gap="large")
     with left:
-        st.markdown(
-            "A sum of word weights gives “not” one weight for every verb. If that weight lifts *consume* and *destroy* "
-            "over the line, it lifts *preserve* with them. Some sentence must stay wrong; the best that a sum of word "
-            "weights can do is to give up the rarest:"
-        )
+        if best < 1 - 1e-9:
+            st.markdown(
+                "A sum of word weights gives “not” one weight for every verb. If that weight moves *consume* and "
+                "*destroy* to the other answer, it moves *preserve* too. Some sentence must stay wrong; the best a sum "
+                "can do is to give up the rarest:"
+            )
         st.latex(_formula(config, best))
         st.markdown(_formula_words(config))
+        st.markdown(findings.cross_entropy_finding(best, cross_entropy, final))
         if best < 1 - 1e-9:
             st.markdown(_XOR)
-        setting_widget(session, "p_not", "Probability of “not”", section="why")
+        if hidden is not None:
+            st.markdown(findings.beyond_sums_finding(best, hidden))
     with right:
         draw_plot_frame(
             [_ceiling_panel(config, best, cross_entropy, () if final is None else tuple(final.tolist()))],
@@ -61,19 +57,7 @@ def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> N
             height=300,
             columns=1,
         )
-    ends = tuple(
-        (view.row.title, view.row.colour, tuple(view.result.last("exact_accuracy").tolist()))
-        for view in views.values()
-        if view.result
-    )
-    if ends:
-        draw_plot_frame(
-            [_accuracy_panel(ends, best, cross_entropy)],
-            key="negation-exact",
-            height=70 + 48 * len(ends),
-            columns=1,
-        )
-    sentences_table(task, views)
+        setting_widget(session, "p_not", "Probability of “not”", section="why")
 
 
 def _final_accuracies(views: Mapping[str, RunView], model: str) -> Float[ndarray, " replicas"] | None:
@@ -125,25 +109,6 @@ def _ceiling_panel(task: NegationConfig, best: float, cross_entropy: float, fina
         ),
         alt=f"Ceiling of a sum of word weights and where cross-entropy leads, over the probability of “not”: at "
         f"{task.p_not:g} they are {best:.4f} and {cross_entropy:.4f}.",
-        title="Both marks, for every P(not)",
-        caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
-    )
-
-
-@lru_cache(maxsize=64)
-def _accuracy_panel(ends: tuple[tuple[str, str, tuple[float, ...]], ...], best: float, cross_entropy: float) -> Panel:
-    """Return the exact accuracy of every seed against the ceiling.
-
-    `ends` holds title, colour and values of each model.
-    """
-    numbers = "; ".join(f"{title} {', '.join(f'{value:.3f}' for value in values)}" for title, _, values in ends)
-    return Panel(
-        "exact-accuracy",
-        linear_readout_ceiling.final_accuracy_figure(
-            [linear_readout_ceiling.FinalAccuracy(*end) for end in ends], best, cross_entropy
-        ),
-        alt=f"Exact accuracy of every seed against the ceiling of a sum of word weights, {best:.4f}: {numbers}.",
-        title="Exact accuracy, every seed",
-        caption="Every sentence of the grammar, weighted by its probability: no luck of a sampled test set "
-        "in it. A dot a seed.",
+        title="Best possible and trained accuracy, by how often “not” occurs",
+        caption="Lines: computed, not trained. Dots: the seeds of the bag of words on this page.",
     )

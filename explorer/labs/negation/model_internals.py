@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,94 +13,141 @@ from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.figures import model_internals
+from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings, predictions
 from explorer.labs.negation.session import NegationSession
+from explorer.labs.negation.state import NegationLab
 from explorer.number_format import format_signed
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
-from explorer.ui.page_sections import untrained_panel
+from explorer.ui.page_sections import empty_panel, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 
 _COLUMNS = 3  # panels side by side
-_INITIALIZATIONS = {0.1: "small", 1.0: "usual"}
-_INITIALIZATION_HELP = (
-    "How far from zero the embeddings start: standard deviation 0.1, or PyTorch's usual 1. From the usual start "
-    "attention becomes sharp, but some seeds never learn the task; see the race."
+_TRANSFORMERS = {  # the settings that the switch chooses; None: those of the preset
+    "attending": None,
+    "small": {"start": 0.1},
+    "standard": {"start": 1.0},
+}
+_TRANSFORMER_LABELS = {
+    "attending": "8 heads",
+    "small": "1 head, small initialization",
+    "standard": "1 head, standard initialization",
+}
+_TRANSFORMER_HELP = (
+    "The embeddings start with a standard deviation of 0.5 (8 heads), 0.1 (small) or 1, PyTorch's default (standard). "
+    "With the small one attention stays uniform; from the standard one some seeds never learn the task."
 )
 
 
 def internals_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw how one seed of each model computes its answer."""
-    count = session.experiment.value("replicas")
+    lab = session.experiment
+    count, first = lab.value("replicas"), lab.value("seed")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.header("How each came to its answer", anchor=False)
+        st.header("How does each model compute its answer?", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="top"):
-            first = session.experiment.value("seed")
-            seeds = {i: f"seed {first + i}, one of {count}" for i in range(count)}
-            bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=170)
+            seeds = {i: f"{first + i} (of {count})" for i in range(count)}
+            bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=120)
             if "transformer" in views:
-                value = session.experiment.value("start", "transformer")
                 bind_widget(
                     session,
                     "start",
-                    st.segmented_control,
-                    shown=value if value in _INITIALIZATIONS else None,
-                    update=lambda lab, start: lab.with_own("transformer", start=start),
-                    label="Transformer's start",
-                    options=_INITIALIZATIONS,
-                    help=_INITIALIZATION_HELP,
+                    st.selectbox,
+                    shown=_shown_transformer(lab),
+                    update=_with_transformer,
+                    label="Transformer",
+                    options=_TRANSFORMER_LABELS,
+                    placeholder="own settings",
+                    help=_TRANSFORMER_HELP,
+                    width=260,
                 )
-                _index_choice(session, "layer", "Layer", session.experiment.value("layers", "transformer"))
-                _index_choice(session, "head", "Head", session.experiment.value("heads", "transformer"))
+                _layer_choice(session, lab.value("layers", "transformer"))
+                _head_choice(session, lab.value("heads", "transformer"))
 
     trained = {model: view.stored for model, view in views.items() if view.stored}
-    if not trained:
-        untrained_panel(views, "Train the models to see inside them.", 120)
-        return
+    if trained:
+        _draw_panels_of(session, trained, _shown_first(list(trained)), "insides")
+    else:
+        untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
+
+
+def _shown_first(models: Sequence[str]) -> list[str]:
+    """Return the models whose panels are open: at most one row of them."""
+    order = ("bag_of_words", "transformer", "rnn", "lstm", "gru", "bag_of_words_hidden", "bag_of_bigrams")
+    chosen = [model for model in order if model in models][:_COLUMNS]
+    return [model for model in models if model in chosen]
+
+
+def _draw_panels_of(
+    session: NegationSession, trained: Mapping[str, StoredRun], models: Sequence[str], name: str
+) -> None:
+    """Draw a panel for each of these models; it follows the sentence."""
 
     def requests() -> dict[str, Request[list[Panel]]]:
         lab, words = session.experiment, session.words
         return {
             model: (
-                ("insides", words, lab.look, lab.layer, lab.head, *run.cache_key),
-                partial(_sentence_panels, model, words, lab.look, lab.layer, lab.head, run),
+                ("insides", words, lab.look, lab.layer, lab.head, *trained[model].cache_key),
+                partial(_sentence_panels, model, words, lab.look, lab.layer, lab.head, trained[model]),
             )
-            for model, run in trained.items()
+            for model in models
         }
 
-    rows = -(-len(trained.keys() - {"feedforward"}) // _COLUMNS)
-    height = max(rows, 1) * 400
-    result_section(
-        "insides", requests, partial(_draw_internals), "The models read the sentence …", height, pool="quick"
-    )
-
-
-def _draw_internals(document: Document, results: Mapping[str, list[Panel]]) -> None:
-    if panels := [panel for each in results.values() for panel in each]:
-        add_plot_frame(document, panels, key="negation-insides", height=320, narrow_height=300, columns=_COLUMNS)
+    if models:
+        draw = partial(_draw_internals, f"negation-{name}")
+        result_section(name, requests, draw, "The models read the sentence …", 400, pool="quick")
     else:
-        document.empty("The feedforward model has no picture of how it comes to an answer.", 120)
+        empty_panel("The feedforward model has no picture of how it computes its answer.", 120)
 
 
-def _index_choice(session: NegationSession, name: str, label: str, count: int) -> None:
-    """Draw the choice of a layer or a head of the attention map, where there are several."""
+def _draw_internals(key: str, document: Document, results: Mapping[str, list[Panel]]) -> None:
+    panels = [panel for each in results.values() for panel in each]
+    add_plot_frame(document, panels, key=key, height=320, narrow_height=300, columns=_COLUMNS)
+
+
+def _shown_transformer(lab: NegationLab) -> str | None:
+    """Return the name of the Transformer whose settings are shown; None for other settings."""
+    own = lab.own.get("transformer")
+    return next((name for name, settings in _TRANSFORMERS.items() if own == settings), None)
+
+
+def _with_transformer(lab: NegationLab, name: str) -> NegationLab:
+    """Return the state with another Transformer, and the head that the page selects."""
+    settings = _TRANSFORMERS[name]
+    changed = lab.with_released("transformer", **settings) if settings else lab.with_preset("transformer")
+    return replace(changed, head=None)
+
+
+def _layer_choice(session: NegationSession, count: int) -> None:
+    """Draw the choice of the layer of the attention map, if there are several."""
     if count > 1:
+        options = {i: f"{i + 1} of {count}" for i in range(count)}
+        bind_widget(session, "layer", st.selectbox, label="Layer", options=options, width=110)
+
+
+def _head_choice(session: NegationSession, count: int) -> None:
+    """Draw the choice of the head of the attention map, if there are several."""
+    if count > 1:
+        head = session.experiment.head
         bind_widget(
             session,
-            name,
+            "head",
             st.selectbox,
-            label=label,
-            options={i: f"{i + 1} of {count}" for i in range(count)},
-            width=110,
+            shown=-1 if head is None else head,
+            update=lambda lab, head: replace(lab, head=None if head < 0 else head),
+            label="Head",
+            options={-1: "most on “not”", **{i: f"{i + 1} of {count}" for i in range(count)}},
+            width=150,
         )
 
 
 def _sentence_panels(
-    model: str, words: tuple[str, ...], look: int, layer: int, head: int, run: StoredRun
+    model: str, words: tuple[str, ...], look: int, layer: int, head: int | None, run: StoredRun
 ) -> list[Panel]:
     """Return the panel of one model for a sentence; the feedforward model has none."""
     row = MODELS[model]
@@ -112,7 +160,7 @@ def _sentence_panels(
                 model_internals.word_contributions(view.parts, view.values, view.bias),
                 alt=f"Bag of words: every token's contribution to sustain, together {total}. {finding}",
                 title="Bag of words adds up its words",
-                caption=f"{finding} Right is sustain, left is collapse.",
+                caption=f"{finding} Bars to the right add to sustain, bars to the left to collapse.",
                 token_axis="y",
                 token_offset=1,
                 token_count=len(view.parts),
@@ -127,7 +175,7 @@ def _sentence_panels(
                 model_internals.word_contributions(view.parts, view.values, view.bias),
                 alt=f"Bag of bigrams: every pair's contribution to sustain, together {total}. {finding}",
                 title="Bag of bigrams adds up its pairs",
-                caption=f"{finding} Right is sustain, left is collapse.",
+                caption=f"{finding} Bars to the right add to sustain, bars to the left to collapse.",
             )
         ]
     if model == "bag_of_words_hidden":
@@ -141,7 +189,7 @@ def _sentence_panels(
                 alt=f"Bag of words with a hidden layer: every hidden unit's contribution to sustain, together {total}. "
                 f"{finding}",
                 title="The hidden layer adds up its units",
-                caption=f"{finding} Right is sustain, left is collapse.",
+                caption=f"{finding} Bars to the right add to sustain, bars to the left to collapse.",
             )
         ]
     if model in ("rnn", "lstm", "gru"):
@@ -152,7 +200,7 @@ def _sentence_panels(
                 f"reading-{model}",
                 model_internals.answer_after_each_token(reading.tokens, reading.sustain, row.colour, CLASSES),
                 alt=f"{row.title}: probability of sustain after each word. {finding}",
-                title=f"The {row.title} answers after each word",
+                title=f"The {row.title}’s answer after each token",
                 caption=finding,
                 token_axis="x",
                 token_count=len(reading.tokens),
@@ -161,17 +209,21 @@ def _sentence_panels(
     if model == "transformer":
         window = getattr(run.config.model, "window", 0)
         attention = predictions.attention(run, words, look, window)
-        layer, head = min(layer, len(attention.weights) - 1), min(head, attention.weights.shape[1] - 1)
-        weights = attention.weights[layer, head]
-        finding = findings.attention_finding(attention.tokens, weights, layer, len(attention.weights))
+        layer = min(layer, len(attention.weights) - 1)
+        heads = attention.weights[layer]
+        chosen = find_attending_head(attention.tokens, heads) if head is None else min(head, len(heads) - 1)
+        weights = heads[chosen]
+        solved = bool(run.curves.last("exact_accuracy")[look] > 1 - 1e-6)
+        finding = findings.attention_finding(attention.tokens, heads, chosen, layer, len(attention.weights), solved)
+        which = f"Head {chosen + 1} of {len(heads)}. " if len(heads) > 1 else ""
         masked = " Empty: masked padding." if np.isnan(weights).any() else ""
         return [
             Panel(
                 "attention",
                 model_internals.attention_map(weights, attention.tokens),
-                alt=f"Transformer: attention weights, rows ask and columns answer. {finding}",
-                title="The Transformer looks at pairs",
-                caption=f"Rows ask, columns answer. {finding}{masked}",
+                alt=f"Transformer: attention weights; rows: query token, columns: key token. {which}{finding}",
+                title=findings.attention_title(attention.tokens, weights),
+                caption=f"{which}Rows: query token, columns: key token (where it looks). {finding}{masked}",
                 token_axis="xy",
                 token_count=len(attention.tokens),
             )
@@ -203,7 +255,7 @@ def _weights_panel(model: str, look: int, run: StoredRun) -> Panel:
             title=f"{title}: weights",
             caption="Brown is collapse, teal is sustain. "
             + (
-                "Words that stand in every sentence act as a bias."
+                "Words that are in every sentence act as a bias."
                 if model == "bag_of_words"
                 else "Of the pairs of the grammar, those that differ between its sentences."
             ),
@@ -219,9 +271,12 @@ def _weights_panel(model: str, look: int, run: StoredRun) -> Panel:
 
 
 def learned_weights_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
-    """Draw the weights of the linear readouts and the embeddings of the other models."""
-    st.header("Look inside", anchor=False)
+    """Draw how the remaining models compute their answer, then the weights or the embeddings of every model."""
     look = session.experiment.look
+    trained = {model: view.stored for model, view in views.items() if view.stored}
+    first = _shown_first(list(trained))
+    if others := [model for model in trained if model not in first and model != "feedforward"]:
+        _draw_panels_of(session, trained, others, "more-insides")
     requests = {
         model: (("look", look, *view.cache_key), partial(_weights_panel, model, look, view.stored))
         for model, view in views.items()
@@ -230,7 +285,7 @@ def learned_weights_section(session: NegationSession, views: Mapping[str, RunVie
     if requests:
         result_section("look", requests, partial(_draw_weights), "The weights are loaded …", 340, pool="quick")
     else:
-        untrained_panel(views, "Train the models to look inside them.", 120)
+        untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
 
 
 def _draw_weights(document: Document, results: Mapping[str, Panel]) -> None:

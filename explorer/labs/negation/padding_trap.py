@@ -14,7 +14,7 @@ from explorer.labs.negation.findings import ModelAnswer
 from explorer.labs.negation.results_tables import answer_cell
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
-from explorer.tasks.negation import true_label
+from explorer.tasks.negation import NegationConfig
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation, untrained_panel
@@ -26,11 +26,10 @@ from explorer.ui.wording import number_word
 
 def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw what happens when padding is an ordinary token that the models count."""
-    st.header("A trap worth seeing", anchor=False)
     explanation(
-        "Sentences of a batch must be equally long, so short ones are filled up. Ours are filled with `<PAD>`, which "
-        "no model ever counts. Filled with `<EOS>`, an ordinary word of the vocabulary, what a model "
-        "reads depends on its neighbours in the batch. Turn the trap on and ask the same sentence twice."
+        "The sentences of a batch must have the same length, so short ones are padded. These models skip "
+        "`<PAD>`. If short sentences are padded with `<EOS>` instead, which the models count as a word, the answer to "
+        "a sentence depends on its neighbours in the batch."
     )
     on = session.experiment.task.padding == "eos"
     bind_widget(
@@ -39,11 +38,11 @@ def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> N
         st.toggle,
         shown=on,
         update=lambda lab, on: lab.with_shared(padding="eos" if on else "pad"),
-        label="Fill up with <EOS>, and count it",
+        label="Pad with <EOS> and count it as a word",
     )
     trained = {model: view for model, view in views.items() if view.stored}
     if not trained:
-        untrained_panel(views, "No run with this padding yet. Press Train above.", 160)
+        untrained_panel(views, "No model has a finished run with this padding yet.", 160)
         return
     longest = max(negation_task(session.experiment.task).lengths)
 
@@ -56,7 +55,13 @@ def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> N
             for model, view in trained.items()
         }
 
-    result_section("trap", requests, partial(_draw_paddings, longest), "The models read both sentences …", 320)
+    result_section(
+        "trap",
+        requests,
+        partial(_draw_paddings, session.experiment.task, longest),
+        "The models read both sentences …",
+        320,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +78,11 @@ def _measure(view: RunView, words: tuple[str, ...], longest: int, on: bool) -> _
     return _Padded(words, alone, padded)
 
 
-def _draw_paddings(longest: int, document: Document, results: Mapping[str, _Padded]) -> None:
+def _draw_paddings(task: NegationConfig, longest: int, document: Document, results: Mapping[str, _Padded]) -> None:
     words = next(iter(results.values())).words
-    truth = true_label(words)
+    truth = negation_task(task).label_of(words)
     alone, padded = [one.alone for one in results.values()], [one.padded for one in results.values()]
-    document.finding(findings.padding_finding(alone, padded, truth))
+    document.finding(findings.padding_finding(alone, padded))
     _add_paddings_table(document, alone, padded, " ".join(words), longest - len(words) - 2, truth)
 
 
@@ -90,19 +95,20 @@ def _add_paddings_table(
     truth: int | None,
 ) -> None:
     """Add a row for each model; `extra` is the number of padding tokens."""
+    strip = {"label": "seeds, P(sustain)", "kind": "strip", "align": "left", "range": [0, 1], "minor": True}
     add_table(
         document,
         [
-            {"key": "name", "label": f"“{sentence[:60]}”", "kind": "model", "align": "left"},
+            {"key": "name", "label": f"“{sentence[:60]}”", "kind": "model", "align": "left", "wrap": True},
             {"key": "alone", "label": "alone", "kind": "verdict", "align": "left"},
-            {"key": "seeds-alone", "label": "seeds, P(sustain)", "kind": "strip", "align": "left", "range": [0, 1]},
+            {"key": "seeds-alone", **strip},
             {
                 "key": "beside",
-                "label": f"beside a sentence {number_word(extra)} token{'s' if extra > 1 else ''} longer",
+                "label": f"with a sentence {number_word(extra)} token{'s' if extra > 1 else ''} longer",
                 "kind": "verdict",
                 "align": "left",
             },
-            {"key": "seeds-beside", "label": "seeds, P(sustain)", "kind": "strip", "align": "left", "range": [0, 1]},
+            {"key": "seeds-beside", **strip},
         ],
         [
             {
@@ -117,6 +123,6 @@ def _add_paddings_table(
             for a, b in zip(alone, padded, strict=True)
         ],
         key="negation-trap",
-        label="The same sentence alone and in company",
+        label="The same sentence alone and next to a longer one",
         caption="The answer with its mean probability over the seeds. Framed: wrong.",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import streamlit as st
@@ -14,65 +14,54 @@ from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
 from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, Negation
-from explorer.ui.budgets import budget_sentence
 from explorer.ui.components.table import draw_table
-from explorer.ui.learning_rates import learning_rates_section
-from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
+from explorer.ui.page_sections import untrained_panel
 from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest
 
 
-def results_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
-    """Draw the finding and the table of the final accuracies."""
-    best = linear_readout_ceiling(negation_task(session.experiment.task).sentences)
-    ends = [(view.row.title, view.result.last("exact_accuracy")) for view in views.values() if view.result]
-    st.header("What came out", anchor=False)
-    if not ends:
-        untrained_panel(views, "No model has been trained to the end with these settings yet. Press Train.", 120)
-        return
-    pair = [
-        (view.row.title, view.result.last("exact_accuracy_held_out"))
-        for view in views.values()
-        if view.result and "exact_accuracy_held_out" in view.result.metrics
-    ]
-    if pair:
-        st.subheader(findings.held_out_finding(session.experiment.task.held_out, pair), anchor=False)
-    else:
-        st.subheader(findings.final_accuracy_finding(ends, best), anchor=False)
-    if comparison := findings.comparison_with_best(ends):
-        st.markdown(comparison)
-    if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):
-        explanation(escape_markdown(budgets))
-    results_table(views, best)
-    titles = {model: view.row.title for model, view in views.items()}
-    learning_rates_section("negation", titles, "all sentences of the grammar with at most one “not”")
+def results_section(session: NegationSession) -> None:
+    """Draw the finding and the table of the final accuracies; redrawn when a training starts or ends."""
+    lab = session.experiment
+    request = TrainRequest.for_section(lab.TASK)
+
+    def draw() -> None:
+        views = request.views(lab.configs)
+        best = linear_readout_ceiling(negation_task(lab.task).sentences)
+        ends = [(view.row.title, view.result.last("exact_accuracy")) for view in views.values() if view.result]
+        if not ends:
+            untrained_panel(views, "The results appear here when a training has ended.", 120)
+            return
+        pair = [
+            (view.row.title, view.result.last("exact_accuracy_held_out"))
+            for view in views.values()
+            if view.result and "exact_accuracy_held_out" in view.result.metrics
+        ]
+        if pair:
+            st.subheader(findings.held_out_finding(lab.task.held_out, pair), anchor=False)
+        else:
+            st.subheader(findings.final_accuracy_finding(ends, best), anchor=False)
+        results_table(views, best)
+        if comparison := findings.comparison_with_best(ends):
+            st.caption(comparison)
+
+    request.add_fragment("negation.results", draw)
 
 
 def results_table(views: Mapping[str, RunView], best: float) -> None:
-    """Draw parameters, seconds and the accuracies on all, plain and negated sentences, a row for each model."""
-    kinds = {
-        "exact_accuracy": "exact accuracy",
-        "test_accuracy_plain": "test accuracy without “not”",
-        "test_accuracy_negated": "test accuracy with “not”",
-    }
+    """Draw the exact accuracies, parameters and seconds, a row for each model."""
+    kinds = {"exact_accuracy": "exact accuracy"}
     if any(view.result and "exact_accuracy_held_out" in view.result.metrics for view in views.values()):
-        kinds["exact_accuracy_held_out"] = "exact accuracy on the held-out pair"
-    lowest = min(
-        (
-            float(np.nanmin(view.result.last(k)))
-            for view in views.values()
-            if view.result
-            for k in kinds
-            if _is_recorded(view, k)
-        ),
-        default=0.5,
-    )
-    axis = [0.5, 1.0] if lowest >= 0.5 else [0.0, 1.0]
+        kinds["exact_accuracy_held_out"] = "on the held-out pair"
+    ends = [view.result.last(k) for view in views.values() if view.result for k in kinds if _is_recorded(view, k)]
+    axis = [0.5, 1.0] if min((float(np.nanmin(values)) for values in ends), default=0.5) >= 0.5 else [0.0, 1.0]
     rows = []
     for view in views.values():
+        seconds = f"{view.seconds / view.config.replicas:.3f}" if view.seconds and view.result else "–"
         cells: dict[str, object] = {
             "name": {"text": view.row.title, "colour": view.row.colour},
             "parameters": {"text": f"{view.parameters:,}" if view.parameters else "–"},
-            "seconds": {"text": f"{view.seconds / view.config.replicas:.3f}" if view.seconds and view.result else "–"},
+            "seconds": {"text": seconds},
         }
         for metric in kinds:
             if not _is_recorded(view, metric) or view.result is None:
@@ -81,33 +70,26 @@ def results_table(views: Mapping[str, RunView], best: float) -> None:
             values = view.result.last(metric)
             dots = [round(float(v), 4) for v in values if not np.isnan(v)]
             mark = best if metric == "exact_accuracy" else None
-            cells[metric] = {"text": f"{np.nanmean(values):.3f}", "values": dots, "mark": mark}
+            cells[metric] = {"text": f"{np.nanmedian(values):.3f}", "values": dots, "mark": mark}
         rows.append({"cells": cells})
     strips = [{"key": k, "label": v, "kind": "strip", "align": "left", "range": axis} for k, v in kinds.items()]
     draw_table(
         [
-            {"key": "name", "label": "", "kind": "model", "align": "left"},
-            {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
-            {"key": "seconds", "label": "s / seed", "kind": "number", "align": "right"},
+            {"key": "name", "label": "", "kind": "model", "align": "left", "wrap": True},
             *strips,
+            {"key": "parameters", "label": "parameters", "kind": "number", "align": "right", "minor": True},
+            {"key": "seconds", "label": "seconds per seed", "kind": "number", "align": "right", "minor": True},
         ],
         rows,
         key="negation-results",
-        label="Results of the race, a row a model",
-        caption="The mean, and a dot for each seed. Exact accuracy: over every sentence of the grammar, weighted by "
-        "its probability; the sentences above are about it. Test accuracy: over the test sentences that were drawn "
-        "for the seed, as in the learning curves, so it can differ by chance. Dashed: the ceiling of a sum of word "
-        "weights. Seconds: the whole training divided by its seeds.",
+        label="Exact accuracy at the end of the training, a row for each model",
+        caption="Median over the seeds, and a dot for each seed. Exact accuracy: over every sentence of the grammar, "
+        "weighted by its probability. Dashed: the ceiling of a sum of word weights.",
     )
 
 
 def _is_recorded(view: RunView, metric: str) -> bool:
     return view.result is not None and metric in view.result.metrics and not np.isnan(view.result.last(metric)).all()
-
-
-def class_cell(label: int) -> dict[str, object]:
-    """Return the table cell of a class."""
-    return {"text": CLASSES[label], "tone": CLASSES[label], "wrong": False}
 
 
 def answer_cell(answer: ModelAnswer, truth: int | None) -> dict[str, object]:
@@ -119,23 +101,37 @@ def answer_cell(answer: ModelAnswer, truth: int | None) -> dict[str, object]:
     }
 
 
-def sentences_table(task: Negation, views: Mapping[str, RunView]) -> None:
-    """Draw the answer of every model to every sentence; sentences that differ only in "not" are neighbours."""
+def sentences_table(task: Negation, views: Mapping[str, RunView], drawn: Sequence[int]) -> None:
+    """Draw the answer of every model to every sentence; sentences that differ only in "not" are neighbours.
+
+    drawn: how often each sentence is in the training data of the first seed
+    """
     trained = {model: view for model, view in views.items() if view.stored}
     columns: list[dict[str, object]] = [
-        {"key": "text", "label": "sentence", "kind": "text", "align": "left"},
+        {"key": "text", "label": "human … nature", "kind": "text", "align": "left"},
         {"key": "truth", "label": "grammar", "kind": "text", "align": "left"},
+        {"key": "p", "label": "probability", "kind": "number", "align": "right", "minor": True},
+        {"key": "n", "label": "in training", "kind": "number", "align": "right", "minor": True},
     ]
     columns += [
-        {"key": model, "label": view.row.title, "kind": "verdict", "align": "left", "colour": view.row.colour}
+        {
+            "key": model,
+            "label": view.row.title,
+            "kind": "verdict",
+            "align": "left",
+            "colour": view.row.colour,
+            "minor": model != next(iter(trained)),
+        }
         for model, view in trained.items()
     ]
     rows = []
     for i, sentence in enumerate(task.sentences):
         suffix = "" if sentence.train_probability or not sentence.probability else " (held out)"
         cells: dict[str, object] = {
-            "text": {"text": sentence.text + suffix},
+            "text": {"text": " ".join(sentence.words[1:-1]) + suffix},
             "truth": {"text": CLASSES[sentence.label]},
+            "p": {"text": f"{sentence.probability:.3f}"},
+            "n": {"text": f"{drawn[i]:,}"},
         }
         for model, view in trained.items():
             answer = ModelAnswer(view.row.title, view.row.colour, sustain_probabilities(view.stored, sentence.words))  # type: ignore[arg-type]
@@ -145,6 +141,6 @@ def sentences_table(task: Negation, views: Mapping[str, RunView]) -> None:
         columns,
         rows,
         key="negation-sentences",
-        label="Every sentence of the grammar through every model",
+        label="Every sentence of the grammar with the answer of every model",
         caption="The answer with its mean probability over the seeds. Framed: wrong.",
     )

@@ -1,25 +1,28 @@
-"""The task of the negation page: its settings, samples and grammar."""
+"""The task of the negation page: its settings, every sentence of the grammar, and every answer to it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
 
-from explorer.labs.negation.results_tables import class_cell
+from explorer.labs.negation.results_tables import sentences_table
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
-from explorer.tasks.negation import VOCABULARY
-from explorer.ui import wording
-from explorer.ui.components.table import draw_table
+from explorer.ui.budgets import budget_sentence
+from explorer.ui.learning_rates import draw_learning_rates
+from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.state.widgets import setting_widget
+from explorer.ui.training.run_view import RunView
 
 
-def task_section(session: NegationSession) -> None:
-    """Draw the settings of the task, the first training sentences, and every sentence of the grammar."""
-    st.header("The task", anchor=False)
+def task_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
+    """Draw the settings of the task, every sentence with every answer, and the budgets and learning rates."""
     task = negation_task(session.experiment.task)
-    controls, samples, grammar = st.columns([3, 4, 6], gap="large")
-    with controls:
+    drawn = np.bincount(task.sample("train", session.experiment.value("seed")), minlength=len(task.sentences))
+    sentences_table(task, views, drawn.tolist())
+    with st.popover("Settings of the task", icon=":material/tune:"):
         setting_widget(session, "p_not", "Probability of “not”", section="task")
         setting_widget(session, "train_size", "Training sentences", section="task")
         setting_widget(session, "test_size", "Test sentences", section="task")
@@ -27,48 +30,7 @@ def task_section(session: NegationSession) -> None:
         setting_widget(session, "fresh_data", "Fresh sentences for every seed", section="task")
         setting_widget(session, "max_nots", "Most “not”s in a sentence", section="task")
         setting_widget(session, "held_out", "Held out with “not”", section="task")
-    with samples:
-        drawn = task.sample("train", session.experiment.value("seed"))
-        draw_table(
-            [
-                {"key": "text", "label": "drawn for training", "kind": "text", "align": "left"},
-                {"key": "label", "label": "", "kind": "verdict", "align": "left"},
-            ],
-            [
-                {
-                    "cells": {
-                        "text": {"text": task.sentences[s].text},
-                        "label": class_cell(task.labels[s]),
-                    }
-                }
-                for s in drawn[:10]
-            ],
-            key="negation-samples",
-            label="The first ten training sentences",
-            caption=f"The first ten of {len(drawn):,}.",
-        )
-    with grammar:
-        count = np.bincount(drawn, minlength=len(task.sentences))
-        draw_table(
-            [
-                {"key": "text", "label": f"all {wording.number_word(len(task.sentences))} sentences", "kind": "text"},
-                {"key": "label", "label": "", "kind": "verdict", "align": "left"},
-                {"key": "p", "label": "probability", "kind": "number", "align": "right"},
-                {"key": "n", "label": "drawn", "kind": "number", "align": "right"},
-            ],
-            [
-                {
-                    "rule": i > 0 and s.nots == 0,
-                    "cells": {
-                        "text": {"text": s.text},
-                        "label": class_cell(s.label),
-                        "p": {"text": f"{s.probability:.3f}"},
-                        "n": {"text": f"{count[i]:,}"},
-                    },
-                }
-                for i, s in enumerate(task.sentences)
-            ],
-            key="negation-grammar",
-            label="Every sentence of the grammar",
-            caption=f"Its words: {', '.join(VOCABULARY.words)}. The last two occur in no sentence.",
-        )
+    if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):
+        explanation(escape_markdown(budgets))
+    titles = {model: view.row.title for model, view in views.items()}
+    draw_learning_rates("negation", titles, "all sentences of the grammar with at most one “not”")

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS, model_row, models_of
-from explorer.figures.learning_curves import HIGH, LOW, MEAN, learning_curve
+from explorer.figures.learning_curves import HIGH, LOW, MEDIAN, learning_curve
 from explorer.inspection.compare import downsample
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab, negation_task
@@ -31,7 +31,7 @@ _LABELS = {
     "window": "Window, in tokens",
     "heads": "Heads",
     "layers": "Layers",
-    "start": "Start of the embeddings (standard deviation)",
+    "start": "Standard deviation of the initial embeddings",
     "epochs": "Epochs",
     "learning_rate": "Learning rate",
 }
@@ -44,7 +44,7 @@ def training_section(session: NegationSession) -> None:
     """Draw the learning curves of all models, with the settings and the Train button."""
     lab = session.experiment
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("The race", anchor=False)
+        st.header("How do the models learn it?", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
             with st.popover("Settings", icon=":material/tune:"):
@@ -62,12 +62,13 @@ def _training_settings(session: NegationSession) -> None:
     """Draw the choice of the models, the seeds and the settings of each model."""
     titles = {model: MODELS[model].title for model in models_of("negation")}
     bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
-    for name, label in (("replicas", "Seeds side by side"), ("seed", "First seed"), ("batch_size", "Batch size")):
+    for name, label in (("replicas", "Seeds"), ("seed", "First seed"), ("batch_size", "Batch size")):
         setting_widget(session, name, label, section="race")
     model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="settings-of")
     for name in _MODEL_SETTINGS[model]:
         setting_widget(session, name, _MODEL_SETTINGS[model][name], model=model, section="race")
-    reset_button(session)
+    if session.state != session.state.reset():
+        reset_button(session)
 
 
 def _learning_curves(session: NegationSession) -> None:
@@ -75,14 +76,14 @@ def _learning_curves(session: NegationSession) -> None:
     lab = session.experiment
     many = lab.value("replicas") > 1
     band = (
-        f"Line: mean of {count_seeds(lab.value('replicas'))}. Band: lowest to highest seed. "
+        f"Line: median of {count_seeds(lab.value('replicas'))}. Band: lowest to highest seed. "
         if many
         else "Line: one seed. "
     )
     best = linear_readout_ceiling(negation_task(lab.task).sentences)
     what = (
-        f"Test accuracy, over {lab.task.test_size:,} test sentences a seed. Dashed: the best that a sum of word "
-        f"weights can do on endless text, {best:.4f}; a sampled test set may land above it by luck."
+        f"Exact accuracy: over all sentences, weighted by their probability. Dashed: the ceiling of a sum of word "
+        f"weights, {best:.4f}."
         if lab.metric == "accuracy"
         else "Cross-entropy over all training sentences, in nats."
     )
@@ -94,7 +95,8 @@ def _learning_curves(session: NegationSession) -> None:
         band + what,
         run=".".join(key(config) for config in lab.configs.values()),
         axis=epoch_axis,
-        height=220,
+        height=180,
+        columns=3,
         narrow_height=160,
     )
 
@@ -103,7 +105,7 @@ def _panels(lab: NegationLab, views: Mapping[str, RunView]) -> list[Panel]:
     best = linear_readout_ceiling(negation_task(lab.task).sentences)
     last_epoch = max(view.config.epochs for view in views.values())
     accuracy = lab.metric == "accuracy"
-    metric = "test_accuracy" if accuracy else "train_loss"
+    metric = "exact_accuracy" if accuracy else "train_loss"
     span = _axis_range([view.curves.metrics[metric] for view in views.values() if view.curves], accuracy)
     marks = [(best, "ceiling" if i == 0 else "") if accuracy else None for i in range(len(views))]
     return [
@@ -123,22 +125,22 @@ def _panel(
 ) -> Panel:
     """Return the curve of one model, drawn once for all visitors who follow the same training."""
     row = model_row(config.model)
-    measure = "test_accuracy" if metric == "accuracy" else "train_loss"
+    measure = "exact_accuracy" if metric == "accuracy" else "train_loss"
     values, epochs = np.zeros((0, config.replicas)), np.zeros(0)
     if curves is not None:
         values = curves.metrics[measure]
         epochs = curves.axis_values("epoch", curves.evaluated, config.steps_per_epoch)
-    spread = np.column_stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)])
+    spread = np.column_stack([np.median(values, axis=1), values.min(axis=1), values.max(axis=1)])
     kept = downsample(spread, max_points=150)  # of small multiples
-    end = f"{values[-1].mean():.3f}" if len(values) else "–"
+    end = f"{np.median(values[-1]):.3f}" if len(values) else "–"
     return Panel(
         f"{row.name}-{measure}",
         learning_curve(epochs[kept], values[kept], row.title, row.colour, row.dash, last_epoch, span, mark),
-        alt=f"{row.title}: {metric} over epochs, at the end {end} on average.",
+        alt=f"{row.title}: {metric} over epochs, at the end {end} (median over the seeds).",
         title=row.title,
         colour=row.colour,
         value=end,
-        track=(MEAN, LOW, HIGH),
+        track=(MEDIAN, LOW, HIGH),
     )
 
 

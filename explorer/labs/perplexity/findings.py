@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -44,11 +45,10 @@ def tokenizers_finding(losses: Mapping[Kind, TokenizerLoss], counted: bool) -> s
         return f"Every figure is lowest for {NAMES[best]}: {bits} bits per byte."
     second = f"{losses[ranked[1]].bits_per_byte:.3f} for {NAMES[ranked[1]]}"
     if losses[ranked[1]].bits_per_byte - losses[best].bits_per_byte < _PRACTICALLY_EQUAL:
-        second += ", which is practically the same"
+        second += " (practically the same)"
     return (
-        f"The perplexity per token is lowest for {NAMES[per_token]}, the bits per character for "
-        f"{NAMES[per_character]}. Bits per byte of the text as it is, the only one of these figures that can be "
-        f"compared between tokenizers, are lowest for {NAMES[best]}: {bits}, against {second}."
+        f"Perplexity is lowest for {NAMES[per_token]}; bits per byte, the only comparable figure, for {NAMES[best]}: "
+        f"{bits}, against {second}."
     )
 
 
@@ -78,16 +78,16 @@ def omitted_sentence(kind: Kind, loss: TokenizerLoss) -> str:
 
 
 def windows_finding(losses: Mapping[int, Float[ndarray, "strides replicas"]]) -> str:
-    """Say how far apart the perplexities of the same networks are by context and stride."""
-    means = {
-        (context, divisor): float(each.mean())
+    """Return how far apart the perplexities of the same networks are by context and stride."""
+    medians = {
+        (context, divisor): float(np.median(each))
         for context, values in losses.items()
         for divisor, each in zip(STRIDES, values, strict=True)
     }
-    high, low = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+    high, low = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
     return (
-        f"The same networks on the same text have a perplexity of {math.exp(means[high]):.2f} per character in "
-        f"{describe_windows(*high)} and of {math.exp(means[low]):.2f} in {describe_windows(*low)}."
+        f"The same networks on the same text: perplexity {math.exp(medians[high]):.2f} per character in "
+        f"{describe_windows(*high)}, {math.exp(medians[low]):.2f} in {describe_windows(*low)}."
     )
 
 
@@ -99,10 +99,10 @@ def describe_windows(context: int, divisor: int) -> str:
 def selected_sentence(context: int, divisor: int, losses: Float[ndarray, "strides replicas"]) -> str:
     """State the loss and the perplexity for the selected context and stride."""
     values = losses[STRIDES.index(divisor)]
-    loss = format_interval(float(values.mean()), float(values.min()), float(values.max()), 3)
+    loss = format_interval(float(np.median(values)), float(values.min()), float(values.max()), 3)
     return (
         f"{capitalize(describe_windows(context, divisor))}: {loss} nats per character, a perplexity of "
-        f"{math.exp(float(values.mean())):.2f}, mean (lowest to highest) of {count_seeds(len(values))}."
+        f"{math.exp(float(np.median(values))):.2f}, median (lowest to highest) of {count_seeds(len(values))}."
     )
 
 

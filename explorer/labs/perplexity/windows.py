@@ -36,10 +36,6 @@ _DASHES = {1: "solid", 2: "10px,4px", 4: "2px,4px"}
 
 def window_section(session: PageSession[PerplexityState]) -> None:
     """Draw the loss of an included run by the context and the stride with which the text is read."""
-    st.header("One model, other contexts and strides", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "context", st.segmented_control)
-        bind_widget(session, "stride", st.segmented_control)
     if not visitor_text.is_corpus_available("tinyshakespeare"):
         empty_panel("Tiny Shakespeare, which these networks predict, is not on this machine.", 120)
         return
@@ -61,6 +57,9 @@ def window_section(session: PageSession[PerplexityState]) -> None:
         pool="patient",
         partly=True,
     )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(session, "context", st.segmented_control)
+        bind_widget(session, "stride", st.segmented_control)
 
 
 def _measure(run: StoredRun, context: int) -> Float[ndarray, "strides replicas"]:
@@ -91,7 +90,7 @@ def _draw_losses(
         document.text(findings.stride_sentence(context, losses[context]))
     x, values = np.array(list(losses)), np.stack(list(losses.values()), axis=1)
     lines = [
-        Line(_LABELS[each], colour, _DASHES[each], x, of.mean(-1), of.min(-1), of.max(-1), hollow=each != divisor)
+        Line(_LABELS[each], colour, _DASHES[each], x, np.median(of, -1), of.min(-1), of.max(-1), hollow=each != divisor)
         for each, of in zip(STRIDES, values, strict=True)
     ]
     numbers = "; ".join(f"{line.name} {line.y[0]:.2f} at {x[0]}, {line.y[-1]:.2f} at {x[-1]}" for line in lines)
@@ -103,7 +102,7 @@ def _draw_losses(
     )
     add_plot_frame(document, [panel], key="perplexity-windows-figure", height=HEIGHT, columns=1)
     document.caption(
-        "The larger Transformer of Language models, trained on blocks of 128 characters: mean, lowest and highest of "
+        "The larger Transformer of Language models, trained on blocks of 128 characters: median, lowest and highest of "
         f"{count_seeds(values.shape[2])}. All figures are of the same {TARGETS:,} characters, the first of the "
         "held-out end. In blocks the first character of a window has one character before it. With a smaller stride "
         "only the characters after the end of the window before count, so each has more context and the text is read "

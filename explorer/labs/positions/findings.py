@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEME_NAMES = {
     "none": "no positions",
-    "sinusoidal": "sines",
+    "sinusoidal": "sinusoidal positions",
     "learned": "learned positions",
     "rotary": "rotary positions",
 }
@@ -34,17 +34,17 @@ def order_finding(first: Sequence[str], second: Sequence[str], models: Sequence[
     """Say which models distinguish two sentences of the same words."""
     count = len(models[0].sentence_distance)
     if list(first) == list(second):
-        return "This is one sentence twice: nobody has a difference to see."
+        return "Both sentences are the same, so there is no difference to detect."
     if sorted(first) != sorted(second):
-        return "These sentences have not the same words, and that every model sees, with positions or without."
+        return "The sentences have different words, which every model detects. Write the same words in two orders."
     blind = [one for one in models if float(one.sentence_distance.max()) < ROUNDING]
     if not blind:
-        return f"The same words in another order: every one of these models sees it, in all {count_seeds(count)}."
+        return f"All these models tell the two orders apart, in all {count_seeds(count)}."
     names = join_words([_model_name(one) for one in blind])
     return (
-        f"The same words in another order: {names} cannot tell, in any of {count_seeds(count)}."
+        f"{capitalize(names)} cannot tell the two orders apart, in any of {count_seeds(count)}."
         if len(blind) < len(models)
-        else f"The same words in another order, and none of these models can tell, in any of {count_seeds(count)}."
+        else f"None of these models can tell the two orders apart, in any of {count_seeds(count)}."
     )
 
 
@@ -58,17 +58,16 @@ def causal_mask_finding(models: Sequence[OrderDistance]) -> str:
         most = float(encoder.word_distance.max())
         if most < ROUNDING:
             parts.append(
-                "Without positions an encoder gives each word the same vector in both sentences; what differs, at "
-                f"most {format_significant(most)} of its length, is rounding: it adds the same numbers in another "
-                "order."
+                "Without positions an encoder gives each word the same vector in both sentences. The remaining "
+                f"difference, at most {format_significant(most)} of the vector’s length, is rounding error."
             )
         else:
-            parts.append(f"Without positions an encoder’s words differ by up to {most:.2g} of their length.")
+            parts.append(f"Without positions the vectors of a word differ by up to {most:.2g} of their length.")
     low, high = float(decoder.sentence_distance.min()), float(decoder.sentence_distance.max())
     if low > ROUNDING:
         parts.append(
-            f"With a causal mask the same model is not blind: {format_range(low, high)}. Each word sees those before "
-            "it, so the mask itself tells the order."
+            f"With a causal mask the same model tells them apart: the distance is {format_range(low, high)}. Each word "
+            "attends only to the words before it, so the mask gives some information about the order."
         )
     return " ".join(parts)
 
@@ -95,52 +94,45 @@ class CopyAccuracy:
     exact: Float[ndarray, "replicas lengths"]
 
     def accuracy_at(self, length: int) -> float:
-        """Return the mean over seeds at this length; NaN if it was not tested."""
-        return float(self.exact[:, self.lengths.index(length)].mean()) if length in self.lengths else float("nan")
+        """Return the median over seeds at this length; NaN if it was not tested."""
+        return float(np.median(self.exact[:, self.lengths.index(length)])) if length in self.lengths else float("nan")
 
     def longest_solved(self, level: float = 0.5) -> int:
-        """Return the longest length up to which exact match is at least `level` on average; 0 if none."""
-        enough = self.exact.mean(axis=0) >= level
+        """Return the longest length up to which exact match is at least `level` in the median seed; 0 if none."""
+        enough = np.median(self.exact, axis=0) >= level
         return self.lengths[-1] if enough.all() else int(np.array((0, *self.lengths))[int(np.argmin(enough))])
 
 
 def length_verdict(results: Mapping[str, CopyAccuracy], longest: int) -> str:
-    """Say up to which length each model copies at least half of the rows, and whether any goes beyond training."""
+    """Say up to which length the models copy at least half of the rows, and whether any goes beyond training."""
     successful = [one for one in results.values() if one.longest_solved() >= longest]
     beyond = [one for one in successful if one.longest_solved() > longest]
     if not successful:
         best = max(results.values(), key=CopyAccuracy.longest_solved)
         return (
-            f"Nobody gets half of the rows right at the {longest} digits that were trained; {best.words} comes "
-            f"nearest, up to {best.longest_solved()}."
+            f"No model copies half of the rows at the trained {longest} digits; {best.words} comes nearest, up to "
+            f"{best.longest_solved()}."
         )
-    names = capitalize(join_words([one.words for one in successful]))
-    get = "gets" if len(successful) == 1 else "get"
-    first = f"{names} {get} at least half of the rows right on average up to {longest} digits"
-    if not beyond:
-        best = max(successful, key=lambda one: one.accuracy_at(longest + 1))
-        after = f"at {longest + 1} the best, {best.words}, has {best.accuracy_at(longest + 1):.2f}"
-        return f"{first}, as trained; {after if best.accuracy_at(longest + 1) >= 0.005 else f'at {longest + 1} none'}."
-    more = join_words([f"{one.words} up to {one.longest_solved()}" for one in beyond])
-    return f"{first}, as trained; beyond that {more}."
+    if beyond:
+        best = max(beyond, key=CopyAccuracy.longest_solved)
+        return (
+            f"{capitalize(best.words)} copies at least half of the rows up to {best.longest_solved()} digits; training "
+            f"had at most {longest}."
+        )
+    count = "All models copy" if len(successful) == len(results) else f"{len(successful)} of {len(results)} models copy"
+    return f"{count} at least half of the rows up to the trained {longest} digits, and none does beyond."
 
 
 def extrapolation_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:
-    """Say how accuracy falls beyond the longest trained length."""
+    """Say how the median accuracy falls beyond the longest trained length."""
     falls = [
         f"{one.words} {one.accuracy_at(longest):.2f}, {one.accuracy_at(longest + 1):.2f}, "
         f"{one.accuracy_at(longest + 2):.2f}"
         for one in results.values()
     ]
-    last = max(one.lengths[-1] for one in results.values())
-    best = max(results.values(), key=lambda one: float(np.nan_to_num(one.accuracy_at(last))))
-    reached = best.accuracy_at(last)
-    end = (
-        f"At {last} digits the best, {best.words}, has {reached:.2f}."
-        if reached >= 0.005
-        else f"At {last} digits nobody gets a row right."
+    return (
+        f"Exact match at {longest}, {longest + 1} and {longest + 2} digits, median over the seeds: {'; '.join(falls)}."
     )
-    return f"At {longest}, {longest + 1} and {longest + 2} digits: {'; '.join(falls)}. {end}"
 
 
 def beyond_training_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:
@@ -161,5 +153,9 @@ def no_positions_finding(results: Mapping[str, CopyAccuracy], longest: int) -> s
         return ""
     reach, best = one.longest_solved(), max(each.longest_solved() for each in others)
     how = f"up to {number_word(reach)} digit{'' if reach == 1 else 's'}" if reach else "at no length"
-    more = "as far as any other" if reach >= best else f"the others up to {number_word(best)}"
-    return f"Without positions half of the rows come out right {how}, {more}."
+    more = (
+        "as far as with any of the others"
+        if reach >= best
+        else f"with the best of the others up to {number_word(best)}"
+    )
+    return f"Without positions at least half of the rows are right {how}, {more} (median seed)."

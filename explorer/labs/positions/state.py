@@ -15,7 +15,7 @@ POSITION_COUNT = 40  # in the pictures: as many as the included run has learned 
 MAX_CHARACTERS = 120  # characters of a sentence
 _COMPONENT_FIELDS = ("width", "base", "turn_width", "turn_base", "place", "pair", "other", "draw", "after")
 _TITLES = {VARIANTS[name].name: VARIANTS[name].title for name in POSITION_VARIANTS}
-_OUTPUT_ORDERS = {"copy": "as they were", "reverse": "from the last to the first"}
+_OUTPUT_ORDERS = {"copy": "the same", "reverse": "reversed"}
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class PositionsState(LabellingComparison):
 
     TASKS: ClassVar[tuple[str, ...]] = ("echo",)
 
-    who: tuple[str, ...] = setting(tuple(_TITLES), "Who echoes", options=_TITLES)
-    longest: int = setting(12, "Digits, at most", low=1, high=24, step=1)
-    again: Literal["copy", "reverse"] = setting("copy", "Digits are said again", options=_OUTPUT_ORDERS)
-    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=100)
+    who: tuple[str, ...] = setting(tuple(_TITLES), "Models", options=_TITLES)
+    longest: int = setting(12, "Most digits in training", low=1, high=24, step=1)
+    again: Literal["copy", "reverse"] = setting("copy", "Order of the copied digits", options=_OUTPUT_ORDERS)
+    steps: int = setting(0, "Training steps (0 = default)", low=0, high=1_000_000, step=100)
     width: int = setting(32, low=2, high=128)
     base: float = setting(10_000.0, low=10.0, high=100_000.0)
     turn_width: int = setting(16, low=2, high=64)  # of a head

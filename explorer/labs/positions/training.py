@@ -12,7 +12,7 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
 from explorer.figures.positions import exact_match_by_length
 from explorer.figures.translation import exact_match_by_step
-from explorer.inspection.compare import last_answers, mean_and_range, metric_over_seeds
+from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
 from explorer.labs.positions import findings
 from explorer.labs.positions.findings import CopyAccuracy
 from explorer.labs.positions.state import PositionsState
@@ -28,19 +28,17 @@ from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls, is_finished
 from explorer.ui.wording import count_seeds, join_words
 
-_OUTPUT_ORDERS = {"copy": "as they were", "reverse": "from the last to the first"}
+_OUTPUT_ORDERS = {"copy": "in the same order", "reverse": "in reverse order"}
 
 
 def training_section(session: PageSession[PositionsState]) -> None:
     """Draw the verdict, accuracy by length, and the training curves."""
     state, request = session.state, TrainRequest.for_section("echo")
     views = request.views(state.configs)
-    st.header("The same task with each, and with none", anchor=False)
     explanation(
-        f"Causal Transformers, alike in all but their positions, read digits and a bar, and say the digits again, "
-        f"{_OUTPUT_ORDERS[state.again]}. They are trained on 1 to {state.longest} digits, and asked for more."
+        f"Causal Transformers that differ only in their positions read digits and a bar, then write the digits again, "
+        f"{_OUTPUT_ORDERS[state.again]}. They were trained on 1 to {state.longest} digits and are tested on more."
     )
-    _settings(session)
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
@@ -53,15 +51,15 @@ def training_section(session: PageSession[PositionsState]) -> None:
             explanation(escape_markdown(sentence))
         if sentence := findings.no_positions_finding(ends, state.longest):
             explanation(escape_markdown(sentence))
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("While they learn", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _settings(session)
         draw_train_controls(request, state.configs, keys=("positions.run", "positions.stop"))
     draw_learning_chart(
         "positions-race",
         request,
         state.configs,
         partial(_training_panels, state),
-        "Exact match on a few fresh rows of every trained length, as the training goes on.",
+        "Exact match on a few new rows of every trained length, by training step.",
         height=300,
         narrow_height=240,
         columns=1,
@@ -69,8 +67,8 @@ def training_section(session: PageSession[PositionsState]) -> None:
 
 
 def _settings(session: PageSession[PositionsState]) -> None:
-    bind_widget(session, "who", st.pills, selection_mode="multi", wrap=True)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.popover("Settings", icon=":material/tune:"):
+        bind_widget(session, "who", st.pills, selection_mode="multi", wrap=True)
         bind_widget(session, "again", st.selectbox, width=230)
         bind_widget(session, "longest", st.number_input, width=140)
         comparison_settings.draw_training_settings(session)
@@ -93,10 +91,9 @@ def _length_charts(state: PositionsState, ends: Mapping[str, CopyAccuracy]) -> N
     panels = [_length_panel(state.variants[name], each, state.longest, longest) for name, each in ends.items()]
     draw_plot_frame(panels, key="positions-lengths", height=260, narrow_height=190, columns=len(panels))
     st.caption(
-        "Exact match: the share of fresh rows of each length whose every digit is said rightly, each digit after the "
-        "right ones before it; of a row that is all right, that is what the model would write by itself. "
+        "Exact match: the share of new rows of a length in which the model predicts every digit correctly. "
         + (
-            f"Line: mean of {count_seeds(state.seeds)}. Band: lowest to highest."
+            f"Line: median of {count_seeds(state.seeds)}. Band: lowest to highest."
             if state.seeds > 1
             else "Line: one seed."
         )
@@ -104,7 +101,7 @@ def _length_charts(state: PositionsState, ends: Mapping[str, CopyAccuracy]) -> N
 
 
 def _length_panel(variant: ModelVariant, accuracy: CopyAccuracy, trained: int, longest: int) -> Panel:
-    line = variant_line(variant, np.array(accuracy.lengths, float), *mean_and_range(accuracy.exact.T).T)
+    line = variant_line(variant, np.array(accuracy.lengths, float), *median_and_range(accuracy.exact.T).T)
     summary = (
         f"at {trained} {accuracy.accuracy_at(trained):.2f}, at {trained + 1} {accuracy.accuracy_at(trained + 1):.2f}"
     )
@@ -126,7 +123,10 @@ def _training_panels(state: PositionsState, views: Mapping[str, RunView]) -> lis
 @lru_cache(maxsize=64)
 def _training_panel(curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw exact match by step; cached for all visitors who look at the same runs."""
-    lines = [variant_line(variant, *metric_over_seeds(curves, "exact")) for variant, curves in curves_by_variant]
+    lines = [
+        variant_line(variant, *metric_over_seeds(curves, "exact", median_and_range))
+        for variant, curves in curves_by_variant
+    ]
     return Panel(
         "learning-echo",
         exact_match_by_step(lines, last),

@@ -16,7 +16,7 @@ from explorer.labs.positions import findings
 from explorer.labs.positions.state import PositionsState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, show_problems
+from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -40,19 +40,14 @@ class OrderComparison:
 
 def word_order_section(session: PageSession[PositionsState]) -> None:
     """Draw the fields for both sentences and how far apart the models place them."""
-    st.header("Who hit whom? Word order without positions", anchor=False)
-    explanation(
-        "Write the same words in two orders. Transformers as they start, with two layers and random weights, turn each "
-        "sentence into one vector, the mean of their outputs."
-    )
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "first", st.text_input, width=330)
         bind_widget(session, "second", st.text_input, width=330)
         st.button(
-            "Turn round",
+            "Reverse the order",
             icon=":material/swap_horiz:",
-            help="The second sentence becomes the first one, from its last word to its first.",
+            help="Make the second sentence the first one, from its last word to its first.",
             on_click=lambda: session.change(lambda s: replace(s, second=" ".join(reversed(s.first.split())))),
             key="positions.turn",
         )
@@ -87,12 +82,14 @@ def _draw(document: Document, results: Mapping[str, OrderComparison]) -> None:
     panel = Panel(
         "order",
         order_sensitivity(rows, [one.causal for one in comparison.models], apart, MODELS["transformer"].colour),
-        alt=f"How far the two sentences are apart, as a share of their vectors’ length: {summary}.",
+        alt=f"Distance of the two sentence vectors, relative to their length: {summary}.",
     )
     add_plot_frame(document, [panel], key="positions-order-figure", height=330, narrow_height=330, columns=1)
     document.caption(
-        f"How far the two sentence vectors stand apart, as a share of their length; a dot for each of "
-        f"{count_seeds(apart.shape[1])}. Circles: encoders, where every word sees every other. Hollow: causal decoders."
+        "Distance of the two sentence vectors relative to their length, a dot for each of "
+        f"{count_seeds(apart.shape[1])}. "
+        "The models are untrained Transformers with two layers; a sentence vector is the mean of the outputs. Circles: "
+        "encoders, where every word attends to every other. Hollow: causal decoders."
     )
     if sorted(comparison.first) == sorted(comparison.second) and comparison.first != comparison.second:
         document.text(findings.causal_mask_finding(comparison.models))

@@ -114,7 +114,7 @@ def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], mos
             on_click=delete_runs,
             args=(session, selected),
             disabled=not mine,
-            help=None if mine or not selected else "Among them are runs of somebody else, or such as ship.",
+            help=None if mine or not selected else "Some of these runs are included or belong to other visitors.",
         )
         _import_popover(session)
         if deleted:
@@ -143,7 +143,7 @@ def _import_popover(session: PageSession[RunsState]) -> None:
             )
             pressed = st.form_submit_button("Import it", icon=":material/upload:")
         if pressed and upload is None:
-            show_problems(["There is no file yet. Choose a zip first."])
+            show_problems(["No file was chosen. Choose a zip first."])
         elif pressed and upload is not None:
             if key := import_run(session, upload.getvalue()):
                 session.state = replace(session.state, run=key)

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
+from statistics import median
+from threading import Lock
+
+from cachetools import LRUCache, cached
 
 from explorer.catalogue import model_row
+from explorer.errors import InvalidSetting
+from explorer.experiments.run_names import run_name, setting_label
 from explorer.number_format import format_duration
 from explorer.run_store.index import Entry
 from explorer.run_store.store import StoredRun
@@ -20,17 +27,82 @@ STATE_WORDS = {
 }
 
 
-def display_name(entry: Entry) -> str:
-    """Return the name that a visitor gave to a run, or else the title of its model."""
-    return entry.name or entry.title
+TASK_DESCRIPTIONS = {
+    "negation": "decide whether nature is sustained, in sentences with “not”",
+    "text": "predict the next character or token of a text",
+    "recall": "name the first of many symbols",
+    "string": "predict the next character of one short string",
+    "reverse": "write digits in reverse order",
+    "copy": "write the same digits again",
+    "dates": "write a date as numbers",
+    "noise": "predict random symbols, with and without a causal mask",
+    "tale": "predict the letters of sentences from a grammar",
+    "echo": "repeat digits after a delimiter",
+    "gloss": "name the sense of every word",
+    "gist": "name a hidden word",
+    "place": "follow a rule that depends on the position",
+    "agreement": "choose the verb and the pronoun that agree with the subject",
+    "word_vectors": "learn a vector for every word from its neighbours",
+    "induction": "continue a sequence that has occurred before",
+}
+# The score of a run: the first of these metrics that it has, and how it is named.
+_SCORES = {
+    "exact_accuracy": "accuracy",
+    "accuracy": "accuracy",
+    "exact": "exact match",
+    "sense": "right senses",
+    "synonym": "right synonyms",
+    "verb": "right verbs",
+    "analogy_accuracy": "right analogies",
+}
 
 
-def describe_settings(entry: Entry) -> str:
-    """Return the settings in which a run differs from the released defaults."""
-    parts = [f"{name} = {value}" for name, value in entry.settings.items() if name not in ("replicas", "seed")]
-    if entry.parent:
-        parts.append(f"branch of {entry.parent}")
-    return ", ".join(parts) or "as released"
+def generated_name(entry: Entry, *, with_task: bool = True) -> str:
+    """Return the name that follows from the settings of a run; see `experiments.run_names`."""
+    try:
+        return _name_of_key(entry.key, with_task, entry)
+    except InvalidSetting:  # settings that this version of the program does not have
+        return entry.title
+
+
+@cached(LRUCache(8_192), key=lambda key, with_task, entry: (key, with_task), lock=Lock())
+def _name_of_key(key: str, with_task: bool, entry: Entry) -> str:
+    config = with_settings(default_config(entry.task, entry.model), entry.settings)
+    name = run_name(config, with_task=with_task)
+    return f"{name}, branch of {entry.parent}" if entry.parent else name
+
+
+def display_name(entry: Entry, *, with_task: bool = True) -> str:
+    """Return the name that a visitor gave to a run, or else the one that follows from its settings."""
+    return entry.name or generated_name(entry, with_task=with_task)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of a run: its metric, its median over the seeds as text, and the value of each seed."""
+
+    name: str
+    text: str
+    values: tuple[float, ...] = ()  # shares from 0 to 1; empty for a loss
+    median: float | None = None
+
+
+def find_score(entry: Entry) -> Score:
+    """Return the score of a run: a share of right answers, or the loss where there is none."""
+    for metric, name in _SCORES.items():
+        if values := _values(entry, metric):
+            middle = median(values)
+            return Score(name, f"{name} {middle:.3f}", values, middle)
+    losses = _values(entry, "val_loss") or _values(entry, "loss")
+    if not losses:
+        return Score("", "–")
+    unit = f" a {TOKEN_NOUNS[entry.settings.get('tokenizer', 'char')]}" if entry.task == "text" else ""
+    return Score("loss", f"{median(losses):.3f} nats{unit}")
+
+
+def _values(entry: Entry, metric: str) -> tuple[float, ...]:
+    """Return the values of a metric over the seeds; without those that are not finite."""
+    return tuple(value for value in entry.metrics.get(metric, {}).get("values", []) if value is not None)
 
 
 def describe_end(entry: Entry) -> str:
@@ -46,14 +118,6 @@ def format_age(moment: datetime.datetime) -> str:
             count = int(seconds // length)
             return f"{count} {name}{'' if count == 1 else 's'} ago"
     return "just now"
-
-
-def format_result(entry: Entry) -> str:
-    """Return the accuracy of a run, or the held-out loss of a language model."""
-    loss = entry.metrics.get("val_loss", {}).get("mean")
-    if entry.accuracy is not None:
-        return f"{entry.accuracy:.3f}"
-    return "–" if loss is None else f"{loss:.3f} nats a {TOKEN_NOUNS[entry.settings.get('tokenizer', 'char')]}"
 
 
 def describe_measurement(entry: Entry) -> str:
@@ -81,4 +145,4 @@ def run_facts(run: StoredRun) -> list[tuple[str, str]]:
             ("context of the loss", loss_context(config)),
         ]
     settings = changed_settings(config).items()
-    return facts + [(name, str(value)) for name, value in settings if name not in ("replicas", "seed")]
+    return facts + [(setting_label(name), str(value)) for name, value in settings if name not in ("replicas", "seed")]

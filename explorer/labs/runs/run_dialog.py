@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.catalogue import page_file, page_title, task_row
 from explorer.environment import environment
 from explorer.errors import LineageError
+from explorer.experiments.run_names import run_name
 from explorer.labs.runs.actions import change_card, delete_runs, export_run, may_change
 from explorer.labs.runs.descriptions import STATE_WORDS, run_facts
 from explorer.labs.runs.state import RunsState
@@ -31,7 +32,7 @@ def open_run(session: PageSession[RunsState], key: str) -> None:
     except LineageError as error:
         show_problems([str(error)])
         return
-    title = escape_markdown(run.card.name or run.config.title)
+    title = escape_markdown(run.card.name or run_name(run.config))
     st.dialog(title, width="large", on_dismiss=close)(_run_details)(session, key)
 
 
@@ -60,7 +61,7 @@ def _run_details(session: PageSession[RunsState], key: str) -> None:
         )
         st.page_link(
             "compare.py",
-            label="Compare, or branch from it",
+            label="Compare it, or branch from it",
             query_params={"runs": key},
             icon=":material/stacked_line_chart:",
         )
@@ -93,7 +94,7 @@ def _card_form(session: PageSession[RunsState], run: store.StoredRun, key: str) 
     left, right = st.columns(2)
     with left:
         st.text_input(
-            "Name", card.name, max_chars=operations.MAX_NAME_LENGTH, placeholder=run.config.title, **ties("name")
+            "Name", card.name, max_chars=operations.MAX_NAME_LENGTH, placeholder=run_name(run.config), **ties("name")
         )
         options = sorted({*card.tags, *index.all_tags()}, key=str.casefold)
         st.multiselect(

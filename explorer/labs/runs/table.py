@@ -1,22 +1,26 @@
-"""The table of the Runs page and its filters."""
+"""The search of the Runs page, its filters, the table of the tasks and the table of runs."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from explorer.catalogue import MODELS, TASKS
 from explorer.labs.runs.descriptions import (
+    TASK_DESCRIPTIONS,
     describe_end,
     describe_measurement,
-    describe_settings,
     display_name,
+    find_score,
     format_age,
-    format_result,
+    generated_name,
 )
-from explorer.labs.runs.state import RunsState
+from explorer.labs.runs.state import ROWS, WHOSE_TITLES, RunsState
 from explorer.number_format import format_bytes, format_duration
 from explorer.run_store import index
 from explorer.run_store.index import Entry
@@ -25,84 +29,230 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.web.visitors import Visitor
 
+_OTHERS = "others"  # the row of the table of tasks that opens the runs of other visitors
+_OWN_SHOWN = 10  # of the visitor's runs above the table of tasks
 
-def filters_row(session: PageSession[RunsState]) -> None:
-    """Draw the filters above the table."""
+
+def search_row(session: PageSession[RunsState]) -> None:
+    """Draw the search field and the filters, which are in a popover."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(
             session,
             "text",
             st.text_input,
-            update=lambda s, text: replace(s, text=text.strip()),
-            placeholder="a name, a tag, a key",
-            width=210,
+            update=lambda s, text: s.with_filter(text=text.strip()),
+            placeholder="task, model, setting, tag, key",
+            width=300,
         )
-        titles = {
-            "models": {name: row.title for name, row in MODELS.items()},
-            "tasks": {name: row.title for name, row in TASKS.items()},
-            "tags": {tag: tag for tag in index.all_tags()},
-        }
-        for name, options in titles.items():
-            selected = [value for value in getattr(session.state, name) if value in options]
-            if options:
-                bind_widget(
-                    session, name, st.multiselect, shown=selected, options=options, placeholder="all", width=210
-                )
-        bind_widget(session, "when", st.selectbox, width=150)
-        bind_widget(session, "whose", st.selectbox, width=150)
+        count = session.state.filters
+        with st.popover(f"Filters ({count})" if count else "Filters", icon=":material/filter_list:"):
+            _filters(session)
+        if session.state.lists_runs:
+            st.button(
+                "All tasks",
+                icon=":material/arrow_back:",
+                on_click=lambda: session.change(RunsState.without_filters),
+                key="runs.all",
+            )
 
 
-def runs_table(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
-    """Draw a row for each run. A click on its name opens it, a tick selects it."""
+def _filters(session: PageSession[RunsState]) -> None:
+    titles = {
+        "tasks": {name: row.title for name, row in TASKS.items()},
+        "models": {name: row.title for name, row in MODELS.items()},
+        "tags": {tag: tag for tag in index.all_tags()},
+    }
+
+    def draw(name: str, widget: object, **more: object) -> None:
+        bind_widget(session, name, widget, update=lambda s, value: s.with_filter(**{name: value}), **more)  # type: ignore[arg-type]
+
+    for name, options in titles.items():
+        selected = [value for value in getattr(session.state, name) if value in options]
+        if options:
+            draw(name, st.multiselect, shown=selected, options=options, placeholder="all")
+    draw("when", st.selectbox)
+    draw("whose", st.selectbox, options=WHOSE_TITLES)
+    draw("others", st.toggle)
+
+
+def overview(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
+    """Draw the visitor's newest runs, and the tasks of the included runs, each with the number of its runs."""
     state = session.state
+    own = [entry for entry in entries if not entry.shipped and entry.owner == visitor.id]
+    ticked = [entry for entry in entries if entry.key in state.runs and entry not in own[:_OWN_SHOWN]]
+    if own or ticked:
+        title = " and ".join(
+            ["Your runs"] * bool(own) + ["Selected runs" if not own else "selected runs"] * bool(ticked)
+        )
+        st.header(title, anchor=False)
+        _draw_runs(session, [*own[:_OWN_SHOWN], *ticked], entries, visitor)
+        if len(own) > _OWN_SHOWN:
+            st.button(
+                f"All {len(own)} of your runs",
+                on_click=lambda: session.change(lambda s: s.with_filter(whose="mine")),
+                key="runs.mine",
+            )
+    st.header("Included runs, by task", anchor=False)
+    _tasks_table(session, entries, visitor)
+
+
+def _tasks_table(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
+    counts = Counter(entry.task for entry in entries if entry.shipped)
+    rows = [
+        _task_row(name, row.title, TASK_DESCRIPTIONS[name], counts[name]) for name, row in TASKS.items() if counts[name]
+    ]
+    others = sum(not entry.shipped and entry.owner != visitor.id for entry in entries)
+    if others:
+        rows.append(_task_row(_OTHERS, "Of other visitors", "any of these tasks", others))
     shown = draw_table(
         [
-            {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True},
-            {"key": "settings", "label": "settings", "kind": "brief", "align": "left"},
-            {"key": "accuracy", "label": "accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
-            {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True},
-            {"key": "created", "label": "when", "kind": "text", "align": "left", "sort": True},
-            {"key": "tags", "label": "tags", "kind": "tags", "align": "left"},
-            {"key": "bytes", "label": "size", "kind": "number", "align": "right", "sort": True},
-            {"key": "owner", "label": "whose", "kind": "text", "align": "left", "sort": True},
+            {"key": "title", "label": "task", "kind": "open", "align": "left", "wrap": True},
+            {"key": "about", "label": "what a model learns", "kind": "text", "align": "left", "wrap": True},
+            {"key": "runs", "label": "runs", "kind": "number", "align": "right"},
         ],
-        [_row(entry, visitor) for entry in entries],
-        key="runs-table",
-        label="Runs kept on this server",
-        caption="Accuracy on negation: every sentence of the grammar, weighted by its probability; on recall: of 256 "
-        "fresh sequences; of a translation: exact match on fresh sources; a dot for each seed. Loss of a language "
-        "model: nats a token over everything held out. Losses of different tokens or contexts are not comparable, so "
-        "only accuracies are sorted.",
-        chosen=[run for run in state.runs if any(entry.key == run for entry in entries)],
-        sort=state.sort,
+        rows,
+        key="runs-tasks",
+        label="Tasks with their number of runs",
     )
-    session.state = replace(state, runs=shown.chosen, sort=shown.sort or "-created", run=shown.opened or state.run)
+    if shown.opened:
+        change: dict[str, Any] = {"others": True} if shown.opened == _OTHERS else {"tasks": (shown.opened,)}
+        session.change(lambda s: s.with_filter(**change))
+        st.rerun()
 
 
-def _row(entry: Entry, visitor: Visitor) -> dict[str, object]:
-    accuracies = index.accuracy(entry.metrics).get("values", [])
-    dots = [round(value, 4) for value in accuracies if value is not None]
-    seeds = f"{entry.replicas} seeds" if entry.replicas > 1 else f"seed {entry.seed}"
-    name = entry.folder if entry.shipped else entry.key
-    detail = ", ".join(part for part in (entry.title if entry.name else "", seeds, describe_end(entry), name) if part)
-    mean = entry.accuracy
+def _task_row(key: str, title: str, about: str, count: int) -> dict[str, object]:
+    return {"key": key, "cells": {"title": {"text": title}, "about": {"text": about}, "runs": {"text": f"{count:,}"}}}
+
+
+def runs_section(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
+    """Draw the runs that match, 50 at a time: the visitor's own first, then by task."""
+    state = session.state
+    pages = -(-len(entries) // ROWS)
+    page = min(state.page, pages)
+    first = (page - 1) * ROWS
+    rows = sort_entries(entries, state.column, visitor)[first : first + ROWS]
+    _draw_runs(session, rows, entries, visitor)
+    if pages == 1:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for label, number, icon in (
+            (f"Previous {ROWS}", page - 1, ":material/chevron_left:"),
+            (
+                f"Next {min(ROWS, len(entries) - first - ROWS)}" if page < pages else "Next",
+                page + 1,
+                ":material/chevron_right:",
+            ),
+        ):
+            st.button(
+                label,
+                icon=icon,
+                disabled=not 1 <= number <= pages,
+                on_click=_open_page,
+                args=(session, number),
+                key=f"runs.page.{'previous' if number < page else 'next'}",
+            )
+        st.caption(f"Runs {first + 1:,} to {first + len(rows):,} of {len(entries):,}")
+
+
+def _open_page(session: PageSession[RunsState], number: int) -> None:
+    session.change(lambda s: replace(s, page=number))
+
+
+def _draw_runs(
+    session: PageSession[RunsState], shown: Sequence[Entry], entries: Sequence[Entry], visitor: Visitor
+) -> None:
+    """Draw a row for each shown run. A click on its name opens it, a tick selects it.
+
+    `entries` are all runs that match: those of them that are selected stay so although their rows are not shown.
+    """
+    state = session.state
+    with_task = len({entry.task for entry in shown}) > 1
+    known = {entry.key for entry in entries}
+    drawn = draw_table(
+        [
+            {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True, "wrap": True},
+            {"key": "accuracy", "label": "score", "kind": "strip", "align": "left", "sort": True, "wrap": True},
+            {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True, "minor": True},
+            {"key": "when", "label": "when", "kind": "text", "align": "left", "sort": True, "minor": True},
+            {"key": "tags", "label": "tags", "kind": "tags", "align": "left", "minor": True},
+            {"key": "bytes", "label": "size", "kind": "number", "align": "right", "sort": True, "minor": True},
+            {"key": "owner", "label": "owner", "kind": "text", "align": "left", "sort": True, "minor": True},
+        ],
+        [_row(entry, visitor, with_task) for entry in shown],
+        key="runs-table",
+        label="Runs on this server",
+        caption="Score: the median over the seeds, and a dot for each seed. Losses are in nats; those of different "
+        "tokens or contexts cannot be compared, so only shares of right answers are sorted.",
+        chosen=[run for run in state.runs if run in known],
+        sort=state.column or None,
+    )
+    session.state = replace(state, runs=drawn.chosen, sort=drawn.sort or "-created", run=drawn.opened or state.run)
+    if session.state.column != state.column:
+        st.rerun()  # other runs may be the first ones now
+
+
+def sort_entries(entries: Sequence[Entry], sort: str, visitor: Visitor) -> list[Entry]:
+    """Return runs in the order of a column of the table, those without a value last; by default own runs first."""
+    if not sort:
+        tasks = list(TASKS)
+        included = sorted((e for e in entries if e.shipped), key=lambda e: (tasks.index(e.task), _natural(e)))
+        return [*(e for e in entries if not e.shipped and e.owner == visitor.id),
+                *(e for e in entries if not e.shipped and e.owner != visitor.id), *included]  # fmt: skip
+    key = sort.removeprefix("-")
+    values: list[tuple[Any, Entry]] = [(_sort_value(entry, key, visitor), entry) for entry in entries]
+    known = [pair for pair in values if pair[0] is not None]
+    known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
+    return [entry for _, entry in (*known, *(pair for pair in values if pair[0] is None))]
+
+
+def _sort_value(entry: Entry, key: str, visitor: Visitor) -> object:
+    values: dict[str, object] = {
+        "title": tuple(_natural(entry)),
+        "accuracy": find_score(entry).median,
+        "seconds": entry.seconds,
+        "when": entry.created.timestamp(),
+        "bytes": entry.bytes,
+        "owner": _owner(entry, visitor),
+    }
+    return values.get(key)
+
+
+def _natural(entry: Entry) -> list[tuple[int, float, str]]:
+    """Return a key that sorts names by their numbers, not by their digits."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", display_name(entry).casefold())
+    return [(0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts)]
+
+
+def _owner(entry: Entry, visitor: Visitor) -> str:
+    if entry.shipped:
+        return "included"
     owner = "yours" if entry.owner == visitor.id else "a visitor's" if entry.owner else "the operator's"
-    owner = "ships" if entry.shipped else owner
+    return f"{owner}, pinned" if entry.pinned else owner
+
+
+def _row(entry: Entry, visitor: Visitor, with_task: bool) -> dict[str, object]:
+    score = find_score(entry)
+    name = entry.folder if entry.shipped else entry.key
+    generated = generated_name(entry) if entry.name else ""
+    detail = ", ".join(part for part in (generated, describe_end(entry), name) if part)
     return {
         "key": entry.key,
         "cells": {
-            "title": {"text": display_name(entry), "colour": MODELS[entry.model].colour, "detail": detail},
-            "settings": {"text": describe_settings(entry)},
+            "title": {
+                "text": display_name(entry, with_task=with_task),
+                "colour": MODELS[entry.model].colour,
+                "detail": detail,
+            },
             "accuracy": {
-                "text": format_result(entry),
+                "text": score.text,
                 "detail": describe_measurement(entry),
-                "values": dots,
-                "sort": "" if mean is None else mean,
+                "values": [round(value, 4) for value in score.values],
+                "sort": "" if score.median is None else score.median,
             },
             "seconds": {"text": format_duration(entry.seconds), "sort": entry.seconds},
-            "created": {"text": format_age(entry.created), "sort": entry.created.timestamp()},
+            "when": {"text": format_age(entry.created), "sort": entry.created.timestamp()},
             "tags": {"tags": list(entry.tags)},
             "bytes": {"text": format_bytes(entry.bytes), "sort": entry.bytes},
-            "owner": {"text": f"{owner}{', pinned' if entry.pinned else ''}"},
+            "owner": {"text": _owner(entry, visitor)},
         },
     }

@@ -22,21 +22,21 @@ def width_finding(widths: Sequence[int], gradient: Float[ndarray, "kinds widths"
     """Say at which width the gradient of unscaled softmax peaks, and what is left of it at the largest width."""
     raw, divided = gradient
     peak, last = int(raw.argmax()), len(widths) - 1
-    end = f"at {widths[last]:,}"
+    end = f"at d_k = {widths[last]:,}"
     if peak == last:
-        first = f"Not divided, the gradient of softmax grows all the way, to {raw[last]:.2g} {end}."
+        first = f"Without the division the gradient of softmax grows to {raw[last]:.2g} {end}."
     elif peak == 0:
-        first = f"Not divided, the gradient of softmax falls from the start, {_times_lower(raw[0], raw[last])} {end}."
+        first = f"Without the division the gradient of softmax falls: {_times_lower(raw[0], raw[last])} {end}."
     else:
         first = (
-            f"Not divided, the gradient of softmax first rises, to {raw[peak]:.2f} at d_k = {widths[peak]:,}, then "
-            f"collapses: {end} it is {_times_lower(raw[peak], raw[last])}."
+            f"Without the division the gradient of softmax is {_times_lower(raw[peak], raw[last])} {end} than at d_k = "
+            f"{widths[peak]:,}."
         )
     settled = divided[widths.index(4) :] if 4 in widths else divided
     low, high = settled.min(), settled.max()
     if low > 0 and high / low < 1.2:
-        return f"{first} Divided, it stays at {settled.mean():.2f}."
-    return f"{first} Divided, it goes from {low:.2g} to {high:.2g}."
+        return f"{first} With it, it stays at {settled.mean():.2f}."
+    return f"{first} With it, it lies between {low:.2g} and {high:.2g}."
 
 
 def _times_lower(before: float, after: float) -> str:
@@ -53,31 +53,39 @@ def softmax_at_width(
     """Describe softmax at one width. `largest` and `entropy` hold the value without and with the division."""
     return (
         f"At d_k = {width:,} the scores are divided by {math.sqrt(width):.2f}. The largest of {keys} weights is then "
-        f"{largest[1]:.2f}, and the entropy {entropy[1]:.2f} of at most ln {keys} = {math.log(keys):.2f} nats. Not "
-        f"divided they are {largest[0]:.2f} and {entropy[0]:.2f}."
+        f"{largest[1]:.2f}, and the entropy is {entropy[1]:.2f} nats of at most ln {keys} = {math.log(keys):.2f}. "
+        f"Without the division they are {largest[0]:.2f} and {entropy[0]:.2f}."
     )
 
 
 def training_verdict(width: int, divided: LossCurves | None, raw: LossCurves | None) -> str:
-    """Say whether and when the seeds of each model came below the loss threshold."""
+    """Say how many seeds of each model came below the loss threshold; "" before both runs are finished."""
+    if divided is None or raw is None:
+        return ""
+    counts = [int(np.isfinite(each.steps_to_solve).sum()) for each in (divided, raw)]
+    seeds = [len(each.steps_to_solve) for each in (divided, raw)]
+    if not any(counts):
+        return f"Neither model learns the task: no seed has a loss below {LEARNED_LOSS} nats."
+    return (
+        f"With the division {counts[0]} of {count_seeds(seeds[0])} learn the task at d_k = {width}; without it "
+        f"{counts[1]} of {number_word(seeds[1])}."
+    )
+
+
+def training_text(divided: LossCurves | None, raw: LossCurves | None) -> str:
+    """Say after how many steps the seeds learned, and whether the models differ."""
     if divided is None or raw is None:
         return ""
     scaled_steps, raw_steps = divided.steps_to_solve, raw.steps_to_solve
-    count, scaled_learned, raw_learned = (
-        len(raw_steps),
-        int(np.isfinite(scaled_steps).sum()),
-        int(np.isfinite(raw_steps).sum()),
-    )
-    if not scaled_learned and not raw_learned:
-        return f"Neither model learned it: no seed comes below {LEARNED_LOSS} nats."
-    parts = [
-        f"At d_k = {width}, {_steps_to_learn('divided', scaled_steps)}; {_steps_to_learn('not divided', raw_steps)}."
-    ]
-    if scaled_learned == len(scaled_steps) and raw_learned == count:
+    scaled_learned, raw_learned = np.isfinite(scaled_steps), np.isfinite(raw_steps)
+    if not scaled_learned.any() and not raw_learned.any():
+        return ""
+    parts = [f"{_steps_to_learn('With the division', scaled_steps)}; {_steps_to_learn('without it', raw_steps)}."]
+    if scaled_learned.all() and raw_learned.all():
         parts.append(_ratio_of_steps(scaled_steps, raw_steps))
     else:
-        difference = solved_difference(np.isfinite(scaled_steps), np.isfinite(raw_steps), paired=False)
-        parts.append(f"Seeds that learn it, divided against not divided: {describe_judgement(judge([difference])[0])}.")
+        difference = solved_difference(scaled_learned, raw_learned, paired=False)
+        parts.append(f"Number of seeds that learn it: {describe_judgement(judge([difference])[0])}.")
     return " ".join(parts)
 
 
@@ -98,11 +106,5 @@ def _ratio_of_steps(scaled_steps: Float[ndarray, " replicas"], raw_steps: Float[
 def _steps_to_learn(name: str, steps: Float[ndarray, " replicas"]) -> str:
     learned = steps[np.isfinite(steps)]
     if not len(learned):
-        return f"{name}, none of {count_seeds(len(steps))} comes below {LEARNED_LOSS} nats"
-    subject = (
-        f"all {count_seeds(len(steps))} come"
-        if len(learned) == len(steps)
-        else f"{number_word(len(learned))} of {count_seeds(len(steps))} " + ("comes" if len(learned) == 1 else "come")
-    )
-    when = format_range(learned.min(), learned.max(), 0)
-    return f"{name}, {subject} below {LEARNED_LOSS} nats, after {when} steps"
+        return f"{name}, no seed learns it"
+    return f"{name}, the seeds that learn it need {format_range(learned.min(), learned.max(), 0)} steps"

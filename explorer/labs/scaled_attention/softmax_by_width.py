@@ -9,7 +9,6 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from explorer.figures.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, quantity_by_width, weight_bars
 from explorer.labs.scaled_attention import findings
@@ -32,11 +31,9 @@ _GRADIENT_AXIS_MIN = 1e-5  # of the axis of the gradient
 
 def width_section(session: PageSession[ScaledAttentionState]) -> None:
     """Draw softmax weights, their entropy and their gradient at every width."""
-    st.header("Why divide: vectors get wider", anchor=False)
     explanation(
-        "A query and 64 keys, all their numbers drawn from N(0, 1). Each further dimension adds one more random "
-        "product to each score, so scores spread by √d_k. Move the slider, and see what softmax makes of that with "
-        "the division and without."
+        "Here a query and 64 keys are random, with numbers from N(0, 1). Each dimension adds one random product to a "
+        "score, so the standard deviation of the scores is √d_k. Move the slider: the vectors get wider."
     )
 
     def requests() -> Mapping[str, Request[SoftmaxStatistics]]:
@@ -47,7 +44,7 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
         _KEY,
         requests,
         partial(_draw, session.state.wide),
-        "512 draws are read at 20 widths …",
+        "512 random draws are measured at 20 widths …",
         _PLACEHOLDER_HEIGHT,
         events={_KEY: ("stop",)},
     )
@@ -103,9 +100,10 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
         ),
     )
     document.caption(
-        f"Bars: one draw. Curves: median of {draws} draws, band: from the 10th to the 90th percentile, dot: the chosen "
-        "width. The gradient is the size of softmax’s Jacobian, the Frobenius norm of diag(α) − ααᵀ: how much all "
-        "weights move when its inputs do. Where it is nearly zero, hardly any gradient reaches queries and keys."
+        f"Bars: one draw. Curves: median of {draws} draws, band: 10th to 90th percentile. The gradient of softmax is "
+        "the "
+        "Frobenius norm of its Jacobian, diag(α) − ααᵀ. Where it is near zero, almost no gradient reaches queries and "
+        "keys."
     )
 
 
@@ -133,10 +131,10 @@ def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
     ceiling = math.log(keys)
     axes: dict[str, tuple[str, Axis, int | str]] = {
         "largest": ("Largest weight", Axis((0.0, 1.02), (0.0, 0.5, 1.0)), 2),
-        "size": ("Spread of the scores", Axis((0.3, 40.0), (1.0, 10.0), log=True), 2),
+        "size": ("Standard deviation of the scores", Axis((0.3, 40.0), (1.0, 10.0), log=True), 2),
         "entropy": (
             "Entropy of the weights, nats",
-            Axis((0.0, ceiling * 1.12), (0.0, 1.0, 2.0, 3.0, 4.0), (ceiling, f"even: ln {keys} = {ceiling:.2f}")),
+            Axis((0.0, ceiling * 1.12), (0.0, 1.0, 2.0, 3.0, 4.0), (ceiling, f"uniform: ln {keys} = {ceiling:.2f}")),
             2,
         ),
         "gradient": ("Gradient of softmax", Axis((_GRADIENT_AXIS_MIN, 1.0), (1e-4, 1e-2, 1.0), log=True), "power"),

@@ -64,9 +64,9 @@ class ScaledAttentionState(LabellingComparison):
 
     who: tuple[str, ...] = setting(_NAMES)
     seeds: int = setting(5, "Seeds", low=1, high=16, step=1)
-    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=50)
-    source: Literal["tables", "model"] = setting("tables", "Q, K and V of", options=_SOURCES)
-    words: str = setting("the cat sat down", "Words, two to six", check=_check_words)
+    steps: int = setting(0, "Training steps (0 = default)", low=0, high=1_000_000, step=50)
+    source: Literal["tables", "model"] = setting("tables", "Q, K and V from", options=_SOURCES)
+    words: str = setting("the cat sat down", "Two to six words", check=_check_words)
     width: int = setting(4, low=MIN_SIZE, high=MAX_SIZE)
     q: tuple[float, ...] = setting((), check=_check_table)  # row by row; empty: drawn with the seed `draw`
     k: tuple[float, ...] = setting((), check=_check_table)
@@ -77,7 +77,7 @@ class ScaledAttentionState(LabellingComparison):
     padding: tuple[int, ...] = setting((3,), check=_check_padding)
     at: str = setting("", check=_check_cell)  # the selected cell: step.row.column
     model: str = setting(HeadSelection.model, "Model")
-    say: str | None = setting(None, "What it reads", longest=MAX_TEXT_LENGTH)  # None: an example text of the model
+    say: str | None = setting(None, "Text", longest=MAX_TEXT_LENGTH)  # None: an example text of the model
     layer: int = setting(HeadSelection.layer, "Layer", low=0, high=63)
     head: int = setting(HeadSelection.head, "Head", low=0, high=63)
     wide: int = setting(64, low=1, high=1024)  # d_k of the random vectors
@@ -103,7 +103,8 @@ class ScaledAttentionState(LabellingComparison):
         broken = [name.upper() for name in "qkv" if len(getattr(self, name)) % self.width]
         if broken:
             messages.append(
-                f"The numbers of {' and '.join(broken)} do not fill rows of {self.width}; the usual ones stand there. "
+                f"The numbers of {' and '.join(broken)} do not fill rows of {self.width}; the default numbers are "
+                "shown. "
                 f"Give a multiple of {self.width} numbers, or another width."
             )
         return messages

@@ -160,5 +160,5 @@ def _controls(session: PageSession[ScaledAttentionState], selected: SelectedMode
             "attention.py",
             label=escape_markdown("All heads of this model"),
             icon=":material/arrow_forward:",
-            query_params=url_codec.write(state.head_selection),
+            query_params={"model": state.model, **url_codec.write(state.head_selection)},
         )

@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, comparison_figure, variant_line
-from explorer.inspection.compare import metric_over_seeds
+from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
@@ -28,52 +28,52 @@ from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs,
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 300, 220
-_METRICS = {"loss": ("Loss on fresh rows, nats", 2.6), "exact": ("Rows reversed without a mistake", 1.02)}
+_METRICS = {"loss": ("Loss on new rows, nats", 2.6), "exact": ("Share of rows reversed correctly", 1.02)}
 
 
 def training_section(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the verdict and the training curves of both models."""
     state, request = session.state, TrainRequest.for_section("scaled")
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("Does it matter in training?", anchor=False)
-        draw_train_controls(request, state.configs)
     config = next(iter(state.configs.values()))
     width, task = head_width(config), config.task_as(DelayedCopyConfig)
     explanation(
-        f"Two Transformers of one layer and one head, {width} numbers wide, learn to write {task.longest} digits "
-        "backwards. Their queries and keys start at a variance of one, as above. They differ in the division alone."
+        f"Two Transformers with one layer and one head of width {width} learn to write {task.longest} digits in "
+        "reverse "
+        "order. Their queries and keys are initialized with variance 1. They differ only in the division."
     )
-    _settings(session)
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     ends = finished_loss_curves(request.views(state.configs))
     if sentence := findings.training_verdict(width, ends.get("scaled"), ends.get("raw")):
         st.subheader(escape_markdown(sentence), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Settings", icon=":material/tune:"):
+            comparison_settings.draw_training_settings(session)
+        draw_train_controls(request, state.configs)
     band = (
-        f"Line: mean of {count_seeds(state.seeds)}. Band: lowest to highest." if state.seeds > 1 else "Line: one seed."
+        f"Line: median of {count_seeds(state.seeds)}. Band: lowest to highest."
+        if state.seeds > 1
+        else "Line: one seed."
     )
     draw_learning_chart(
         "scaled-race",
         request,
         state.configs,
         partial(_training_panels, state),
-        f"{band} “Learned” means a loss below {LEARNED_LOSS} nats.",
+        f"{band} “Learned”: loss below {LEARNED_LOSS} nats.",
         height=HEIGHT,
         narrow_height=NARROW,
         columns=2,
     )
+    if text := findings.training_text(ends.get("scaled"), ends.get("raw")):
+        explanation(escape_markdown(text))
 
 
 def head_width(config: RunConfig) -> int:
     """Return d_k of the run's heads."""
     model = config.model
     return int(model.width // model.heads)  # type: ignore[union-attr]  # all compared models are Transformers
-
-
-def _settings(session: PageSession[ScaledAttentionState]) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        comparison_settings.draw_training_settings(session)
 
 
 def _training_panels(state: ScaledAttentionState, views: Mapping[str, RunView]) -> list[Panel]:
@@ -85,7 +85,8 @@ def _training_panels(state: ScaledAttentionState, views: Mapping[str, RunView]) 
 def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
     lines: list[Line] = [
-        variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant
+        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
+        for variant, curves in curves_by_variant
     ]
     title, top = _METRICS[metric]
     ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])

@@ -19,24 +19,37 @@ Cosines = Float[ndarray, "replicas layers"]
 
 
 def similarity_verdict(same: Cosines, other: Cosines) -> str:
-    """Say what the layers do to a homograph: its cosine similarity in the same sense and in the other one."""
-    layers, replicas = same.shape[1] - 1, same.shape[0]
-    first, first_other, last, last_other = (float(v[:, i].mean()) for i in (0, -1) for v in (same, other))
+    """Return what the layers do to a word with two senses: its cosine similarity within one sense and between both.
+
+    The numbers are medians over the seeds.
+    """
+    layers = same.shape[1] - 1
+    first, first_other, last, last_other = (float(np.median(v[:, i])) for i in (0, -1) for v in (same, other))
     after = f"After {number_word(layers)} layer{'s' if layers > 1 else ''}"
-    numbers = f"{last:.2f} where the sense is the same, {last_other:.2f} where it is the other one"
     if last - last_other < MIN_DIFFERENCE:
         return (
-            f"{after} a word with two senses is still one vector: likeness {numbers} (mean of {count_seeds(replicas)})."
+            f"{after} the senses are not separated: similarity {last:.2f} within one sense, {last_other:.2f} between "
+            "senses."
         )
     start = (
-        f"Before attention every “bank” is one vector, whichever its sense (likeness {first:.2f} and "
-        f"{first_other:.2f})."
-        if abs(first - first_other) < MAX_EQUAL
-        else f"Before attention the likeness is {first:.2f} and {first_other:.2f}."
+        f"both are {first:.2f}"
+        if abs(first - first_other) < MAX_EQUAL and f"{first:.2f}" == f"{first_other:.2f}"
+        else f"they are {first:.2f} and {first_other:.2f}"
     )
-    worst = float((same - other)[:, -1].min())
-    every = " In every seed the senses part." if worst > MIN_DIFFERENCE else " Not in every seed do the senses part."
-    return f"{start} {after} it is {numbers} (mean of {count_seeds(replicas)}).{every}"
+    return (
+        f"{after}, similarity is {last:.2f} within one sense and {last_other:.2f} between senses; at layer 0 {start}."
+    )
+
+
+def similarity_note(same: Cosines, other: Cosines) -> str:
+    """Return in how many seeds the senses are separated, and why layer 0 does not have a similarity of 1."""
+    separated = int(((same - other)[:, -1] > MIN_DIFFERENCE).sum())
+    replicas = same.shape[0]
+    how_many = "every seed" if separated == replicas and replicas > 1 else f"{separated} of {count_seeds(replicas)}"
+    note = f"Medians of {count_seeds(replicas)}; the senses are separated in {how_many}."
+    if float(np.median(same[:, 0])) < 1 - MAX_EQUAL:
+        note += " At layer 0 the same word has the same embedding; only its position in the sentence differs."
+    return note
 
 
 def controls_finding(trained: tuple[Any, Any], untrained: tuple[Any, Any], alone: tuple[Any, Any]) -> str:
@@ -54,22 +67,23 @@ def controls_finding(trained: tuple[Any, Any], untrained: tuple[Any, Any], alone
     gaps = {name: np.asarray((same - other)[:, -1], float) for name, (same, other) in each.items()}
     found = compare_with_best(gaps, paired=False)
     return (
-        f"To the other sense the likeness is, mean and lowest to highest seed: {summary}. The difference between the "
-        f"two likenesses is compared. {comparison_finding(found, digits=2)} {comparison_note(found)}"
+        f"Similarity between the two senses at the last layer, median and range over seeds: {summary}. Compared is how "
+        f"far the similarity within one sense lies above it. {comparison_finding(found, digits=2)} "
+        f"{comparison_note(found)}"
     ).strip()
 
 
 def nearest_neighbour_finding(trained: Cosines, untrained: Cosines) -> str:
     """Say how often the nearest occurrence of a word has the same sense, which alone proves nothing."""
-    before, after = float(untrained[:, -1].mean()), float(trained[:, -1].mean())
+    before, after = float(np.median(untrained[:, -1])), float(np.median(trained[:, -1]))
     if before > CHANCE + MIN_DIFFERENCE:
         return (
-            f"The nearest neighbour proves nothing here: the occurrence of a word that lies nearest has the right "
-            f"sense {after:.2f} of the time, but before training {before:.2f} of the time already."
+            f"The nearest occurrence of the same word has the same sense with probability {after:.2f}, but already "
+            f"{before:.2f} before training, so nearest neighbours alone prove nothing."
         )
     return (
-        f"The occurrence of a word that lies nearest has the right sense {after:.2f} of the time, and {before:.2f} "
-        "before training."
+        f"The nearest occurrence of the same word has the same sense with probability {after:.2f}; before training it "
+        f"is {before:.2f}."
     )
 
 
@@ -77,10 +91,10 @@ def word_sense_finding(
     right: Float[ndarray, " replicas"], new: Float[ndarray, " replicas"], blind: float | None
 ) -> str:
     """Say how often the sense is right, and how often with new cue words. `blind`: accuracy without attention."""
-    without = "" if blind is None else f" Without attention it is {blind:.2f}; a coin is right in {CHANCE:.2f}."
+    without = "" if blind is None else f" Without attention it is {blind:.2f}; guessing gives {CHANCE:.2f}."
     return (
-        f"On fresh sentences the sense is right {_range(right)} of the time.{without} Beside nouns that never stood "
-        f"next to a homograph in training it is {_range(new)}."
+        f"On new sentences the accuracy is {_range(right)}.{without} With nouns that never stood next to the word in "
+        f"training it is {_range(new)}. Numbers are medians, with the range over seeds."
     )
 
 
@@ -88,16 +102,16 @@ def masked_word_finding(
     right: Float[ndarray, " replicas"], new: Float[ndarray, " replicas"], blind: float | None
 ) -> str:
     """Say how often a homograph is nearer to the right synonym, also with new cue words. `blind`: without attention."""
-    without = "" if blind is None else f" Without attention {blind:.2f} do."
+    without = "" if blind is None else f" Without attention it is {blind:.2f}."
     return (
-        f"Nobody told it what a homograph means; yet {_range(right)} of them lie nearer to the synonym of their sense "
-        f"than to that of the other one.{without} Beside nouns that never stood next to a homograph it is "
-        f"{_range(new)}. By chance it would be {CHANCE:.2f}."
+        f"No training example says what a word with two senses means; yet a share of {_range(right)} lies nearer to "
+        f"the synonym of the right sense.{without} With nouns that never stood next to the word it is {_range(new)}; "
+        f"guessing gives {CHANCE:.2f}. Numbers are medians, with the range over seeds."
     )
 
 
 def _range(values: Float[ndarray, " replicas"]) -> str:
-    return format_interval(float(values.mean()), float(values.min()), float(values.max()))
+    return format_interval(float(np.median(values)), float(values.min()), float(values.max()))
 
 
 def format_sense(gloss: bool, topic: str, synonym: str, amount: float) -> str:

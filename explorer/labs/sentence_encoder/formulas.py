@@ -10,10 +10,9 @@ from explorer.ui.page_sections import explanation
 
 def formulas_section(state: SentenceEncoderState) -> None:
     """Draw what a block does to the vector of a word."""
-    st.header("Why", anchor=False)
     explanation(
-        "A word starts as its own embedding and a vector for its place, the same in every sentence. Each block adds a "
-        "weighted sum of what the other words offer, then changes every word by itself:"
+        "At layer 0 a word is its embedding plus a vector for its position. Each block adds a weighted sum of the "
+        "value vectors of all words (attention), and then transforms every word by itself (feedforward):"
     )
     st.latex(
         r"\begin{aligned} a &= \mathrm{softmax}(QK^\top / \sqrt{d_k})\,V \\ x &\leftarrow \mathrm{LayerNorm}(x + a) \\"
@@ -22,9 +21,8 @@ def formulas_section(state: SentenceEncoderState) -> None:
     config = state.configs[state.variant_names[0]].model
     width, heads, hidden = (getattr(config, name) for name in ("width", "heads", "hidden"))
     explanation(
-        f"Here x has {width} numbers, {heads} heads of d_k = {width // heads} each, {hidden} hidden units, and "
-        "positions are sines. The feedforward part (f) sees one word at a time, so in this model only attention (a) "
-        "can bring “river” into “bank”; in other models a recurrence or a convolution can. All topics share the "
-        "frames of the sentences, so that "
-        "neither the place of a word nor the small words give its sense away."
+        f"Here x has {width} numbers, with {heads} heads of d_k = {width // heads} and {hidden} hidden units; position "
+        "vectors are sines. The feedforward part sees one word at a time, so only attention can bring “river” into the "
+        "vector of “bank”. All topics share the same sentence patterns, so neither the position of a word nor the "
+        "function words give its sense away."
     )

@@ -6,23 +6,25 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
 from explorer.figures.sense_similarity import OTHER, SAME, similarity_by_layer
 from explorer.figures.translation import exact_match_by_step
-from explorer.inspection.compare import metric_over_seeds
+from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.result_section import result_section
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import join_words
 
 if TYPE_CHECKING:
     from explorer.inspection.words.sense_vectors import SenseSimilarity
@@ -34,16 +36,31 @@ NEW_CUE_METRICS = {"gloss": "new_cues", "gist": "new_synonym"}
 
 def curves_section(state: SentenceEncoderState, views: Mapping[str, RunView]) -> None:
     """Draw the verdict and the similarity over the layers of the encoder and both controls."""
+    if not (jobs := _similarity_jobs(state, views)):
+        empty_panel("No finished run with these settings yet.", 120)
+        return
+    result_section("sentences-alike", jobs, partial(_draw), "Every seed reads new sentences …", HEIGHT + 100)
+
+
+def accuracy_section(state: SentenceEncoderState, views: Mapping[str, RunView]) -> None:
+    """Draw the comparison with both controls, and how accurate the trained encoder is, also with new nouns."""
+    if jobs := _similarity_jobs(state, views):
+        result_section("sentences-controls", jobs, partial(_draw_comparison), "Every seed reads new sentences …", 120)
+    _draw_accuracy(state, views)
+
+
+def _similarity_jobs(
+    state: SentenceEncoderState, views: Mapping[str, RunView]
+) -> dict[str, Request[SenseSimilarity]] | None:
+    """Return the requests for the similarities of the encoder and of both controls; None before they are trained."""
     encoder, alone = (views[name] for name in state.variant_names)
     if encoder.loaded_run is None or alone.loaded_run is None:
-        return
-    jobs = {
+        return None
+    return {
         "After training": (("sentences-alike", *encoder.cache_key), partial(_trained_similarity, encoder)),
         "Before training": (("sentences-alike", key(encoder.config)), partial(_untrained_similarity, encoder.config)),
         "Without attention": (("sentences-alike", *alone.cache_key), partial(_trained_similarity, alone)),
     }
-
-    result_section("sentences-alike", jobs, partial(_draw), "Every seed reads fresh sentences …", HEIGHT + 100)
 
 
 def _trained_similarity(view: RunView) -> SenseSimilarity:
@@ -64,7 +81,7 @@ def _untrained_similarity(config: RunConfig) -> SenseSimilarity:
 def _draw(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
     if len(results) < 3:
         return
-    trained, untrained, alone = results.values()
+    trained = next(iter(results.values()))
     document.finding(findings.similarity_verdict(trained.same_sense, trained.other_sense))
     lowest = min(0.0, *(float(each.other_sense.min()) for each in results.values())) - 0.04
     add_plot_frame(
@@ -75,6 +92,18 @@ def _draw(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
         narrow_height=220,
         columns=3,
     )
+    document.text(findings.similarity_note(trained.same_sense, trained.other_sense))
+    document.caption(
+        "Cosine similarity of one word in two new sentences, over all pairs of the four words with two senses, after "
+        "the mean vector of the layer was subtracted. Line: median; band: lowest to highest seed. The encoder without "
+        "attention has two layers."
+    )
+
+
+def _draw_comparison(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
+    if len(results) < 3:
+        return
+    trained, untrained, alone = results.values()
     document.text(
         findings.controls_finding(
             (trained.same_sense, trained.other_sense),
@@ -83,21 +112,16 @@ def _draw(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
         )
     )
     document.text(findings.nearest_neighbour_finding(trained.neighbour_agreement, untrained.neighbour_agreement))
-    document.caption(
-        "Likeness of one word in two fresh sentences: the cosine of its vectors, over all pairs of the four words with "
-        "two senses. Centred: the mean vector of all words of a layer is taken off first. Across: layer 0 is the "
-        "embedding with its position. The control without attention has two layers. "
-        f"Line: mean of {count_seeds(len(trained.same_sense))}; band: lowest to highest."
-    )
 
 
 @lru_cache(maxsize=64)
 def _panel(name: str, each: SenseSimilarity, lowest: float) -> Panel:
-    ends = f"{SAME} {float(each.same_sense[:, -1].mean()):.2f}, {OTHER} {float(each.other_sense[:, -1].mean()):.2f}"
+    same, other = (float(np.median(values[:, -1])) for values in (each.same_sense, each.other_sense))
+    ends = f"{SAME} {same:.2f}, {OTHER} {other:.2f}"
     return Panel(
         name.lower().replace(" ", "-"),
         similarity_by_layer(each.same_sense, each.other_sense, lowest),
-        alt=f"{name}: likeness of a word to itself over the layers, at the last one {ends}.",
+        alt=f"{name}: cosine similarity of a word in two sentences, by layer; at the last one {ends}.",
         title=name,
         tracks=value_tracks([(SAME, "--sign-5"), (OTHER, "--sign-1")]),
     )
@@ -106,33 +130,30 @@ def _panel(name: str, each: SenseSimilarity, lowest: float) -> Panel:
 # ---- how well, and how it was learned
 
 
-def accuracy_section(state: SentenceEncoderState, views: Mapping[str, RunView]) -> None:
-    """Draw how accurate the trained encoder is, also with new cue words."""
+def _draw_accuracy(state: SentenceEncoderState, views: Mapping[str, RunView]) -> None:
     encoder, alone = (views[name] for name in state.variant_names)
     if not is_finished(encoder) or encoder.result is None:
         return
     right, new = (encoder.result.last(name[state.task]) for name in (ACCURACY_METRICS, NEW_CUE_METRICS))
-    without_attention = alone.result if is_finished(alone) else None
-    accuracy_without_attention = (
-        None if without_attention is None else float(without_attention.last(ACCURACY_METRICS[state.task]).mean())
-    )
+    without = alone.result if is_finished(alone) else None
+    accuracy_without = None if without is None else float(np.median(without.last(ACCURACY_METRICS[state.task])))
     finding = findings.word_sense_finding if state.task == "gloss" else findings.masked_word_finding
-    explanation(escape_markdown(finding(right, new, accuracy_without_attention)))
+    explanation(escape_markdown(finding(right, new, accuracy_without)))
 
 
 def training_section(state: SentenceEncoderState, request: TrainRequest) -> None:
     """Draw the training curves of both models."""
     what = (
-        "How often the right one of its two senses is the likelier"
+        "Share of words whose right sense is the more probable one"
         if state.task == "gloss"
-        else "How often a homograph lies nearer to the synonym of its sense than to that of the other one"
+        else "Share of words with two senses that lie nearer to the synonym of the right sense"
     )
     draw_learning_chart(
         "sentences-race",
         request,
         state.configs,
         partial(_training_panels, state),
-        f"{what}, on fresh sentences; by chance half the time. Band: lowest to highest seed.",
+        f"{what}, on new sentences; guessing gives one half. Line: median over seeds; band: lowest to highest.",
         run=f"sentences-{state.task}",
         height=280,
         narrow_height=240,
@@ -149,7 +170,10 @@ def _training_panels(state: SentenceEncoderState, views: Mapping[str, RunView]) 
 def _training_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw accuracy by step; cached for all visitors who look at the same runs."""
     metric = ACCURACY_METRICS[task]
-    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
+    lines = [
+        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range), statistic="median")
+        for variant, curves in curves_by_variant
+    ]
     return Panel(
         f"learning-{task}",
         exact_match_by_step(lines, last),

@@ -45,14 +45,13 @@ def map_section(
     if state.chosen not in typed.words and typed.words:
         state = session.state = replace(state, chosen=min(typed.words))
     encoder, alone = (views[name] for name in state.variant_names)
-    st.header("One word in many sentences", anchor=False)
     _controls(session, encoder)
     with st.expander("Write your own sentences", icon=":material/edit:", expanded=bool(typed.problems)):
         sentence_input(session)
         show_problems(typed.problems)
     view = alone if state.who == "alone" else encoder
     if view.loaded_run is None:
-        untrained_panel({state.who: view}, "Train it, and the map appears here.", HEIGHT)
+        untrained_panel({state.who: view}, "The map appears here after training.", HEIGHT)
         return
     replica = min(state.replica, view.config.replicas - 1)
     cache_key = (*view.cache_key, state.who, replica, state.word, tuple(sorted(typed.words.items())))
@@ -162,7 +161,7 @@ def _round_values(values: ndarray, digits: int) -> object:
 
 def layer_names(layers: int) -> list[str]:
     """Return the names of the layers."""
-    return ["the embeddings", *(f"layer {i}" for i in range(1, layers))]
+    return ["layer 0 (embeddings)", *(f"layer {i}" for i in range(1, layers))]
 
 
 def _draw(state: SentenceEncoderState, typed: TypedSentences, document: Document, sense_map: SenseMap) -> None:
@@ -198,21 +197,21 @@ def _draw_map(state: SentenceEncoderState, typed: TypedSentences, document: Docu
         key=_MAP,
     )
     what = (
-        "the sense it says, with its probability"
+        "the predicted sense with its probability"
         if state.task == "gloss"
-        else "the synonym it lies nearer to, with the cosine"
+        else "the nearer synonym with its cosine similarity"
     )
     document.caption(
-        "Every point is the word in one fresh sentence; the directions are the two principal components of this layer "
-        f"for this seed. Beside each of your sentences: {what}."
+        "Every point is the word in one new sentence, on the two principal components of this layer for this seed. "
+        f"Next to each sentence: {what}."
     )
 
 
 def _draw_sentence(state: SentenceEncoderState, document: Document, sense_map: SenseMap) -> None:
-    document.finding("One sentence from inside")
+    document.finding("Attention in one sentence")
     reading = sense_map.readings.get(state.chosen)
     if reading is None:
-        document.text("The chosen sentence cannot be read. Choose another one above.")
+        document.text("The selected sentence cannot be read. Select another one above.")
         return
     places = sense_map.map["places"]
     assert isinstance(places, dict)
@@ -229,6 +228,6 @@ def _draw_sentence(state: SentenceEncoderState, document: Document, sense_map: S
         key="sentences-look",
     )
     document.caption(
-        f"Sentence {state.chosen + 1}: “{' '.join(words)}”. Left: how each word (row) divides its attention, in one "
-        "head of one layer. Right: the contextual embedding of the chosen word, layer by layer."
+        f"Sentence {state.chosen + 1}: “{' '.join(words)}”. Left: attention weights of one head; rows are query words, "
+        "columns are key words. Right: the vector of the selected word at every layer."
     )

@@ -24,10 +24,10 @@ def sentence_input(session: PageSession[SentenceEncoderState]) -> None:
             disabled=not state.say,
             on_click=lambda: session.change(lambda s: replace(s, say="", chosen=0)),
         )
-        with st.popover("All words of the language", icon=":material/menu_book:"):
+        with st.popover("Vocabulary", icon=":material/menu_book:"):
             for topic, nouns in NOUNS.items():
                 word = next(word for word, topics in SENSES.items() if topic in topics)
                 st.markdown(f"**{word}: {topic}**, synonym “{SYNONYMS[topic]}”. {', '.join(nouns)}")
-            st.caption("The last two of each eight never stand beside the homograph in training: the new cues.")
+            st.caption("The last two of each eight nouns never stand next to the word with two senses in training.")
             small = sorted({word for frame in FRAMES for word in frame} - {"X", "A", "B"})
-            st.markdown(f"And {join_words(small)}.")
+            st.markdown(f"Function words: {join_words(small)}.")

@@ -52,13 +52,13 @@ class SentenceEncoderState(VariantComparison):
     TASKS: ClassVar[tuple[str, ...]] = ("gloss", "gist")
     RESET: ClassVar[tuple[str, ...]] = ("layers",)
 
-    task: Task = setting("gloss", "Task", options={"gloss": "Gloss", "gist": "Gist"})
+    task: Task = setting("gloss", "Task", options={"gloss": "word sense", "gist": "hidden word"})
     layers: int = setting(2, "Layers", low=1, high=2, options=(1, 2))  # of the encoder
-    rate: float = setting(0.0, "Step size (0: as usual)", low=0.0, high=1.0, step=0.001)  # learning rate
-    steps: int = setting(0, "Steps (0: as usual)", low=0, high=100_000, step=50)
+    rate: float = setting(0.0, "Learning rate (0 = default)", low=0.0, high=1.0, step=0.001)  # learning rate
+    steps: int = setting(0, "Training steps (0 = default)", low=0, high=100_000, step=50)
     seeds: int = setting(DEFAULT_SEEDS, "Seeds", low=1, high=16, step=1)
     # Sentences separated by “/”; empty: the examples.
-    say: str = setting("", f"Your sentences, one a line, at most {MAX_SENTENCES}", longest=MAX_CHARACTERS)
+    say: str = setting("", f"Your sentences, one per line, at most {MAX_SENTENCES}", longest=MAX_CHARACTERS)
     chosen: int = setting(0, low=0, high=MAX_SENTENCES - 1)  # the selected sentence
     word: str = setting("bank", "Word", options=HOMOGRAPHS, check=_check_word)  # whose map is shown
     replica: int = setting(0, "Seed", low=0, high=15)

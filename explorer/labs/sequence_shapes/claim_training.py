@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.figures.comparison import TRACES_PER_RUN, Line
 from explorer.figures.translation import exact_match_by_step
-from explorer.inspection.compare import metric_over_seeds
+from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
@@ -81,7 +81,14 @@ def _panel(name: str, title: str, curves_by_spec: tuple[tuple[CurveSpec, Curves 
     """Draw one chart; cached for all visitors who look at the same runs."""
     lines, summary = [], []
     for spec, curves in curves_by_spec:
-        line = Line(spec.label, spec.words, spec.colour, spec.dash, *metric_over_seeds(curves, spec.metric))
+        line = Line(
+            spec.label,
+            spec.words,
+            spec.colour,
+            spec.dash,
+            *metric_over_seeds(curves, spec.metric, median_and_range),
+            statistic="median",
+        )
         lines.append(line)
         summary.append(f"{spec.words} {line.mean[-1]:.2f}" if len(line.mean) else f"{spec.words} not yet")
     return Panel(

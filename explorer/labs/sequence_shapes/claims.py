@@ -1,4 +1,4 @@
-"""Three common claims, each with a small experiment and its result."""
+"""Three questions about training, each with a small experiment and its result."""
 
 from __future__ import annotations
 
@@ -41,34 +41,25 @@ HEIGHT = 260
 _CLIPS = {"clipped": 1.0, "free": 0.0}
 _CLIP_WORDS = {"clipped": "clipped at 1", "free": "not clipped"}
 _RULE_HELP = {
-    "turns": "Random digits. At every second place the answer is the digit itself, at the others its successor.",
-    "places": "Random digits. At each of twenty places another number is to be added; then it begins anew.",
+    "turns": "At every second position the answer is the digit itself, at the others the next digit.",
+    "places": "At each of twenty positions another number is added to the digit; then the rule repeats.",
 }
-
-
-def claims_section(session: PageSession[SequenceShapesState]) -> None:
-    """Draw all three claims."""
-    st.header("Three questions", anchor=False)
-    _clipping_claim()
-    _position_claim()
-    _heads_claim(session)
 
 
 def _show_missing(sentence: str, views: Mapping[str, RunView], height: int) -> None:
     """Draw an empty panel that says what is missing, or that it is being trained."""
     live = any(view.live for view in views.values())
-    empty_panel("The training runs: the result follows here." if live else sentence, height)
+    empty_panel("The networks are training; the result follows here." if live else sentence, height)
 
 
 # ---- clipping
 
 
-def _clipping_claim() -> None:
-    st.markdown("##### Does gradient clipping cure vanishing gradients?")
+def clipping_section() -> None:
+    """Draw an RNN with and without gradient clipping."""
     explanation(
-        "An RNN with the usual start learns to name the first of 50 random symbols, once with gradients shortened to "
-        "a length of 1, once without. Clipping multiplies a long gradient by a number below one. What has vanished it "
-        "cannot make longer."
+        "An RNN with standard initialization learns to name the first of 50 random symbols, with and without gradient "
+        "clipping. Clipping shortens a gradient whose norm is above 1; it cannot lengthen one that has vanished."
     )
     training = _clipping_training()
     views = training.run_views()
@@ -81,11 +72,11 @@ def _clipping_claim() -> None:
                 for name in loaded
             },
             partial(_draw_clipping),
-            "The two nets are asked for their gradients …",
+            "The gradients of both networks are being computed …",
             HEIGHT,
         )
     else:
-        _show_missing("One of the two runs is not finished yet: train it below.", views, HEIGHT)
+        _show_missing("A run is not finished yet: train it below.", views, HEIGHT)
     training_section(training, views)
 
 
@@ -99,8 +90,9 @@ def _clipping_training() -> ClaimTraining:
         "clipping",
         {name: sequence_shapes.clipping_config(clip) for name, clip in _CLIPS.items()},
         {"The first of 50 symbols": specs},
-        "Share of fresh sequences whose first symbol is named; guessing is right half the time. Line: mean of eight "
-        "seeds. Band: lowest to highest.",
+        "Share of new sequences whose first symbol is named; guessing is right in 50 %. Line: median of eight "
+        "seeds; band: "
+        "lowest to highest.",
     )
 
 
@@ -116,17 +108,18 @@ def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -
     if len(results) < len(_CLIPS):
         return
     document.finding(findings.clipping_verdict(results["clipped"], results["free"]))
+    document.text(findings.clipping_caption(results["clipped"], results["free"]))
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "RNN", "kind": "model", "align": "left"},
-        {"key": "right", "label": "right on fresh sequences", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
-        {"key": "reach", "label": "first symbol’s gradient over the last one’s", "kind": "number", "align": "right"},
+        {"key": "right", "label": "right on new sequences", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+        {"key": "reach", "label": "gradient, first ÷ last", "kind": "number", "align": "right", "minor": True},
     ]
     rows = [
         {
             "cells": {
                 "name": {"text": _CLIP_WORDS[name], "colour": MODELS["rnn"].colour},
                 "right": {
-                    "text": f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds learn it",
+                    "text": f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds",
                     "values": [round(float(v), 4) for v in each.accuracy],
                 },
                 "reach": {"text": format_significant(float(np.median(each.gradient_ratio)))},
@@ -140,18 +133,20 @@ def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -
         rows,
         key="shapes-clipping",
         label="An RNN with and without clipping",
-        caption="A dot for each seed; guessing is right half the time. Gradients: after training, middle of the seeds.",
+        caption="A dot for each seed, and how many learn the task; guessing is right in 50 %. Gradient at the "
+        "first symbol "
+        "divided by that at the last, after training: median of the seeds.",
     )
 
 
-# ---- rules that depend on the place
+# ---- rules that depend on the position
 
 
-def _position_claim() -> None:
-    st.markdown("##### Can weights that are shared over time learn what depends on the position?")
+def position_section() -> None:
+    """Draw two rules that depend on the position, learned by two recurrent networks and a Transformer."""
     explanation(
-        "The inputs are random digits and say nothing of where they stand. Two nets that do the same at every step "
-        "learn two such rules, and beside them a Transformer with a learned vector for every place."
+        "The inputs are random digits without a position. Two recurrent networks, which use the same weights at every "
+        "step, learn two rules that depend on the position; a Transformer has a learned vector for every position."
     )
     training = _position_training()
     views = training.run_views()
@@ -179,13 +174,15 @@ def _position_training() -> ClaimTraining:
             )
             for rule in RULES
         },
-        "Share of right answers on fresh rows of the trained length. Line: mean of five seeds. Band: lowest to "
+        "Share of right answers on new rows of the trained length. Line: median of five seeds; band: lowest to "
         "highest.",
     )
 
 
 def _draw_position_results(results: Mapping[str, Sequence[PositionRuleAccuracy]], views: Mapping[str, RunView]) -> None:
     st.subheader(escape_markdown(findings.position_verdict(results)), anchor=False)
+    if caption := findings.position_caption(results):
+        explanation(escape_markdown(caption))
     panels = [
         _position_panel(rule, tuple((m, views[f"{rule.name}-{m}"].result) for m in RULE_MODELS)) for rule in RULES
     ]
@@ -194,7 +191,7 @@ def _draw_position_results(results: Mapping[str, Sequence[PositionRuleAccuracy]]
         st.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
     configs = {f"the {MODELS[m].title}": sequence_shapes.position_rule_config(RULES[0], m) for m in RULE_MODELS}
     summary = f"{findings.extrapolation_finding(results)} {budget_sentence(configs)} {learning_rates_sentence(configs)}"
-    st.caption(f"{summary} Line: middle of the seeds. Band: lowest to highest. Dashed: the last place of the training.")
+    st.caption(f"{summary} Line: median of the seeds; band: lowest to highest. Dashed: the last trained position.")
 
 
 def _position_accuracies(rule: PositionRule, views: Mapping[str, RunView]) -> list[PositionRuleAccuracy]:
@@ -223,13 +220,13 @@ def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves
             Line(row.title, row.title, row.colour, row.dash, x, middle, values.min(axis=0), values.max(axis=0))
         )
         summary.append(
-            f"{row.title} {np.median(values[:, :trained].mean(axis=1)):.2f}, at the last place {middle[-1]:.2f}"
+            f"{row.title} {np.median(values[:, :trained].mean(axis=1)):.2f}, at the last position {middle[-1]:.2f}"
         )
     return Panel(
         f"place-{rule.name}",
         accuracy_by_position(lines, trained),
-        alt=f"{rule.title}: share of right answers by place. In the training {'; '.join(summary)}.",
-        title=f"{rule.title}: right answers, place by place",
+        alt=f"{rule.title}: share of right answers by position. In training {'; '.join(summary)}.",
+        title=f"{rule.title}: share right by position",
         tracks=value_tracks([(line.title, line.colour) for line in lines], per_line=TRACES_PER_RUN),
     )
 
@@ -237,12 +234,14 @@ def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves
 # ---- heads
 
 
-def _heads_claim(session: PageSession[SequenceShapesState]) -> None:
-    st.markdown("##### Does one head follow agreement, and another one coreference?")
+def heads_section(session: PageSession[SequenceShapesState]) -> None:
+    """Draw the heads of a small Transformer that predicts a verb and a pronoun."""
     explanation(
-        "“The king near the queens … proud of …”: a small Transformer says “is” or “are”, and at the end “himself”, "
-        "“herself” or “themselves”. It is asked where the noun before the verb would mislead it, and each of its "
-        "heads is switched off in turn (its share of the mix is set to zero)."
+        "“The king near the queens … proud of …”: a small Transformer predicts “is” or “are”, and at the end "
+        "“himself”, "
+        "“herself” or “themselves”. It is tested where the noun before the verb is misleading, and each of its "
+        "heads is "
+        "removed in turn (its output is set to zero)."
     )
     word = session.state.agreeing
     bind_widget(session, "agreeing", st.segmented_control)
@@ -257,7 +256,7 @@ def _heads_claim(session: PageSession[SequenceShapesState]) -> None:
             "shapes-heads",
             jobs,
             partial(_draw_heads, word),
-            "Every head of every seed is switched off in turn …",
+            "Every head of every seed is removed in turn …",
             420,
         )
     training_section(training, views)
@@ -270,8 +269,8 @@ def _agreement_training() -> ClaimTraining:
     return ClaimTraining(
         "agreement",
         {"heads": sequence_shapes.agreement_config()},
-        {"Where the noun before the verb misleads": specs},
-        "Share of right answers on fresh sentences. Line: mean of five seeds. Band: lowest to highest.",
+        {"Where the noun before the verb is misleading": specs},
+        "Share of right answers on new sentences. Line: median of five seeds; band: lowest to highest.",
     )
 
 
@@ -284,18 +283,26 @@ def _measure_heads(run: StoredRun | Record, word: str) -> AgreementHeads:
 
 def _draw_heads(word: str, document: Document, results: Mapping[str, AgreementHeads]) -> None:
     measured = results["heads"]
-    document.finding(
-        findings.heads_verdict(word, measured.accuracy, measured.subject_attention, measured.ablated_accuracy)
+    document.finding(findings.heads_verdict(measured.accuracy, measured.ablated_accuracy))
+    document.text(
+        findings.heads_caption(word, measured.accuracy, measured.subject_attention, measured.ablated_accuracy)
     )
     layers, heads = measured.subject_attention.shape[1:]
     strips = {
-        "subject": ("looks at the subject", measured.subject_attention),
-        "nearest": ("at the noun before the verb", measured.nearest_noun_attention),
-        "without": ("right without it", measured.ablated_accuracy),
+        "subject": ("attention to the subject", measured.subject_attention),
+        "nearest": ("to the noun before the verb", measured.nearest_noun_attention),
+        "without": ("accuracy without it", measured.ablated_accuracy),
     }
     columns: list[dict[str, object]] = [{"key": "name", "label": "head", "kind": "model", "align": "left"}]
     columns += [
-        {"key": key, "label": label, "kind": "strip", "align": "left", "range": [0.0, 1.0]}
+        {
+            "key": key,
+            "label": label,
+            "kind": "strip",
+            "align": "left",
+            "range": [0.0, 1.0],
+            "minor": key == "nearest",
+        }
         for key, (label, _) in strips.items()
     ]
     rows = []
@@ -312,8 +319,8 @@ def _draw_heads(word: str, document: Document, results: Mapping[str, AgreementHe
         columns,
         rows,
         key="shapes-heads",
-        label="What each head does, a row a head",
-        caption=f"A dot for each of {len(measured.accuracy)} seeds, and their middle; heads of one number in different "
-        "seeds have nothing in common but the number. Looks: share of the attention at the place that answers. With "
-        f"all heads the lowest seed is right in {measured.accuracy.min():.0%}.",
+        label="Attention and importance of each head, a row a head",
+        caption=f"A dot for each of {len(measured.accuracy)} seeds, and their median. Heads with the same number in "
+        "different seeds are unrelated. Attention: from the position that predicts the word. With all heads the lowest "
+        f"seed is right in {measured.accuracy.min():.0%}.",
     )

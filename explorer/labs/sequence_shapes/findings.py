@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.inspection.verdicts import judge, mean_difference, solved_difference
+from explorer.inspection.verdicts import MeanDifference, judge, mean_difference, solved_difference
 from explorer.number_format import format_range, format_significant
 from explorer.ui.verdict_sentences import verdict_words
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+from explorer.ui.wording import count_seeds, join_words, number_word
 
 LAST_STEPS = 2  # the last steps, whose share of the gradient is reported
 LEARNED = 0.95  # accuracy from which a seed counts as successful
@@ -27,21 +27,16 @@ def last_steps_share(share: Float[ndarray, "replicas time"], few: int = LAST_STE
 
 def gradient_share_finding(nets: Sequence[tuple[str, Float[ndarray, "replicas time"]]], trained: bool) -> str:
     """Say how much of the gradient of the shared weights the last steps contribute. `nets`: names and shares."""
-    parts = [f"of {words} {last_steps_share(share):.0%}" for words, share in nets]
+    parts = [f"{last_steps_share(share):.0%} ({name})" for name, share in nets]
     when = "After training" if trained else "Before training"
-    steps = nets[0][1].shape[1]
-    return (
-        f"{when}, the last {number_word(LAST_STEPS)} of {steps} steps make so much of the whole gradient: "
-        f"{join_words(parts)}."
-    )
+    return f"{when}, the last {number_word(LAST_STEPS)} steps contribute {join_words(parts)} of the gradient."
 
 
-def exactness_text(off: float, seeds_asked: int, steps: int) -> str:
+def exactness_text(off: float, seed_count: int, steps: int) -> str:
     """Say how closely the terms add up to the gradient that PyTorch computes. `off`: largest relative difference."""
     return (
-        f"Added up, the {steps} terms of {count_seeds(seeds_asked)} differ from the gradient that PyTorch finds by "
-        "at most "
-        f"{format_significant(off)}, in double precision."
+        f"The sum of the {steps} terms differs from the gradient that PyTorch computes by at most "
+        f"{format_significant(off)} ({count_seeds(seed_count)}, double precision)."
     )
 
 
@@ -59,30 +54,51 @@ class ClippingOutcome:
 
 
 def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> str:
-    """Say whether clipping restores vanished gradients."""
-    solved = [int((each.accuracy >= LEARNED).sum()) for each in (clipped, unclipped)]
-    ends = [float(np.median(each.gradient_ratio)) for each in (clipped, unclipped)]
+    """Say in at most 20 words whether clipping restores vanished gradients."""
+    solved = (
+        f"{_count_learned(clipped)} of {len(clipped.accuracy)} seeds learn with clipping, {_count_learned(unclipped)}"
+    )
+    ends = [_median_ratio(each) for each in (clipped, unclipped)]
+    if ends[0] < _VANISHED:
+        return f"No: the gradient vanishes with clipping too; {solved} without it."
+    if ends[1] > _VANISHED:
+        return f"These gradients do not vanish, clipped or not; {solved} without it."
+    ratio = _ratio_difference(clipped, unclipped)
+    if ratio and judge([ratio])[0].verdict == "different":
+        return f"In these runs, yes: {solved} without it."
+    return f"These runs cannot tell: {solved} without it."
+
+
+def clipping_caption(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> str:
+    """Return whether the differences between the runs with and without clipping are certain."""
     learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED, paired=False)
+    ratio = _ratio_difference(clipped, unclipped)
+    judgements = judge([learned, *([ratio] if ratio else [])])
+    first, second = (format_significant(_median_ratio(each)) for each in (clipped, unclipped))
+    gradients = f": {verdict_words(judgements[1])}" if ratio else ""
+    return (
+        f"Seeds that learn the task: {verdict_words(judgements[0])}. Gradient at the first symbol divided by that "
+        "at the "
+        f"last, after training (median): {first} with clipping, {second} without{gradients}."
+    )
+
+
+def _count_learned(each: ClippingOutcome) -> int:
+    return int((each.accuracy >= LEARNED).sum())
+
+
+def _median_ratio(each: ClippingOutcome) -> float:
+    return float(np.median(each.gradient_ratio))
+
+
+def _ratio_difference(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> MeanDifference | None:
+    """Return the difference of the orders of magnitude of both ratios; None if one is not finite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         orders = [np.log10(each.gradient_ratio) for each in (unclipped, clipped)]
-    ratio = mean_difference(orders[0], orders[1], paired=True) if np.isfinite(orders).all() else None
-    judgements = judge([learned, *([ratio] if ratio else [])])
-    summary = (
-        f"With clipping {solved[0]} of {len(clipped.accuracy)} seeds learn to recall, without it {solved[1]}: "
-        f"{verdict_words(judgements[0])}. In the middle seed the first symbol gets {format_significant(ends[0])} and "
-        f"{format_significant(ends[1])} of the last one’s gradient at the end"
-        f"{f': {verdict_words(judgements[1])}' if ratio else ''}."
-    )
-    if ends[0] < _VANISHED:
-        return f"No. The gradient vanishes with clipping too. {summary}"
-    if ends[1] > _VANISHED:
-        return f"These gradients do not vanish, clipped or not. {summary}"
-    if ratio and judgements[1].verdict == "different":
-        return f"In these runs, yes. {summary}"
-    return f"These runs cannot tell. {summary}"
+    return mean_difference(orders[0], orders[1], paired=True) if np.isfinite(orders).all() else None
 
 
-# ---- places
+# ---- positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,25 +112,42 @@ class PositionRuleAccuracy:
 
 
 def position_verdict(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
-    """Say whether shared weights learn rules that depend on the position; `found` by the words for the rule."""
-    learned: list[tuple[str, PositionRuleAccuracy, int]] = []
-    failed: list[tuple[str, PositionRuleAccuracy, int]] = []
-    for rule, models in results.items():
-        for each in models:
-            count = int((each.trained >= LEARNED).sum())
-            if each.shares_weights:
-                (learned if count == len(each.trained) else failed).append((rule, each, count))
-    successes = [
-        f"{each.words} learns {rule} with all {number_word(len(each.trained))} seeds" for rule, each, _ in learned
+    """Say in at most 20 words whether shared weights learn rules that depend on the position; keyed by the rule."""
+    shared = [(rule, each) for rule, models in results.items() for each in models if each.shares_weights]
+    if not shared:
+        return ""
+    learned = [(rule, each) for rule, each in shared if _count_right(each) == len(each.trained)]
+    if not learned:
+        best_rule, best = max(shared, key=lambda pair: _count_right(pair[1]))
+        return f"Not with every seed: at best {_describe_learners(best)} learn {best_rule}."
+    first_rule, first = learned[0]
+    others = [(rule, each) for rule, each in learned if each.words != first.words]
+    second = f", {_describe_learners(others[0][1])} {others[0][0]}" if others else ""
+    return f"Yes: {_describe_learners(first)} learn {first_rule}{second}."
+
+
+def position_caption(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
+    """Return which networks with shared weights do not learn a rule with every seed; "" if all do."""
+    parts = [
+        f"{_describe_learners(each)} learn {rule}"
+        for rule, models in results.items()
+        for each in models
+        if each.shares_weights and _count_right(each) < len(each.trained)
     ]
-    failures = [f"{each.words} learns {rule} with {count} of {len(each.trained)}" for rule, each, count in failed]
-    if not successes:
-        return f"Not in these runs: {join_words(failures)}."
-    return f"Yes. {capitalize(join_words(successes))}." + (f" Not always: {join_words(failures)}." if failures else "")
+    return f"Not every network does: {join_words(parts)}." if parts else ""
+
+
+def _count_right(each: PositionRuleAccuracy) -> int:
+    return int((each.trained >= LEARNED).sum())
+
+
+def _describe_learners(each: PositionRuleAccuracy) -> str:
+    """Return how many seeds of a network learn a rule: 5 of 5 RNNs."""
+    return f"{_count_right(each)} of {len(each.trained)} {each.words.removeprefix('the ')}s"
 
 
 def extrapolation_finding(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
-    """Say how accurate models are beyond the trained positions, of the seeds that learned the rule."""
+    """Say how accurate models are beyond the trained positions, of the seeds that learned the rule (medians)."""
     parts = []
     for models in results.values():
         for each in models:
@@ -126,42 +159,53 @@ def extrapolation_finding(results: Mapping[str, Sequence[PositionRuleAccuracy]])
     if not shared or not own:
         return ""
     return (
-        "Asked at places beyond those of the training, the seeds that had learned it are right in "
-        f"{min(shared):.0%} to {max(shared):.0%} where weights are shared, and in {min(own):.0%} to {max(own):.0%} "
-        "where every place has a vector of its own: that one never met these places."
+        f"At positions beyond training, the seeds that learned the rule are right in {min(shared):.0%} to "
+        f"{max(shared):.0%} with shared weights, and in {min(own):.0%} to {max(own):.0%} with a learned vector for "
+        "every "
+        "position, which was never trained there."
     )
 
 
 # ---- heads
 
 
-def heads_verdict(
+def heads_verdict(whole: Float[ndarray, " replicas"], without: Float[ndarray, "replicas layers heads"]) -> str:
+    """Say in at most 20 words whether a single head is needed.
+
+    whole: accuracy with all heads; without: accuracy with each head ablated.
+    """
+    needed = (_accuracy_loss(whole, without) > MIN_ACCURACY_LOSS).sum(axis=1)
+    single, seed_count = int((needed == 1).sum()), len(whole)
+    verdict = "Yes" if single == seed_count else "No" if single <= seed_count // 2 else "Sometimes"
+    return (
+        f"{verdict}: in {single} of {seed_count} seeds exactly one head matters (removing it costs more than "
+        f"{MIN_ACCURACY_LOSS:.0%})."
+    )
+
+
+def heads_caption(
     what: str,
     whole: Float[ndarray, " replicas"],
     subject: Float[ndarray, "replicas layers heads"],
     without: Float[ndarray, "replicas layers heads"],
 ) -> str:
-    """Say whether a single head follows the subject: it attends to it, and its ablation costs accuracy.
+    """Return how many heads attend to the subject, and what the most important one costs.
 
-    what: the predicted word; whole: accuracy with all heads; subject: attention to the subject; without: accuracy with
-    each head ablated.
+    what: the predicted word; subject: attention to the subject; the others are those of `heads_verdict`.
     """
-    seed_count = len(whole)
-    attention = subject.reshape(seed_count, -1)
-    accuracy_loss = whole[:, None] - without.reshape(seed_count, -1)
+    attention = subject.reshape(len(whole), -1)
     attending = (attention > 0.5).sum(axis=1)
-    needed = (accuracy_loss > MIN_ACCURACY_LOSS).sum(axis=1)
-    single = int((needed == 1).sum())
-    attention_text = (
-        f"In {int((attending > 0).sum())} of {seed_count} seeds at least one head gives the subject more than half "
-        "of its "
-        f"attention ({format_range(attending.min(), attending.max(), 0)} of {attention.shape[1]} heads do)."
+    loss = _accuracy_loss(whole, without)
+    return (
+        f"Removing the most important head lowers the accuracy on the {what} by {loss.max():.0%} at most, by "
+        f"{float(np.median(loss.max(axis=1))):.0%} in the median seed. In {int((attending > 0).sum())} of {len(whole)} "
+        f"seeds at least one head gives the subject more than half of its attention "
+        f"({format_range(attending.min(), attending.max(), 0)} of {attention.shape[1]} heads do)."
     )
-    ablation_text = (
-        f"Switched off alone, one head and no other costs the {what} more than {MIN_ACCURACY_LOSS:.0%} in {single} of "
-        f"{seed_count} "
-        f"seeds; the dearest costs {accuracy_loss.max():.0%}, in the middle seed it is "
-        f"{float(np.median(accuracy_loss.max(axis=1))):.0%}."
-    )
-    verdict = "Yes" if single == seed_count else "No" if single <= seed_count // 2 else "Sometimes"
-    return f"{verdict}. {attention_text} {ablation_text}"
+
+
+def _accuracy_loss(
+    whole: Float[ndarray, " replicas"], without: Float[ndarray, "replicas layers heads"]
+) -> Float[ndarray, "replicas heads"]:
+    lost: ndarray = whole[:, None] - without.reshape(len(whole), -1)
+    return lost

@@ -32,13 +32,15 @@ HEIGHT = 360
 
 def gradient_section(session: PageSession[SequenceShapesState]) -> None:
     """Draw the terms of the gradient before or after training."""
-    st.header("One matrix, used at every step", anchor=False)
     explanation(
-        "Unrolled over time, a recurrent net is a deep net whose layers are all the same. Its recurrent matrix U has "
-        "therefore one gradient, and that is a sum: what each step would like it to become. Here every step of a real "
-        "run was given a copy of its own, so that the terms can be looked at one by one."
+        "Unrolled over time, a recurrent network is a deep network whose layers share one matrix U. The gradient "
+        "of U is "
+        "the sum of the gradients of all steps:"
     )
-    st.latex(r"\frac{\partial L}{\partial U} = \sum_{t=1}^{T} \frac{\partial L}{\partial U_t}")
+    st.latex(
+        r"h_t = f(W x_t, U h_{t-1}) \qquad \frac{\partial L}{\partial U} "
+        r"= \sum_{t=1}^{T} \frac{\partial L}{\partial U_t}"
+    )
     trained = session.state.trained
     bind_widget(
         session,
@@ -53,7 +55,7 @@ def gradient_section(session: PageSession[SequenceShapesState]) -> None:
         "shapes-sum",
         jobs,
         partial(_draw, trained),
-        "Every step of the nets is given a copy of the shared weights …",
+        "The gradient of every step is being computed …",
         HEIGHT + 60,
     )
 
@@ -66,14 +68,14 @@ def _terms(run: str, trained: bool) -> StepGradients:
 
 
 def _draw(trained: bool, document: Document, results: Mapping[str, StepGradients]) -> None:
-    nets = [(_net_name(VARIANTS[name]), each.projection) for name, each in results.items()]
+    nets = [(VARIANTS[name].full_label, each.projection) for name, each in results.items()]
     document.finding(findings.gradient_share_finding(nets, trained))
     panels = [_shares(tuple(results.items())), _sizes(tuple(results.items()))]
     add_plot_frame(document, panels, key="shapes-sum", height=HEIGHT, columns=2)
     replicas, steps = next(iter(results.values())).norms.shape
     off = max(each.max_error for each in results.values())
     document.caption(
-        f"Line: middle of {replicas} seeds. Band: lowest to highest. {findings.exactness_text(off, replicas, steps)}"
+        f"Line: median of {replicas} seeds; band: lowest to highest. {findings.exactness_text(off, replicas, steps)}"
     )
 
 
@@ -86,9 +88,9 @@ def _shares(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
     ]
     return Panel(
         "shares",
-        comparison_figure(lines, "the last so many steps", (-0.05, 1.1), right_margin=110),
-        alt=f"Share of the whole gradient that the last steps make. The last two: {'; '.join(summary)}.",
-        title="Part of the gradient that the last steps make",
+        comparison_figure(lines, "number of last steps", (-0.05, 1.1), right_margin=118),
+        alt=f"Share of the gradient that the last steps contribute. The last two: {'; '.join(summary)}.",
+        title="Share of the gradient that the last steps contribute",
         tracks=value_tracks([(line.label, line.colour) for line in lines], per_line=TRACES_PER_RUN),
     )
 
@@ -101,10 +103,10 @@ def _sizes(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
     return Panel(
         "sizes",
         comparison_figure(
-            lines, "step", (1e-18, 1.0), log_y=True, x_end=float(results[0][1].norms.shape[1]), right_margin=110
+            lines, "step", (1e-18, 1.0), log_y=True, x_end=float(results[0][1].norms.shape[1]), right_margin=118
         ),
-        alt=f"Size of the term of each step, on a logarithmic axis. At step 2: {'; '.join(summary)}.",
-        title="Size of each step’s term",
+        alt=f"Gradient norm of each step, on a logarithmic axis. At step 2: {'; '.join(summary)}.",
+        title="Gradient norm of each step",
         tracks=value_tracks([(line.label, line.colour) for line in lines], "power", per_line=TRACES_PER_RUN),
     )
 
@@ -113,7 +115,7 @@ def _line(variant: ModelVariant, values: np.ndarray, first: int = 1) -> Line:
     x = np.arange(first, first + values.shape[1], dtype=float)
     middle, low, high = np.median(values, axis=0), values.min(axis=0), values.max(axis=0)
     named = replace(variant, label=variant.full_label, words=_net_name(variant))
-    return variant_line(named, x, middle, low, high)
+    return variant_line(named, x, middle, low, high, statistic="median")
 
 
 def _net_name(variant: ModelVariant) -> str:

@@ -17,7 +17,7 @@ _SHAPES = {
     "other": "many → many, unaligned",
     "from-one": "one → many",
 }
-_ANSWERS = {"senses": "the sense of each word", "letters": "the next character"}
+_ANSWERS = {"senses": "sense of the word", "letters": "next character"}
 _TESTED_WORDS = {"verb": "the verb (agreement)", "pronoun": "the pronoun (coreference)"}
 _UNROLLED_FIELDS = ("shape", "answers", "ends", "senses", "letters", "date", "first", "replica")
 
@@ -28,7 +28,7 @@ class SequenceShapesState(PageState):
 
     shape: Literal["one", "each", "other", "from-one"] = setting("one", "Shape", options=_SHAPES)
     # Task of the network that predicts at each step.
-    answers: Literal["senses", "letters"] = setting("senses", "Answers", options=_ANSWERS)
+    answers: Literal["senses", "letters"] = setting("senses", "Output at each step", options=_ANSWERS)
     ends: str = setting("human not consume nature", longest=200)
     senses: str = setting("by the water we saw a bank and a boat", longest=300)
     letters: str = setting("To be, or not", longest=MAX_CHARACTERS)
@@ -37,7 +37,7 @@ class SequenceShapesState(PageState):
     replica: int = setting(0, "Seed", low=0, high=MAX_SEEDS - 1)  # seed of the unrolled network
     trained: bool = setting(False, "When")  # the terms of the gradient after training; otherwise before it
     # The word that the heads are tested on.
-    agreeing: Literal["verb", "pronoun"] = setting("verb", "It has to say", options=_TESTED_WORDS)
+    agreeing: Literal["verb", "pronoun"] = setting("verb", "Predicted word", options=_TESTED_WORDS)
 
     def reset(self) -> SequenceShapesState:
         """Return the state with the default unrolled network; the other sections stay."""

@@ -21,7 +21,6 @@ from explorer.tasks.sequence_labelling import homographs
 from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSenseConfig
 from explorer.training.config import RunConfig
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.state.widgets import bind_widget, reset_button
@@ -44,15 +43,12 @@ class Example:
     description: str  # which inputs and outputs are used
     max_characters: int
     read: Callable[[str, int], UnrolledNetwork]  # text and seed; raises LineageError
-    finding: Callable[[UnrolledNetwork, str], str]
+    finding: Callable[[UnrolledNetwork, str], tuple[str, str]]  # a headline, and details
 
 
 def unrolled_section(session: PageSession[SequenceShapesState]) -> None:
-    """Draw the controls, the unrolled network and its formula."""
-    st.header("The same net, four shapes", anchor=False)
+    """Draw the controls and the unrolled network."""
     fragment(session, _PART, lambda: _draw_fragment(session))
-    st.latex(r"h_t = f(W_{xh}\,x_t,\; W_{hh}\,h_{t-1}) \qquad y_t = \mathrm{softmax}(W_{hy}\,h_t)")
-    st.caption("Without biases. f is tanh of the sum in the RNN; a GRU has three such sums, so its matrices are three.")
 
 
 def _draw_fragment(session: PageSession[SequenceShapesState]) -> None:
@@ -62,11 +58,11 @@ def _draw_fragment(session: PageSession[SequenceShapesState]) -> None:
     config = store.find(example.run).config
     replica = min(state.replica, config.replicas - 1)
     _controls(session, example, config, replica)
-    explanation(example.description)
     text = getattr(state, example.field)
     jobs = {"net": (("shapes-net", example.run, example.field, text, replica), partial(example.read, text, replica))}
     draw = partial(_draw, example, text, config, replica)
-    result_section(f"shapes-net-{example.field}", jobs, draw, "The net reads …", HEIGHT)
+    result_section(f"shapes-net-{example.field}", jobs, draw, "The network reads …", HEIGHT)
+    st.caption(example.description)
 
 
 def _controls(session: PageSession[SequenceShapesState], example: Example, config: RunConfig, replica: int) -> None:
@@ -85,7 +81,8 @@ def _controls(session: PageSession[SequenceShapesState], example: Example, confi
         )
         seeds = dict(enumerate(map(str, config.seeds)))
         bind_widget(session, "replica", st.selectbox, shown=replica, redraw=(_PART,), options=seeds, width=110)
-        reset_button(session, "fresh")
+        if state != state.reset():
+            reset_button(session, "fresh")
 
 
 def _draw(
@@ -97,7 +94,9 @@ def _draw(
     results: Mapping[str, UnrolledNetwork],
 ) -> None:
     net, row = results["net"], MODELS[config.model_name]
-    document.finding(example.finding(net, text))
+    headline, details = example.finding(net, text)
+    document.finding(headline)
+    document.text(details)
     title = f"{row.title}, seed {config.seeds[replica]}"
     data = component_data(net, title, row.colour, f"shapes-{example.field}")
     document.component("unrolled_rnn", data, key="shapes-net-figure")
@@ -190,7 +189,8 @@ def _encode_characters(text: str) -> tuple[list[int], tuple[str, ...]]:
         raise InvalidSetting("There is no character here. Give at least one: letters, spaces, punctuation.")
     if unknown := tokenizer.find_unknown(text):
         raise InvalidSetting(
-            f"This net never saw “{shorten(unknown[0])}”: it learned from Shakespeare’s plays. Give letters without "
+            f"This network never saw “{shorten(unknown[0])}”: it learned from Shakespeare’s plays. Give letters "
+            "without "
             "accents, spaces and common punctuation."
         )
     return tokenizer.encode(text).tolist(), tokenizer.tokens
@@ -210,8 +210,7 @@ EXAMPLES = {
         "negation-single-rnn",
         "ends",
         "Sentence",
-        "The net reads “human … nature” and is asked once, at the end: sustain or collapse? In pale ink stands what "
-        "it would have said before.",
+        "The network reads a sentence; only its last output is used: sustain or collapse? Unused outputs are pale.",
         200,
         _read_negation,
         lambda net, text: findings.many_to_one_finding(net, negation.VOCABULARY.split(text)),
@@ -220,8 +219,8 @@ EXAMPLES = {
         "gloss-gru",
         "senses",
         "Sentence",
-        "Every word is answered as it is read: most mean themselves, a bank or a bat has two senses. What comes later "
-        "in the sentence cannot help an answer that was given before. Try “the bank is near the water and the boat”.",
+        "Every word is tagged when it is read; words such as “bank” and “bat” have two senses. Later words cannot "
+        "change an earlier output. Try “the bank is near the water and the boat”.",
         300,
         _read_senses,
         lambda net, _: findings.senses_finding(net),
@@ -230,7 +229,7 @@ EXAMPLES = {
         "text-rnn",
         "letters",
         "Text",
-        "Every character is answered with the one that should come next. This is how a language model is trained.",
+        "At every character the network predicts the next one. This is how a language model is trained.",
         MAX_CHARACTERS,
         _read_letters,
         lambda net, _: findings.letters_finding(net),
@@ -239,8 +238,9 @@ EXAMPLES = {
         "dates-vector",
         "date",
         "Date",
-        "One net reads the whole date and says nothing. Its last state becomes one vector. Another net starts from it "
-        "and is given it at every step, through C; it writes in an order and a length of its own.",
+        "An encoder reads the whole date without an output. Its last state becomes one vector, which the decoder "
+        "receives "
+        "at every step (through C). The output has its own order and length.",
         50,
         _read_date,
         lambda net, text: findings.unaligned_finding(net, _correct_date(text)),
@@ -249,8 +249,8 @@ EXAMPLES = {
         "text-rnn",
         "first",
         "First character",
-        f"One character goes in. Then the net reads its own likeliest answer, {GENERATED_CHARACTERS} times; nothing "
-        "is drawn by lot.",
+        f"The network reads one character, then its own most likely output, {GENERATED_CHARACTERS} times. Nothing is "
+        "sampled.",
         1,
         _generate,
         lambda net, _: findings.one_to_many_finding(net),

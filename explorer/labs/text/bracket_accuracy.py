@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.figures.language import loss_by_context as figures
-from explorer.labs.text.line_charts import (
+from explorer.tasks.text.config import TextConfig
+from explorer.ui.components.plot_frame import Panel
+from explorer.ui.document import Document
+from explorer.ui.language_lines import (
     HEIGHT,
     add_line_charts,
     band_caption,
@@ -24,9 +26,6 @@ from explorer.labs.text.line_charts import (
     with_weights,
     without_weights,
 )
-from explorer.tasks.text.config import TextConfig
-from explorer.ui.components.plot_frame import Panel
-from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation, untrained_panel
 from explorer.ui.result_section import result_section
 from explorer.ui.training.run_view import RunView
@@ -38,33 +37,23 @@ if TYPE_CHECKING:
 _FAR = 16  # characters that neither an n-gram nor a short window reaches
 
 
-def bracket_section(views: Mapping[str, RunView], choose_brackets: Callable[[], None]) -> None:
-    """Draw the accuracy of closing marks by distance, or offer the text that is made for it."""
-    st.header("Who keeps track of what is open?", anchor=False)
-    task = next((view.config.task_as(TextConfig) for view in views.values()), None)
-    if task is None or not is_bracket_task(task):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                "That can be measured on a text of nested brackets and quotes, in characters, with its end held out."
-            )
-            st.button("Choose it", icon=":material/data_object:", on_click=choose_brackets, key="text-brackets")
-        return
+def bracket_section(views: Mapping[str, RunView]) -> None:
+    """Draw the accuracy of closing marks by their distance from the opening mark."""
     trained = with_weights(views)
     if not trained:
-        untrained_panel(views, "No model has been trained to the end on the brackets yet. Train some above.", HEIGHT)
+        untrained_panel(views, "No model has been trained to the end on the brackets yet.", HEIGHT)
         return
     result_section(
         "text-closing",
         {name: (("closing", *cache_key(view)), partial(_measure, view)) for name, view in trained.items()},
         partial(_draw_accuracies, without_weights(views)),
-        "The models are being asked to close brackets; that takes a few seconds …",
+        "The accuracy at closing marks is being measured; that takes a few seconds …",
         HEIGHT + 120,
     )
     explanation(
-        "Which mark must close is decided by the last one still open, however much stands between. An n-gram sees it "
-        "only if it is among the last n − 1 tokens. A recurrent net has to remember: a pile of open marks, in a "
-        "state that every letter changes. Attention can look the mark up, but has to work out which of them is still "
-        "open."
+        "The last mark that is still open decides which mark must close. An n-gram sees it only among its last n − 1 "
+        "tokens. A recurrent network must keep all open marks in a state that every character changes. Attention can "
+        "read every earlier mark, but must find out which of them are still open."
     )
 
 
@@ -93,7 +82,12 @@ def _draw_accuracies(without: Sequence[str], document: Document, accuracies: Map
         lines = []
         for name, each in finite.items():
             lines.append(
-                model_line(name, each.bin_ends, each.mean, *np.clip(seed_band(each.accuracy, each.error), 0, 1))
+                model_line(
+                    name,
+                    each.bin_ends,
+                    np.median(each.accuracy, axis=0),
+                    *np.clip(seed_band(each.accuracy, each.error), 0, 1),
+                )
             )
         figure = figures.accuracy_by_distance(
             lines,
@@ -107,7 +101,14 @@ def _draw_accuracies(without: Sequence[str], document: Document, accuracies: Map
         )
         add_line_charts(
             document,
-            [Panel("accuracy-by-distance", figure, f"Marks closed rightly: {alt}.", tracks=line_tracks(lines))],
+            [
+                Panel(
+                    "accuracy-by-distance",
+                    figure,
+                    f"Share of marks closed correctly: {alt}.",
+                    tracks=line_tracks(lines),
+                )
+            ],
             "text-closing",
         )
     document.caption(_method_caption(without, accuracies))
@@ -122,8 +123,8 @@ def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> str:
     floor = _FAR if any((each.bin_ends > _FAR).any() for each in accuracies.values()) else 0
     near = [int(last) for each in accuracies.values() for last in each.bin_ends[each.bin_ends <= floor]]
     where = f"From {max(near) + 1} characters on" if near else "At these distances"
-    usual = f"Always answering “{first.baseline_mark}” gets {first.baseline:.2f}"
-    # Who was asked nothing so far back (NaN) is left out.
+    constant = f"Always answering “{first.baseline_mark}” gets {first.baseline:.2f}"
+    # A model without positions at these distances (NaN) is left out.
     every = [(each.accuracy_over(each.bin_ends > floor), title) for title, each in accuracies.items()]
     shares = sorted((pair for pair in every if not np.isnan(pair[0][0])), key=lambda pair: -pair[0][0])
     better = [title for (share, error), title in shares if share > accuracies[title].baseline + 2 * error]
@@ -131,13 +132,13 @@ def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> str:
     knowing = [f"{title} {share:.2f}" for (share, _), title in shares if title in better]
     if not knowing:
         rest = join_words(guessing)
-        return f"{where} nobody knows what is open: {rest} of the marks are closed rightly. {usual}."
-    sentence = f"{where} {_model_shares(knowing)} of the marks rightly"
+        return f"{where}, no model knows which mark is open: {rest} of the marks are right. {constant}."
+    sentence = f"{where}, {_model_shares(knowing)} of the marks correctly"
     if guessing:
         sentence += (
-            f"; {join_words(guessing)} {'is' if len(guessing) == 1 else 'are'} no better than one answer for all"
+            f"; {join_words(guessing)} {'is' if len(guessing) == 1 else 'are'} no better than one constant answer"
         )
-    return f"{sentence}. {usual}."
+    return f"{sentence}. {constant}."
 
 
 def _model_shares(names: Sequence[str]) -> str:
@@ -149,17 +150,17 @@ def _model_shares(names: Sequence[str]) -> str:
 def _method_caption(without: Sequence[str], accuracies: Mapping[str, BracketAccuracy]) -> str:
     first = next(iter(accuracies.values()))
     which = (
-        "Every place"
+        "Every position"
         if all(each.is_complete for each in accuracies.values())
-        else "An evenly spread part of the places"
+        else "An evenly spread part of the positions"
     )
     asked = sorted({int(each.counts.sum()) for each in accuracies.values()})
-    many = f"{asked[0]:,}" if len(asked) == 1 else f"{asked[0]:,} to {asked[-1]:,}, fewer where more seeds read"
+    many = f"{asked[0]:,}" if len(asked) == 1 else f"{asked[0]:,} to {asked[-1]:,}, fewer for more seeds"
     return " ".join(
         [
-            f"{which} of the held-out end where a mark closes another ({many}). Every model reads the "
-            f"{first.context} characters before it from a cold start, recurrent nets too; its answer is the likeliest "
-            "of the four marks that close.",
+            f"{which} of the held-out end at which a mark closes another ({many}). Every model reads the "
+            f"{first.context} characters before it, recurrent networks from a zero state; its answer is the most "
+            "probable of the four closing marks.",
             band_caption(
                 [len(each.accuracy) for each in accuracies.values()], "one standard error of a share (binomial)"
             ),

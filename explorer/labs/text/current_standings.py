@@ -1,40 +1,26 @@
-"""The standings of the displayed runs."""
+"""The standings of the runs that the page shows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-import numpy as np
-
 from explorer.labs.text.standings import Standing, compute_standing
 from explorer.tasks.text.config import TextConfig
-from explorer.training.comparability import loss_context
-from explorer.training.config import RunConfig
-from explorer.training.record import Curves
 from explorer.ui.training.run_view import RunView
 
 
 def current_standings(views: Mapping[str, RunView]) -> dict[str, Standing]:
-    """Return the standing of every model that is being trained and has been evaluated, or that is finished."""
-    ngram = views.get("ngram")
-    curves = live_or_final_curves(ngram) if ngram else None
-    ngram_loss = float(np.mean(curves.last("val_loss_part"))) if curves and len(curves.evaluated) else None
-
-    def comparable_loss(model: str, config: RunConfig) -> float | None:
-        same = ngram is not None and model != "ngram" and loss_context(config) == loss_context(ngram.config)
-        return ngram_loss if same else None
-
-    standings = {
-        model: compute_standing(live_or_final_curves(view), view.config, comparable_loss(model, view.config))
-        for model, view in views.items()
-    }
+    """Return the standing of every model whose training has ended; none of one that trains or was stopped."""
+    standings = {model: compute_standing(view.result, view.config) for model, view in views.items() if not view.live}
     return {model: each for model, each in standings.items() if each}
 
 
-def live_or_final_curves(view: RunView) -> Curves | None:
-    """Return the curves from which a standing is computed; none of a run that was stopped or has diverged."""
-    return (view.curves if view.live else None) or view.result
+def stopped_steps(views: Mapping[str, RunView]) -> list[tuple[int, int]]:
+    """Return the step at which each stopped training was stopped, and its last step."""
+    stopped = [(view, view.stopped.card.step) for view in views.values() if view.stopped]
+    stopped += [(view, view.job.step) for view in views.values() if view.job and view.job.state == "stopped"]
+    return [(step, view.config.steps) for view, step in stopped]
 
 
 def characters_per_token(views: Mapping[str, RunView], task: TextConfig) -> float | None:

@@ -20,20 +20,23 @@ _PARAMETERS_KEY = "lineage.text.match"  # parameters to which the sizes of every
 def budget_form(session: ExperimentSession[TextLab]) -> None:
     """Draw the form for equal time or equal parameters."""
     st.markdown(
-        "**The same time.** A few steps of every model are timed on this server now; then each gets as many as fit."
+        "**Equal training time.** A few steps of every network are timed on this server; then each gets as "
+        "many steps as fit."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        seconds = st.number_input("Seconds each", 1, 3_600, 20, key="text.seconds", width=130)
-        if st.button("Fit the steps", icon=":material/timer:"):
+        seconds = st.number_input("Seconds for each network", 1, 3_600, 20, key="text.seconds", width=130)
+        if st.button("Set the steps", icon=":material/timer:"):
             st.session_state[_SECONDS_KEY] = float(seconds)
             st.rerun()
     st.markdown(
-        "**The same size.** Hidden units, and the width of the Transformer, are set so that every model has "
-        "about so many parameters. An n-gram has what its text gives."
+        "**Equal numbers of parameters.** The hidden units, and the width of the Transformer, are set so that every "
+        "network has about this many parameters. The size of an n-gram follows from its text."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        count = st.number_input("Parameters each", 1_000, 5_000_000, 200_000, step=50_000, key="text.match", width=150)
-        if st.button("Match the parameters", icon=":material/straighten:"):
+        count = st.number_input(
+            "Parameters of each network", 1_000, 5_000_000, 200_000, step=50_000, key="text.match", width=150
+        )
+        if st.button("Set the sizes", icon=":material/straighten:"):
             st.session_state[_PARAMETERS_KEY] = int(count)
             st.rerun()
 
@@ -65,7 +68,7 @@ def apply_budget(session: ExperimentSession[TextLab]) -> None:
             ("budget", name, wanted, getattr(lab.task, "text", ""), *configs.values()),
             partial(look, configs, wanted),
             take,
-            f"Looking for {what.format(wanted)} …",
+            f"Computing {what.format(wanted)} …",
             60,
             refuse,
             pool="timing" if name == _SECONDS_KEY else "usual",

@@ -15,7 +15,7 @@ from explorer.catalogue import MODELS
 from explorer.experiments.paper_experiments import UNIFORM_BITS, Experiment, ExperimentPanel, Trial
 from explorer.figures.comparison import Line as Curve
 from explorer.figures.experiments import FinalValues, final_values_figure, low_comparison_figure
-from explorer.inspection.compare import downsample, mean_and_range
+from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_findings import Outcome
 from explorer.training.record import Curves
@@ -26,7 +26,7 @@ from explorer.ui.wording import join_words
 
 _MAX_BITS = UNIFORM_BITS + 0.4  # bits a character: who ends above stands on the edge of the figure
 _DASHES = ("6px,4px", "solid")  # without, with
-MEASURES = {"bits": "held-out text", "gradient": "length of the gradient"}
+MEASURES = {"bits": "held-out text", "gradient": "gradient norm"}
 
 
 def end_panels(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[Panel]:
@@ -76,13 +76,16 @@ def _alt_text(experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[s
         for line in experiment.conditions
         for value, each in findings.outcomes_by_value(experiment, part, line, outcomes).items()
     ]
-    what = f"Bits a character at the end, by {experiment.axis}"
+    what = f"Bits per character at the end, by {experiment.axis}"
     return f"{what}, {part.title}. {'; '.join(ends)}." if part.title else f"{what}. {'; '.join(ends)}."
 
 
 def _dashes(count: int) -> tuple[str, ...]:
     """Return the dashes of the conditions; runs of one model share its colour."""
     return ("solid",) if count == 1 else _DASHES[:count]
+
+
+_VALUE_DASHES = ("1px,4px", "4px,4px", "9px,4px", "16px,4px", "solid")  # of the values of a setting, ascending
 
 
 def curve_panels(experiment: Experiment, views: Mapping[str, RunView], measure: str) -> list[Panel]:
@@ -134,7 +137,14 @@ def _curve_panel(
         x, values = _values(found, measure)
         kept = downsample(values, max_points=150)
         drawn_lines.append(
-            Curve(label, words, row.colour, "solid" if alone else _DASHES[index], x[kept], *values[kept].T)
+            Curve(
+                label,
+                words,
+                row.colour,
+                _VALUE_DASHES[index % 5] if alone else _DASHES[index],
+                x[kept],
+                *values[kept].T,
+            )
         )
     return Panel(
         name,
@@ -146,7 +156,7 @@ def _curve_panel(
 
 
 def _values(curves: Curves | None, measure: str) -> tuple[Float[ndarray, " points"], Float[ndarray, "points 3"]]:
-    """Return steps, and mean, lowest and highest of the seeds there."""
+    """Return steps, and median, lowest and highest of the seeds there."""
     if curves is None:
         return np.zeros(0), np.zeros((0, 3))
     if measure == "gradient":
@@ -155,7 +165,7 @@ def _values(curves: Curves | None, measure: str) -> tuple[Float[ndarray, " point
     else:
         values, x = curves.metrics.get("val_loss_part", np.zeros((0, 1))) / math.log(2), curves.evaluated.astype(float)
         values = values[: len(x)]
-    return x, mean_and_range(np.where(np.isfinite(values), values, np.nan))
+    return x, median_and_range(np.where(np.isfinite(values), values, np.nan))
 
 
 def _make_axis(views: list[RunView], measure: str) -> _Axis:
@@ -189,7 +199,7 @@ def results_table(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> No
         rows,
         key="experiment-table",
         label="Every run of the experiment",
-        caption="Mean and lowest to highest of the seeds, in bits a character on all held-out text. Difference: the "
+        caption="Mean and lowest to highest of the seeds, in bits per character on all held-out text. Difference: the "
         "second against the first, with the 95 % confidence interval over seeds (Student's t of pairs of seeds; not "
         "corrected for the number of rows). Three seeds make wide intervals, and are too few for a verdict.",
     )
@@ -212,7 +222,7 @@ def _columns(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[di
         }
     ]
     for line in experiment.conditions:
-        words = "bits a character" if alone else line.words
+        words = "bits per character" if alone else line.words
         kind = "text" if experiment.claims_divergence else "strip"  # what breaks out is on no strip
         column = {
             "key": line.label or "end",

@@ -38,7 +38,7 @@ class Outcome:
     trial: Trial
     bits: Float[ndarray, " replicas"]  # a character of all held-out text; NaN where the run ended without numbers
     recorded_divergences: int  # seeds that guessed better than blind and then, in some batch, worse
-    worst_batch: float  # bits a character of the dearest such batch
+    worst_batch: float  # bits per character of the worst such batch
     longest_gradient: float  # the longest gradient
 
     @property
@@ -52,7 +52,7 @@ class Outcome:
 
     @property
     def worse_than_blind(self) -> bool:
-        """Whether every seed ends with a loss above that of blind guessing."""
+        """Whether every seed ends with a loss above that of uniform guessing."""
         return bool((~(self.bits < UNIFORM_BITS)).all())
 
     @property
@@ -79,7 +79,7 @@ def compute_outcome(trial: Trial, curves: Curves, diverged: bool) -> Outcome | N
 
 
 def _worst_batch_after_learning(losses: Float[ndarray, " steps"]) -> float:
-    """Return the largest batch loss after the first below blind guessing; 0 if there is none."""
+    """Return the largest batch loss after the first below uniform guessing; 0 if there is none."""
     below = np.flatnonzero(losses < UNIFORM_BITS)
     return float(np.nanmax(losses[below[0] :])) if len(below) else 0.0
 
@@ -151,9 +151,9 @@ def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) 
     """Return the headline of an experiment."""
     missing = len(experiment.trials) - len(outcomes)
     if not outcomes:
-        return "Nobody has asked this here yet."
+        return "No run of this experiment has ended yet."
     if missing:
-        return f"{len(outcomes)} of {len(experiment.trials)} runs are there. What they say comes with the last."
+        return f"{len(outcomes)} of {len(experiment.trials)} runs have ended. The result follows with the last one."
     if len(experiment.conditions) == 1:
         return window_finding(compare_consecutive(experiment, outcomes))
     if experiment.claims_divergence:
@@ -176,7 +176,7 @@ def window_finding(steps: Sequence[OutcomeComparison]) -> str:
         unit = (" character" if step.value == 1 else " characters") if not index else ""
         pair = f"{step.value:g}{unit} instead of {step.first.trial.value:g}"
         by = f"{abs(step.second.mean - step.first.mean):.3f}"
-        bits = f"{by} bits a character" if not index else by
+        bits = f"{by} bits per character" if not index else by
         better = number_word(step.better_seeds) if step.better_seeds else "none"
         parts.append(
             {
@@ -184,7 +184,7 @@ def window_finding(steps: Sequence[OutcomeComparison]) -> str:
                 "higher": f"{pair} costs {bits}",
                 "mixed": f"{pair} is better with {better} of {seeds}",
                 "same": f"{pair} changes nothing",
-                "unknown": f"of {pair} there are no numbers to compare",
+                "unknown": f"{pair} cannot be compared, because a loss is not finite",
             }[step.direction if step.difference else "unknown"]
         )
     count = sum(step.direction == "lower" for step in steps)
@@ -198,7 +198,7 @@ def window_finding(steps: Sequence[OutcomeComparison]) -> str:
 _UNDECIDED: dict[Direction, str] = {
     "mixed": "the seeds disagree",
     "same": "nothing changes",
-    "unknown": "there are no numbers to compare",
+    "unknown": "the losses are not finite",
 }
 
 
@@ -241,8 +241,8 @@ def _setting_words(panel: ExperimentPanel, value: int | float) -> str:
 
 def _difference_words(comparison: OutcomeComparison) -> str:
     if comparison.difference is None or comparison.first.worse_than_blind != comparison.second.worse_than_blind:
-        return f"{'it' if comparison.second.worse_than_blind else 'the other'} ends worse than blind guessing"
-    return f"by {abs(comparison.difference.mean):.3f} bits a character"
+        return f"{'it' if comparison.second.worse_than_blind else 'the other'} ends worse than uniform guessing"
+    return f"by {abs(comparison.difference.mean):.3f} bits per character"
 
 
 def spread_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
@@ -263,12 +263,12 @@ def divergence_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) 
     without, with_it = (_diverged_settings(experiment, line, outcomes) for line in experiment.conditions[:2])
     words = [capitalize(line.words) for line in experiment.conditions[:2]]
     if not without and not with_it:
-        return f"{words[0]} nothing diverges: no batch comes to cost more than blind guessing."
+        return f"{words[0]} nothing diverges: no batch comes to cost more than uniform guessing."
     if not without:
         return f"{words[0]} nothing diverges; {words[1][0].lower()}{words[1][1:]} it does: {join_words(with_it)}."
     worst = max(each.worst_batch for each in outcomes.values() if each.trial.condition == experiment.conditions[0])
-    blind = f"blind guessing costs {UNIFORM_BITS:.0f}"
-    cost = f"batches come to cost up to {format_short(worst)} bits a character, where {blind}"
+    blind = f"uniform guessing costs {UNIFORM_BITS:.0f}"
+    cost = f"batches come to cost up to {format_short(worst)} bits per character, where {blind}"
     first = f"{words[0]} {cost}: at {join_words(without)}."
     return f"{first} {words[1]} that happens {f'at {join_words(with_it)}' if with_it else 'at none of them'}."
 
@@ -290,16 +290,16 @@ def describe_outcome(outcome: Outcome | None) -> str:
     if outcome is None:
         return "–"
     if not outcome.is_finite:
-        return "no numbers any more"
+        return "not finite"
     return format_interval(outcome.mean, outcome.bits.min(), outcome.bits.max(), 3)
 
 
 def describe_difference(comparison: OutcomeComparison) -> str:
     """Return a difference with its confidence interval."""
     if comparison.direction == "same":
-        return "none, bit for bit"
+        return "none: identical losses"
     if comparison.first.worse_than_blind != comparison.second.worse_than_blind:
-        return f"the {'first' if comparison.first.worse_than_blind else 'second'} is worse than blind guessing"
+        return f"the {'first' if comparison.first.worse_than_blind else 'second'} is worse than uniform guessing"
     if comparison.difference is None:
         return "–"
     difference = comparison.difference
@@ -310,7 +310,7 @@ def describe_difference(comparison: OutcomeComparison) -> str:
 def format_short(value: float) -> str:
     """Return a gradient norm in a few characters: 1.3, or 1.3 × 10⁸."""
     if not math.isfinite(value):
-        return "endless"
+        return "infinite"
     if value < 10_000:
         return f"{value:.2g}" if value < 100 else format_count(value)
     return format_scientific(value, 2)

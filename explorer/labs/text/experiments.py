@@ -28,10 +28,9 @@ def experiments_section(selected: str, select: Callable[[str], None]) -> None:
     """Draw the section. `selected` is the name of an experiment; `select` is called with another one."""
     experiment = EXPERIMENTS.get(selected) or next(iter(EXPERIMENTS.values()))
     request = TrainRequest.for_section("experiments")
-    st.header("What the papers found, measured again", anchor=False)
     explanation(
-        "What four papers say, asked of small models on characters of Tiny Shakespeare, with three seeds a run. Shown "
-        "as measured, whether confirmed or not."
+        "Four claims of papers, measured again with small models on characters of Tiny Shakespeare, three seeds for "
+        "each run. Shown as measured, whether confirmed or not."
     )
     _experiment_picker(experiment, request, select)
     views = request.views(experiment_configs(experiment))
@@ -144,7 +143,7 @@ def _final_values(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> No
     draw_plot_frame(end_panels(experiment, outcomes), key="experiment-ends", height=300, columns=len(experiment.panels))
     many = experiment.trials[0].config.replicas
     st.caption(
-        f"Bits a character on all held-out text at the end; lower is better. A dot for each of "
+        f"Bits per character on all held-out text at the end; lower is better. A dot for each of "
         f"{count_seeds(many)}, the "
         "line through their means."
     )
@@ -153,9 +152,9 @@ def _final_values(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> No
 def _curves(experiment: Experiment, request: TrainRequest) -> None:
     """Draw the curves of every run; during training the browser polls for new ones."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.markdown("##### Step by step")
+        st.markdown("##### Learning curves")
         look = st.segmented_control(
-            "What is drawn",
+            "Measure",
             list(MEASURES),
             default="bits",
             format_func=MEASURES.__getitem__,
@@ -165,16 +164,16 @@ def _curves(experiment: Experiment, request: TrainRequest) -> None:
     measure = look or "bits"
     size = experiment.trials[0].config.evaluation_size
     what = (
-        f"Bits a character on {size:,} characters of the held-out text."
+        f"Bits per character on {size:,} characters of the held-out text."
         if measure == "bits"
-        else "Length of the gradient over all weights, before anything is shortened; the scale is logarithmic."
+        else "Norm of the gradient over all weights before clipping; the scale is logarithmic."
     )
     draw_learning_chart(
         "experiment-curves",
         request,
         experiment_configs(experiment),
         lambda views: curve_panels(experiment, views, measure),
-        f"{what} Line: mean of the seeds. Band: lowest to highest.",
+        f"{what} Line: median of the seeds. Band: lowest to highest.",
         run=experiment.name,
         height=210 if len(experiment.conditions) > 1 else 320,
         narrow_height=170 if len(experiment.conditions) > 1 else 260,

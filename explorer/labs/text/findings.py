@@ -2,29 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from explorer.inspection.compare import is_paired
 from explorer.inspection.verdicts import compare_with_best
 from explorer.labs.text.standings import Standing
-from explorer.number_format import format_duration
 from explorer.training.comparability import loss_context
 from explorer.ui.verdict_sentences import SHARED_TEST_SET, comparison_finding, comparison_note
 from explorer.ui.wording import count_seeds, join_words
 
-_NEGLIGIBLE = 0.001  # nats: a difference that nobody should make a sentence of
+_NEGLIGIBLE = 0.001  # nats: a difference that three decimals hardly show
 
 
-def best_model_finding(standings: Mapping[str, Standing], live: bool, token: str) -> str:
-    """Return which network has the lowest loss in each context, and whether it beats the n-gram in the same context.
+def best_model_finding(standings: Mapping[str, Standing], token: str, stopped: Sequence[tuple[int, int]] = ()) -> str:
+    """Return whether a network beats the n-gram in the same context, or which network has the lowest loss.
 
-    Losses in different contexts are not ranked. `token` is the noun for a token.
+    standings: of finished runs; losses in different contexts are not compared.
+    token: the noun for a token.
+    stopped: step and last step of each training that was stopped.
     """
     if not standings:
-        return "No model has been evaluated yet." if live else "No model has been trained to the end on this text yet."
-    return " ".join(_best_in_context(group, live, token) for group in group_by_context(standings))
+        if not stopped:
+            return "No model has been trained to the end on this text yet."
+        step, last = max(stopped)
+        return f"The training was stopped at step {step:,} of {last:,}: too early for a result."
+    groups = group_by_context(standings)
+    group = next((each for each in groups if "ngram" in each and len(each) > 1), None)
+    group = group or next((each for each in groups if "ngram" not in each), groups[0])
+    return _group_finding(group, token)
+
+
+def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
+    """Return the finding for models whose losses are measured in the same context."""
+    ngram = standings.get("ngram")
+    networks = [each for model, each in standings.items() if model != "ngram"]
+    finite = [each for each in networks if np.isfinite(median_loss(each))]
+    if not networks and ngram:
+        return f"The n-gram has a loss of {median_loss(ngram):.3f} nats per {token}; no network has been trained yet."
+    if not finite:
+        return "The losses of the networks are not finite: their training diverged."
+    best = min(finite, key=median_loss)
+    title, loss = f"the {best.row.title}", median_loss(best)
+    if ngram is None:
+        only = "has a loss of" if len(finite) == 1 else "has the lowest loss,"
+        return f"T{title[1:]} {only} {loss:.3f} nats per {token}{_details(best)}."
+    margin = median_loss(ngram) - loss
+    if abs(margin) < _NEGLIGIBLE:
+        return f"T{title[1:]} is as good as the n-gram: {loss:.3f} nats per {token}{_details(best)}."
+    if margin < 0:
+        lowest = f"{median_loss(ngram):.3f} nats per {token}"
+        return f"No network beats the n-gram: {lowest}, {title} {loss:.3f}{_details(best)}."
+    if (best.held_out >= median_loss(ngram)).any():
+        count = int((best.held_out < median_loss(ngram)).sum())
+        seeds = f"{count} of {count_seeds(len(best.held_out))}"
+        return f"T{title[1:]} beats the n-gram ({median_loss(ngram):.3f} nats per {token}) with {seeds}."
+    return (
+        f"T{title[1:]} beats the n-gram: {loss:.3f} against {median_loss(ngram):.3f} nats per {token}{_details(best)}."
+    )
+
+
+def _details(standing: Standing) -> str:
+    return f" (median of {count_seeds(len(standing.held_out))})" if len(standing.held_out) > 1 else ""
 
 
 def group_by_context(standings: Mapping[str, Standing]) -> list[dict[str, Standing]]:
@@ -35,82 +75,51 @@ def group_by_context(standings: Mapping[str, Standing]) -> list[dict[str, Standi
     return list(groups.values())
 
 
-def _best_in_context(standings: Mapping[str, Standing], live: bool, token: str) -> str:
-    """Return which network of one context has the lowest loss, and whether it beats the n-gram."""
-    trained = [each for model, each in standings.items() if model != "ngram"]
-    ngram = standings.get("ngram")
-    where = _context_phrase(next(iter(standings.values())))
-    finite = [each for each in trained if np.isfinite(_mean(each))]
-    if not finite:
-        n_gram = f"the n-gram has {_mean(ngram):.3f} nats a {token}" if ngram else ""
-        ends = f"the losses of the {'network is' if len(trained) == 1 else 'networks are'} no numbers any more"
-        return f"{where}, {'; '.join(part for part in (ends * bool(trained), n_gram) if part)}."
-    best = min(finite, key=_mean)
-    loss = f"{_mean(best):.3f} nats a {token}"
-    loss += f" (the mean of {count_seeds(len(best.held_out))})" if len(best.held_out) > 1 else ""
-    has = "has the lowest loss of the networks," if len(finite) > 1 else "has"
-    sentence = f"{where}, the {best.row.title} {has} {loss}"
-    if live:
-        sentence = f"So far, {sentence[0].lower()}{sentence[1:]}"
-    if ngram is None:
-        return f"{sentence}."
-    margin = _mean(ngram) - _mean(best)
-    if abs(margin) < _NEGLIGIBLE:
-        return f"{sentence}: as good as the n-gram."
-    if margin < 0:
-        return f"{sentence}. The n-gram has {_mean(ngram):.3f}, and no network here beats it{' yet' * live}."
-    when = (
-        f" It passed the n-gram at step {best.ngram_passed[0]:,}, after {format_duration(best.ngram_passed[1])}."
-        if best.ngram_passed
-        else ""
-    )
-    return f"{sentence}; the n-gram has {_mean(ngram):.3f}.{when}"
-
-
 def network_comparison_finding(standings: Mapping[str, Standing]) -> str:
     """Return how far the best network of each context is ahead of the others; a verdict only with enough seeds."""
     sentences, notes = [], []
     for group in group_by_context(standings):
-        trained = [each for model, each in group.items() if model != "ngram" and np.isfinite(_mean(each))]
+        trained = [each for model, each in group.items() if model != "ngram" and np.isfinite(each.held_out).all()]
         paired = all(is_paired(trained[0].config, each.config) for each in trained)
         found = compare_with_best({each.row.title: each.held_out for each in trained}, paired, higher=False)
         if found:
-            where = _context_phrase(trained[0])
+            where = context_phrase(trained[0])
             sentences.append(f"{where}: {comparison_finding(found, unit='nats')}")
             notes.append(comparison_note(found))
     return " ".join([*sentences, *dict.fromkeys(notes), SHARED_TEST_SET]) if sentences else ""
 
 
-def ngram_passed_finding(standings: Mapping[str, Standing], live: bool = False) -> str:
-    """Return when each network passed the n-gram, if it did. While training is `live`, "never" is "not yet".
-
-    Networks whose loss is measured in another context than that of the n-gram are named and not compared.
-    """
-    ngram = standings.get("ngram")
-    if ngram is None:
-        return ""
-    context = loss_context(ngram.config)
-    trained = [each for model, each in standings.items() if model != "ngram"]
-    same = [each for each in trained if loss_context(each.config) == context]
-    passed = [
-        f"{e.row.title} at step {e.ngram_passed[0]:,} ({format_duration(e.ngram_passed[1])})"
-        for e in same
-        if e.ngram_passed
-    ]
-    never = [e.row.title for e in same if not e.ngram_passed]
-    parts = [f"Below the n-gram: {join_words(passed)}."] if passed else []
-    if never:
-        never_yet = "Not yet" if live else "Never"
-        parts.append(f"{never_yet} below {'it' if passed else 'the n-gram'}: {join_words(never)}.")
-    if others := [e.row.title for e in trained if e not in same]:
-        parts.append(f"Not compared with the n-gram, because the context differs: {join_words(others)}.")
-    return " ".join(parts)
-
-
-def _context_phrase(standing: Standing) -> str:
+def context_phrase(standing: Standing) -> str:
     """Return the context of a loss as the beginning of a sentence, such as "In blocks of 64"."""
     context = loss_context(standing.config, brief=True)
     return "Reading on" if context == "reading on" else f"In {context}"
+
+
+def effort_note(standings: Mapping[str, Standing], parameters: Mapping[str, int], token: str) -> str:
+    """Return how many parameters the networks have and how much text they read in training.
+
+    standings: of finished runs.
+    parameters: of one seed of each model.
+    token: the noun for a token.
+    """
+    parts = []
+    for model, each in standings.items():
+        if model != "ngram" and model in parameters:
+            parts.append((parameters[model], each.training_tokens, each.row.title))
+    groups: dict[tuple[int, int], list[str]] = {}
+    for count, tokens, title in parts:
+        groups.setdefault((round(count / 1e5), round(tokens / 1e5)), []).append(title)
+    sentences = [
+        f"{join_words(titles)}: {_range([c for c, _, t in parts if t in titles])} parameters, "
+        f"{max(n for _, n, t in parts if t in titles) / 1e6:.1f} million {token}s read in training"
+        for titles in groups.values()
+    ]
+    return f"{'; '.join(sentences)}." if sentences else ""
+
+
+def _range(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def contexts_note(standings: Mapping[str, Standing]) -> str:
@@ -126,33 +135,42 @@ def contexts_note(standings: Mapping[str, Standing]) -> str:
 
 
 def overfitting_finding(standings: Mapping[str, Standing]) -> str:
-    """Return which models overfit or train unstably, and the widest generalization gap."""
+    """Return which networks overfit or train unstably, and which model has the widest generalization gap."""
     trained = [each for model, each in standings.items() if model != "ngram" and np.isfinite(each.final_loss)]
     if not trained:
         return ""
     overfitting = [each for each in trained if each.overfits]
     parts = [
-        f"The {e.row.title} has begun to overfit: it was best at step {e.best_step:,} and has lost "
-        f"{e.final_loss - e.best_loss:.3f} nats since, while it still gets better at what it has seen."
+        f"The {e.row.title} overfits: its held-out loss was lowest at step {e.best_step:,} and has risen by "
+        f"{e.final_loss - e.best_loss:.3f} nats since, while its training loss still falls."
         for e in overfitting
     ]
     unstable = [each for each in trained if each.has_risen and not each.overfits]
     if not overfitting:
-        where = f"{'each is' if len(trained) > 1 else 'it is'} best where it ended"
-        parts.append("No model overfits." if unstable else f"No model overfits yet: {where}.")
+        where = f"the held-out loss of {'each network' if len(trained) > 1 else 'the network'} is lowest at the end"
+        parts.append("No network overfits." if unstable else f"No network overfits yet: {where}.")
     parts += [
-        f"The {e.row.title} was best at step {e.best_step:,} and has lost {e.final_loss - e.best_loss:.3f} nats since, "
-        "but has not got better at what it has seen either: its training is unstable."
+        f"The training of the {e.row.title} is unstable: its held-out loss was lowest at step {e.best_step:,} and has "
+        f"risen by {e.final_loss - e.best_loss:.3f} nats since, and so has its training loss."
         for e in unstable
     ]
     widest = max(trained, key=lambda each: each.gap)
-    parts.append(
-        f"The widest gap between new text and known text has the {widest.row.title}, {widest.gap:.3f} nats."
-        if len(trained) > 1
-        else f"New text costs it {widest.gap:.3f} nats more than known text."
-    )
+    ngram = standings.get("ngram")
+    gap = f"{widest.gap:.3f} nats between held-out and training text"
+    if ngram and np.isfinite(ngram.gap) and ngram.gap > widest.gap:
+        network = "Of the networks, " if len(trained) > 1 else ""
+        has = f"the {widest.row.title} has the widest gap" if len(trained) > 1 else f"the {widest.row.title} has"
+        sentence = (
+            f"{network}{has}{',' if len(trained) > 1 else ''} {gap}; the gap of the n-gram is wider, {ngram.gap:.3f}."
+        )
+        parts.append(sentence[0].upper() + sentence[1:])
+    elif len(trained) > 1 or ngram:
+        parts.append(f"The {widest.row.title} has the widest gap of all models, {gap}.")
+    else:
+        parts.append(f"Its gap is {gap}.")
     return " ".join(parts)
 
 
-def _mean(each: Standing) -> float:
-    return float(np.mean(each.held_out))
+def median_loss(standing: Standing) -> float:
+    """Return the median held-out loss over the seeds, in nats per token."""
+    return float(np.median(standing.held_out))

@@ -8,38 +8,40 @@ from explorer.catalogue import MODELS, models_of
 from explorer.experiments.presets import PRESETS
 from explorer.labs.text import equal_budget
 from explorer.labs.text.state import TextLab
+from explorer.labs.text.text_choice import text_settings
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.open_experiment import setting_value
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import bind_widget, reset_button, setting_widget
 
+TEXT_PRESETS = {name: each for name, each in PRESETS.items() if each.task == "text"}
 _LABELS = {
-    "n": "Tokens of the longest n-gram",
+    "n": "Order n of the n-gram",
     "smoothing": "Smoothing of the n-gram",
-    "cache": "Weight of the cache (an n-gram of the text read so far)",
+    "cache": "Weight of the cache, an n-gram of the text read so far",
     "width": "Width of the embeddings",
     "hidden": "Hidden units",
     "window": "Window, in tokens",
     "heads": "Heads",
     "layers": "Layers",
-    "batch_norm": "Batch normalisation",
+    "batch_norm": "Batch normalization",
     "dropout": "Dropout",
-    "start": "Initialisation",
+    "start": "Initialization",
     "positions": "Positions",
     "norm": "Norm",
-    "norm_place": "Norm before or after",
+    "norm_place": "Norm before or after the sublayer",
     "activation": "Activation",
     "biases": "Biases",
     "iterations": "Steps",
     "batch_size": "Rows in a batch",
-    "method": "Optimiser",
+    "method": "Optimizer",
     "learning_rate": "Learning rate",
     "matrix_rate": "Learning rate of the matrices",
     "rest_decay": "Weight decay of the rest",
     "schedule": "Schedule",
     "warmup": "Warm-up steps",
-    "end": "End of the schedule, as a share",
-    "clip": "Longest gradient",
+    "end": "Final learning rate, as a share",
+    "clip": "Clip the gradient norm at",
     "weight_decay": "Weight decay",
     "momentum": "Momentum",
     "beta2": "Decay of the mean square",
@@ -47,19 +49,21 @@ _LABELS = {
     "batches": "Batches",
     "evaluate_every": "Steps between evaluations",
     "evaluation_size": "Tokens of an evaluation",
-    "snapshots": "How often weights are kept",
+    "snapshots": "Snapshots of the weights",
 }
 
 
 def models_row(session: ExperimentSession[TextLab]) -> None:
-    """Draw the choice of the models, seeds, steps and settings."""
+    """Draw the choice of the models, the number of seeds and steps, and the settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
         setting_widget(session, "replicas", "Seeds", section="row", width=110)
         _steps_input(session)
         with st.popover("Same budget", icon=":material/balance:"):
             equal_budget.budget_form(session)
-        with st.popover("Settings", icon=":material/tune:"):
+        with st.popover("Text settings", icon=":material/notes:"):
+            text_settings(session)
+        with st.popover("Model settings", icon=":material/tune:"):
             _settings(session)
 
 
@@ -100,25 +104,26 @@ def _settings(session: ExperimentSession[TextLab]) -> None:
         st.selectbox,
         shown=None,
         update=lambda lab, name: lab.with_preset(name),
-        label="Take a preset",
-        options={name: f"{MODELS[each.model].title}: {each.title}" for name, each in PRESETS.items()},
-        placeholder="As in a paper, as in the assignment, the best we know",
+        label="Preset",
+        options={name: f"{MODELS[each.model].title}: {each.title}" for name, each in TEXT_PRESETS.items()},
+        placeholder="Settings of a paper, or the best known",
     )
-    for name, about in PRESETS.items():
+    for name, about in TEXT_PRESETS.items():
         if _matches_preset(session.experiment, name):
             st.caption(escape_markdown(about.about))
     with st.container(horizontal=True):
         setting_widget(session, "seed", "First seed", section="race", width=150)
-        setting_widget(session, "stop_at", "Stop at a loss of", section="race", width=150)
-        setting_widget(session, "patience", "Patience", section="race", width=150)
-        setting_widget(session, "sample", "Tokens written", section="race", width=150)
+        setting_widget(session, "stop_at", "Stop at this loss", section="race", width=150)
+        setting_widget(session, "patience", "Early stopping: patience", section="race", width=150)
+        setting_widget(session, "sample", "Tokens to generate", section="race", width=150)
     titles = {model: MODELS[model].title for model in models_of("text")}
     model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="text.settings-of")
     left, right = st.columns(2)
     for i, name in enumerate(TextLab.own_settings(model)):
         with (left, right)[i % 2]:
             setting_widget(session, name, _LABELS[name], model=model, section="race")
-    reset_button(session)
+    if session.experiment != session.experiment.reset():
+        reset_button(session)
 
 
 def _matches_preset(lab: TextLab, name: str) -> bool:

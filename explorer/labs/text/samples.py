@@ -10,9 +10,9 @@ from explorer.catalogue import ModelRow
 from explorer.training.record import Curves
 
 CAPTION = (
-    "Each text begins after a line break, or, where that is no token, after the first token there is, such as “!”. It "
-    "is drawn token by token from what the model predicts, with the same dice at every evaluation; of several seeds "
-    "the first one writes. The loss is of the held-out text, in nats a token."
+    "Each text is sampled token by token after a line break (where that is no token, after the first token, such as "
+    "“!”), with the same random numbers at every evaluation, by the first seed. The loss is that on "
+    "held-out text, in nats per token."
 )
 
 

@@ -1,4 +1,4 @@
-"""How far each language model has come: its losses, its best step, and whether it beats the n-gram."""
+"""Summaries of finished language models: their losses, the step with the lowest loss, and the training text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import ModelRow, model_row
-from explorer.inspection.compare import mean_and_range
+from explorer.inspection.compare import median_and_range
 from explorer.labs.text.state import Unit
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
@@ -26,20 +26,18 @@ class Standing:
     config: RunConfig
     held_out: Float[ndarray, " replicas"]  # at the end, over everything where that was asked
     train_loss: Float[ndarray, " replicas"]
-    best_step: int  # where the mean over the seeds was lowest
+    best_step: int  # where the median over the seeds was lowest
     best_loss: float
-    final_loss: float  # the mean at the last evaluation, over the same part of the text as `best`
+    final_loss: float  # the median at the last evaluation, over the same part of the text as `best_loss`
     train_improvement: (
-        float  # by how much the mean loss over known text has fallen since `best_step`; negative if it rose
+        float  # by how much the median loss on training text has fallen since `best_step`; negative if it rose
     )
-    # The step at which it was first below the n-gram in the same context, and seconds; None: never, or no such n-gram.
-    ngram_passed: tuple[int, float] | None
-    tokens_per_second: float  # tokens a second, all seeds together
+    training_tokens: float  # read by one seed
 
     @property
     def gap(self) -> float:
-        """The held-out loss minus the training loss: the generalization gap."""
-        return float(np.mean(self.held_out) - np.mean(self.train_loss))
+        """The held-out loss minus the training loss, medians over the seeds: the generalization gap."""
+        return float(np.median(self.held_out) - np.median(self.train_loss))
 
     @property
     def has_risen(self) -> bool:
@@ -52,34 +50,26 @@ class Standing:
         return self.has_risen and self.train_improvement > 0
 
 
-def compute_standing(curves: Curves | None, config: RunConfig, ngram_loss: float | None = None) -> Standing | None:
-    """Return the summary of the curves; None before the first evaluation.
-
-    `ngram_loss` is the loss of the n-gram on the same part of the held-out text in the same context.
-    """
+def compute_standing(curves: Curves | None, config: RunConfig) -> Standing | None:
+    """Return the summary of the curves; None before the first evaluation."""
     if curves is None or not len(curves.evaluated):
         return None
     part, whole = curves.metrics["val_loss_part"], curves.metrics["val_loss"]
-    held_out_means = mean_and_range(part)[:, 0]
-    if np.isnan(held_out_means).all():
+    held_out_medians = median_and_range(part)[:, 0]
+    if np.isnan(held_out_medians).all():
         return None
-    best = int(np.nanargmin(held_out_means))
-    train_means = mean_and_range(curves.metrics["train_loss"])[:, 0]
-    below = np.flatnonzero(held_out_means <= ngram_loss) if ngram_loss is not None else np.zeros(0, int)
-    seconds = curves.axis_values("seconds", curves.evaluated, 0)
-    tokens = float(curves.tokens[-1] - curves.tokens[0]) * config.replicas
-    took = float(curves.seconds[-1] - curves.seconds[0])
+    best = int(np.nanargmin(held_out_medians))
+    train_medians = median_and_range(curves.metrics["train_loss"])[:, 0]
     return Standing(
         model_row(config.model),
         config,
         part[-1] if np.isnan(whole[-1]).any() else whole[-1],
         curves.metrics["train_loss"][-1],
         int(curves.evaluated[best]),
-        float(held_out_means[best]),
-        float(held_out_means[-1]),
-        float(train_means[best] - train_means[-1]),
-        (int(curves.evaluated[below[0]]), float(seconds[below[0]] - curves.seconds[0])) if len(below) else None,
-        tokens / took if took else 0.0,
+        float(held_out_medians[best]),
+        float(held_out_medians[-1]),
+        float(train_medians[best] - train_medians[-1]),
+        float(curves.tokens[-1] - curves.tokens[0]),
     )
 
 

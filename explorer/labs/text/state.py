@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from explorer.catalogue import MODELS, models_of
+from explorer.errors import InvalidSetting, shorten
+from explorer.experiments import text_setups
 from explorer.experiments.paper_experiments import EXPERIMENTS
 from explorer.experiments.presets import preset
 from explorer.experiments.pretraining import TEXT_SETTINGS
@@ -18,7 +20,7 @@ from explorer.ui.state.open_experiment import OpenExperiment, setting_value
 
 Unit = Literal["loss", "perplexity", "bits"]
 Along = Literal["step", "tokens", "seconds"]
-UNITS: dict[Unit, str] = {"loss": "nats a token", "perplexity": "perplexity", "bits": "bits a character"}
+UNITS: dict[Unit, str] = {"loss": "nats per token", "perplexity": "perplexity", "bits": "bits per character"}
 ALONG: dict[Along, str] = {"step": "by step", "tokens": "by token", "seconds": "by second"}
 _TRAINING_SETTINGS = (  # without effect on an n-gram
     "iterations",
@@ -29,7 +31,8 @@ _TRAINING_SETTINGS = (  # without effect on an n-gram
     "evaluation_size",
     "snapshots",
 )
-_QUICK_RUN: dict[str, object] = {"iterations": 300, "evaluate_every": 30}  # a first look at another text
+_SHORT_TRAINING: dict[str, object] = {"iterations": 300, "evaluate_every": 30}  # of an own text, at first
+DEFAULT_SETUP = "shakespeare"
 _TEST_SHARE = 0.5  # of the held-out part, for what is newly trained from the page
 _TITLES = {model: MODELS[model].title for model in models_of("text")}
 _EXPERIMENTS = {name: each.title for name, each in EXPERIMENTS.items()}
@@ -50,9 +53,10 @@ class TextLab(OpenExperiment):
     )
     OWN: ClassVar[tuple[str, ...]] = (*(f.name for f in dataclasses.fields(Optimiser)), *_TRAINING_SETTINGS)
 
-    models: tuple[str, ...] = setting(models_of("text"), "Who races", options=_TITLES)
+    setup: str = setting("")  # the name of the setup that the URL describes the differences from; see `text_setups`
+    models: tuple[str, ...] = setting(models_of("text"), "Models", options=_TITLES)
     unit: Unit = setting("loss", "Unit", options=UNITS)
-    along: Along = setting("step", "Along", options=ALONG)
+    along: Along = setting("step", "Horizontal axis", options=ALONG)
     experiment: str = setting(next(iter(EXPERIMENTS)), options=_EXPERIMENTS)
     awaiting_text: bool = setting(False, in_url=False)  # "your own" is chosen, and not there yet
 
@@ -65,6 +69,58 @@ class TextLab(OpenExperiment):
     def own_settings(cls, model: str) -> tuple[str, ...]:
         every = super().own_settings(model)
         return every if model != "ngram" else tuple(name for name in every if name not in cls.OWN)
+
+    @classmethod
+    def of_setup(cls, name: str) -> TextLab:
+        """Return the state that shows the included runs of a setup. Raises InvalidSetting."""
+        if name not in text_setups.SETUPS:
+            known = ", ".join(text_setups.SETUPS)
+            raise InvalidSetting(f"setup = {shorten(name)} is not possible. Give one of {known}.")
+        setup = text_setups.SETUPS[name]
+        own = {model: setup.settings(model) for model in cls.model_names()}
+        own = {m: {n: v for n, v in values.items() if n not in cls.SHARED} for m, values in own.items()}
+        return cls(setup=name).with_settings(setup.shared, own)
+
+    @classmethod
+    def of_url(cls, params: Mapping[str, str], visitor_id: str = "") -> TextLab:
+        if "setup" in params and "run" not in params:
+            return cls.of_setup(params["setup"])
+        return super().of_url(params, visitor_id)
+
+    @property
+    def url_base_params(self) -> dict[str, str]:
+        return super().url_base_params or ({"setup": self.setup} if self.setup else {})
+
+    def is_url_base_of(self, model: str) -> bool:
+        return bool(self.setup) or super().is_url_base_of(model)
+
+    @property
+    def url_defaults(self) -> TextLab:
+        shown = super().url_defaults
+        return shown if shown.run or not self.setup else self.of_setup(self.setup)
+
+    @property
+    def included_setup(self) -> str | None:
+        """The name of the setup of this text and tokenizer, whose runs are included; None if there is none."""
+        return text_setups.setup_name(self.task.corpus, self.task.tokenizer)
+
+    @property
+    def tokenizers(self) -> tuple[str, ...]:
+        """The tokenizers with included runs on this text, and the chosen one."""
+        other = text_setups.OTHER_TOKENIZER.get(self.task.corpus)
+        return tuple(dict.fromkeys(filter(None, ("char", other, self.task.tokenizer))))
+
+    @property
+    def has_included_settings(self) -> bool:
+        """Whether nothing has been changed since the page was opened or an included comparison was chosen."""
+        return (self.shared, self.own) in [
+            (each.shared, each.own) for each in (type(self)(), self.of_setup(self.setup or DEFAULT_SETUP))
+        ]
+
+    def with_setup(self, name: str) -> TextLab:
+        """Return the state with the included runs of a setup; the models and views stay. Raises InvalidSetting."""
+        lab = self.of_setup(name)
+        return replace(lab, models=self.models, unit=self.unit, along=self.along, experiment=self.experiment)
 
     def applies(self, name: str, model: str) -> bool:
         if model == "ngram" and name in ("seed", "replicas", "stop_at", "patience"):
@@ -95,15 +151,20 @@ class TextLab(OpenExperiment):
         return "" if self.awaiting_text else self.task.text
 
     def with_corpus(self, corpus: str, text: str = "") -> TextLab:
-        """Return the state for another text, with a quick run of one seed at first. Raises InvalidSetting."""
+        """Return the state for another text: its included runs, or few steps of one seed on an own text.
+
+        Raises InvalidSetting.
+        """
         if corpus == "own" and not text:
             return replace(self, awaiting_text=True)
-        lab = replace(self, awaiting_text=False)
-        if corpus == "tinyshakespeare":
-            return type(self)(models=self.models, unit=self.unit, along=self.along, experiment=self.experiment)
-        quick_settings = {m: {**_QUICK_RUN, **lab.own.get(m, {})} for m in lab.model_names() if m != "ngram"}
+        if corpus != "own":
+            return self.with_setup(text_setups.setup_name(corpus, "char") or DEFAULT_SETUP)
+        lab = replace(self, awaiting_text=False, setup="")
+        if self.has_included_settings:
+            lab = replace(lab, shared={}, own={})
+        own = {m: {**_SHORT_TRAINING, **lab.own.get(m, {})} for m in lab.model_names() if m != "ngram"}
         shared = {"replicas": 1, "context": lab.value("context"), **lab.shared, "corpus": corpus, "text": text}
-        return lab.with_settings({**shared, **lab._protected_parts}, {**lab.own, **quick_settings})
+        return lab.with_settings({**shared, **lab._protected_parts}, {**lab.own, **own})
 
     @property
     def _protected_parts(self) -> dict[str, object]:
@@ -118,12 +179,14 @@ class TextLab(OpenExperiment):
         lab = self.with_shared(**values, test=0.0, tokenizer_from_training=False)
         return lab if lab.task == type(self)().task else lab.with_shared(**lab._protected_parts)
 
-    def with_brackets(self) -> TextLab:
-        """Return the state for the text of brackets, in characters, with its end held out."""
-        return self.with_corpus("brackets").with_shared(tokenizer="char", rows="blocks", split="end")
-
     def with_tokenizer(self, tokenizer: str) -> TextLab:
-        """Return the state with another tokenizer, with at least its smallest vocabulary. Raises InvalidSetting."""
+        """Return the state with another tokenizer: its included runs, unless settings have been changed.
+
+        The vocabulary is at least the smallest possible one. Raises InvalidSetting.
+        """
+        setup = text_setups.setup_name(self.task.corpus, tokenizer)
+        if setup and self.has_included_settings:
+            return self.with_setup(setup)
         return self.with_text_settings(
             tokenizer=tokenizer, vocabulary=max(self.value("vocabulary"), MIN_VOCABULARY[tokenizer], 2)
         )
@@ -150,5 +213,5 @@ class TextLab(OpenExperiment):
 
     def reset(self) -> TextLab:
         """Return the default settings on the same text."""
-        usual = type(self)(unit=self.unit, along=self.along, experiment=self.experiment)
-        return usual if self.task.corpus == "tinyshakespeare" else usual.with_corpus(self.task.corpus, self.task.text)
+        default = type(self)(unit=self.unit, along=self.along, experiment=self.experiment)
+        return default.with_corpus(self.task.corpus, self.task.text)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from explorer.inspection.language.line_overlap import LineOverlap
 
 TOKENS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Bytes"}
-ROWS = {"blocks": "blocks of the stream", "sentences": "lines", "prefixes": "prefixes, asked at the end"}
+ROWS = {"blocks": "blocks of the text", "sentences": "lines", "prefixes": "prefixes of lines"}
 
 
 def text_section(session: ExperimentSession[TextLab]) -> None:
@@ -41,22 +41,24 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
             shown=lab.task.tokenizer,
             update=TextLab.with_tokenizer,
             label="Tokens",
-            options=TOKENS,
+            options={name: TOKENS[name] for name in lab.tokenizers},
         )
-        with st.popover("The text", icon=":material/tune:"):
-            _text_settings(session)
     st.caption(escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
     if not visitor_text.is_corpus_available(lab.corpus):
         draw_missing_corpus(session, "The text itself is not on this machine yet. What is shown was trained elsewhere.")
     elif lab.awaiting_text:
-        st.caption("Until there is a text of yours you see the one before.")
+        st.caption("The previous text is shown until you paste or upload a text; training on it takes some minutes.")
     elif lab.corpus == "own":
         try:
             corpora.load_text(lab.task)
         except LineageError as error:
             show_problems([str(error)])
-    if not lab.awaiting_text and visitor_text.is_available(lab.task):
-        request = ("line overlap", lab.task.text, lab.task), partial(_measure_lines, lab.task)
+
+
+def lines_section(task: TextConfig) -> None:
+    """Draw how many held-out lines also occur in the training part, if the text is available."""
+    if visitor_text.is_available(task):
+        request = ("line overlap", task.text, task), partial(_measure_lines, task)
         result_section("text-lines", {"lines": request}, _draw_lines, "", 24, pool="quick")
 
 
@@ -90,11 +92,25 @@ def lines_note(overlap: LineOverlap | None, is_sorted: bool) -> str:
     return " ".join(sentences)
 
 
-def _text_settings(session: ExperimentSession[TextLab]) -> None:
-    """Draw how the text is cut into rows, and what is held out."""
+def text_settings(session: ExperimentSession[TextLab]) -> None:
+    """Draw the choice of a tokenizer without included runs, of the rows, and of the held-out part."""
+    others = {
+        name: f"{title} (needs training)" for name, title in TOKENS.items() if name not in session.experiment.tokenizers
+    }
+    if others:
+        bind_widget(
+            session,
+            "other_tokenizer",
+            st.selectbox,
+            shown=None,
+            update=TextLab.with_tokenizer,
+            label="Other tokenizers",
+            options=others,
+            placeholder="Choose one, then train",
+        )
     if session.experiment.task.tokenizer != "char":
-        setting_widget(session, "vocabulary", "Tokens wished for", section="text")
-    setting_widget(session, "context", "Tokens a row gives to read", section="text")
+        setting_widget(session, "vocabulary", "Size of the vocabulary, at most", section="text")
+    setting_widget(session, "context", "Tokens in a row (context)", section="text")
     rows = session.experiment.task.rows
     bind_widget(
         session,
@@ -102,7 +118,7 @@ def _text_settings(session: ExperimentSession[TextLab]) -> None:
         st.selectbox,
         shown=rows,
         update=lambda lab, rows: lab.with_text_settings(rows=rows, split=SPLITS[rows][0]),
-        label="A row is",
+        label="Rows",
         options=ROWS,
     )
     bind_widget(
@@ -111,12 +127,12 @@ def _text_settings(session: ExperimentSession[TextLab]) -> None:
         st.selectbox,
         shown=session.experiment.task.split,
         update=lambda lab, split: lab.with_text_settings(split=split),
-        label="Held out",
+        label="Held-out part",
         options=SPLITS[rows],
-        help="“windows” and “pairs” leak: see Text and tokens.",
+        help="“windows” and “pairs” leak training text into the held-out part; see the page Text and tokens.",
     )
-    setting_widget(session, "held_out", "Share held out", section="text")
-    setting_widget(session, "test", "Share of it kept as a test split", section="text")
+    setting_widget(session, "held_out", "Share that is held out", section="text")
+    setting_widget(session, "test", "Share of it that is a test split", section="text")
     if session.experiment.task.split == "sentences" and session.experiment.task.tokenizer != "char":
         setting_widget(session, "tokenizer_from_training", "Tokens from training lines only", section="text")
     setting_widget(session, "lower", "Small letters only", section="text")

@@ -1,4 +1,4 @@
-"""Learning curves of the language models: held-out loss by step, token and second, and generated samples."""
+"""Learning curves of the language models: held-out loss by step, token and second, and generated texts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from numpy import ndarray
 from explorer.catalogue import model_row
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language.text import gradient_norms, train_and_held_out_loss
-from explorer.inspection.compare import downsample, mean_and_range
+from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.text.current_standings import characters_per_token
+from explorer.labs.text.findings import overfitting_finding
 from explorer.labs.text.samples import SampleTexts, samples_data
-from explorer.labs.text.standings import compute_standing, convert_loss, gradient_norm, training_steps
+from explorer.labs.text.standings import Standing, compute_standing, convert_loss, gradient_norm, training_steps
 from explorer.labs.text.state import UNITS, Along, TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
@@ -25,6 +26,7 @@ from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.state.widgets import bind_widget
@@ -34,9 +36,9 @@ from explorer.ui.training.train_controls import TrainRequest, draw_train_control
 from explorer.ui.wording import count_seeds, join_words
 
 _AXIS_TITLES: dict[Along, str] = {
-    "step": "optimiser steps",
-    "tokens": "tokens read by one seed",
-    "seconds": "seconds of training, all seeds together",
+    "step": "training steps",
+    "tokens": "training tokens read by one seed",
+    "seconds": "seconds of training, all seeds together, on the computer that trained them",
 }
 Result = TypeVar("Result")
 FindViews: TypeAlias = Callable[[], Mapping[str, RunView]]  # the current views, on any thread
@@ -45,27 +47,9 @@ _AXIS_UNITS: dict[Along, str] = {"step": "step", "tokens": "token", "seconds": "
 
 
 def training_section(session: ExperimentSession[TextLab]) -> None:
-    """Draw the learning curves with the choice of their axes, and the Train button."""
-    lab = session.experiment
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header("The race", anchor=False)
-        with st.container(horizontal=True, width="content", vertical_alignment="center"):
-            bind_widget(session, "along", st.segmented_control, label_visibility="collapsed")
-            bind_widget(session, "unit", st.segmented_control, label_visibility="collapsed")
-            draw_train_controls(
-                TrainRequest.for_section(lab.TASK),
-                lab.configs,
-                next_seed=session.next_seed_configs,
-                keys=("train", "stop"),
-            )
-    _draw_training(session)
-
-
-def _draw_training(session: ExperimentSession[TextLab]) -> None:
-    """Draw all curves and samples; during training the browser fetches new ones."""
+    """Draw the learning curves, then the choice of their axes and the Train button."""
     lab = session.experiment
     request = TrainRequest.for_section(lab.TASK)
-    find_views = partial(request.views, lab.configs, current_visitor().id)
     draw_learning_chart(
         "text-race",
         request,
@@ -74,17 +58,33 @@ def _draw_training(session: ExperimentSession[TextLab]) -> None:
         partial(curves_caption, lab),
         run=f"{'.'.join(key(config) for config in lab.configs.values())}/{lab.along}",
         axis=partial(_axis, lab),
-        height=400,
-        narrow_height=320,
+        height=380,
+        narrow_height=300,
         columns=1,
     )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs, keys=("train", "stop"))
+        bind_widget(session, "along", st.segmented_control)
+        bind_widget(session, "unit", st.segmented_control)
+
+
+def model_curves_section(lab: TextLab, standings: Mapping[str, Standing]) -> None:
+    """Draw training and held-out loss of every network, and which of them overfits."""
+    request = TrainRequest.for_section(lab.TASK)
+    if standings:
+        st.subheader(escape_markdown(overfitting_finding(standings)), anchor=False)
+    find_views = partial(request.views, lab.configs, current_visitor().id)
     live_training_section("text-each", request, partial(_draw_models, lab, find_views), 480)
     st.caption(
-        "Solid: held-out text. Thin: a part of the training text. Where the two part, the model predicts the "
-        "text that it learned from better than new text. Below each: the best step so far, and tokens read in a "
-        "second."
+        "Thick: loss on held-out text. Thin: loss on a part of the training text. Where the two separate, the network "
+        "predicts the training text better than new text."
     )
-    st.header("What they write", anchor=False)
+
+
+def samples_section(lab: TextLab) -> None:
+    """Draw what every model generated at each evaluation."""
+    request = TrainRequest.for_section(lab.TASK)
+    find_views = partial(request.views, lab.configs, current_visitor().id)
     live_training_section("text-samples", request, partial(_draw_samples, find_views), 480)
 
 
@@ -113,7 +113,7 @@ def loss_panel(lab: TextLab, views: Mapping[str, RunView]) -> Panel:
     lines = {model: loss_line(view, lab.along, unit, characters) for model, view in views.items() if model != "ngram"}
     mark = ngram_reference(views, unit, characters)
     _, end = _reached_and_end(lab, views, lines.values())
-    span = _axis_range([each.mean for each in lines.values()], mark[0] if mark else None, unit)
+    span = _axis_range([each.mean for each in lines.values()], mark[0] if mark else None)
     draw = _uncached_if_private(_loss_panel, next(iter(views.values())))
     return draw(tuple(lines.values()), lab.along, unit, span, max(end, 1.0), mark)
 
@@ -147,17 +147,29 @@ def _loss_panel(
         {"trace": 3 * i + 2, "low": 3 * i, "high": 3 * i + 1, "title": line.title, "colour": line.colour}
         for i, line in enumerate(lines)
     ]
-    figure = comparison_figure(lines, _AXIS_TITLES[along], y_range, x_end=x_end, reference=reference, right_margin=104)
+    figure = comparison_figure(
+        lines,
+        _AXIS_TITLES[along],
+        y_range,
+        x_end=x_end,
+        reference=reference,
+        right_margin=104,
+        log_y=True,
+        labels_at_ends=True,
+    )
     return Panel(
         f"held-out-{unit}-{along}",
         figure,
+        title=f"Held-out loss, {UNITS[unit]} (logarithmic scale)"
+        if unit != "perplexity"
+        else "Held-out perplexity (logarithmic scale)",
         alt=f"{UNITS[unit]} on held-out text, {_AXIS_TITLES[along]}: {join_words([line.title for line in lines])}.",
         tracks=tracks,
     )
 
 
 def loss_line(view: RunView, along: Along, unit: Unit, characters: float | None) -> Line:
-    """Return the loss of a model on a fixed part of the held-out text."""
+    """Return the loss of a model on held-out text."""
     none, row = np.zeros(0), view.row
     if view.curves is None or not len(view.curves.evaluated):
         return Line(row.title, row.title, row.colour, row.dash, none, none, none, none)
@@ -171,15 +183,21 @@ def _uncached_if_private(cached: _lru_cache_wrapper[Result], view: RunView) -> C
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _loss_line(curves: Curves, config: RunConfig, along: Along, unit: Unit, characters: float | None) -> Line:
-    values = convert_loss(curves.metrics["val_loss_part"], unit, characters)
+    values = convert_loss(_held_out_loss(curves), unit, characters)
     values = np.where(np.isfinite(values), values, np.nan)
     x = curves.axis_values(along, curves.evaluated, 0)
-    spread = mean_and_range(values)
+    spread = median_and_range(values)
     kept = downsample(spread)
     row = model_row(config.model)
     return Line(
         row.title, row.title, row.colour, row.dash, x[kept] - (x[0] if along == "seconds" else 0), *spread[kept].T
     )
+
+
+def _held_out_loss(curves: Curves) -> Float[ndarray, "evaluations replicas"]:
+    """Return the loss on all held-out text where that was evaluated, elsewhere on a fixed part of it."""
+    whole: ndarray = curves.metrics["val_loss"]
+    return np.where(np.isfinite(whole).all(axis=1, keepdims=True), whole, curves.metrics["val_loss_part"])
 
 
 def ngram_reference(
@@ -189,23 +207,20 @@ def ngram_reference(
     view = views.get("ngram")
     if view is None or view.curves is None or not len(view.curves.evaluated):
         return None
-    value = float(convert_loss(view.curves.last("val_loss_part"), unit, characters)[0])
+    value = float(convert_loss(_held_out_loss(view.curves)[-1], unit, characters)[0])
     order = getattr(view.config.model, "n", 0)
     return value, f"{order}-gram {value:.3f}", view.row.colour
 
 
-def _axis_range(lines: Sequence[ndarray], mark: float | None, unit: Unit) -> tuple[float, float]:
-    """Return the range of the loss axis.
-
-    It ends near the loss after the first steps: the initial loss would flatten the rest.
-    """
-    ends = [float(np.nanmin(values)) for values in lines if len(values) and not np.isnan(values).all()]
-    lowest = min([*ends, *([mark] if mark is not None else [])], default=1.0)
-    starts = [float(values[0]) for values in lines if len(values) and np.isfinite(values[0])]
-    highest = max(starts, default=lowest * 2.5)
-    spread = {"loss": 0.75, "bits": 0.75, "perplexity": 2.0}[unit] * lowest
-    top = min(highest, max(lowest + spread, *(min(e, highest) for e in ends))) if ends else highest
-    return max(lowest * 0.93, 0.0), max(top * 1.02, lowest * 1.1, 1e-3)
+def _axis_range(lines: Sequence[ndarray], mark: float | None) -> tuple[float, float]:
+    """Return the range of the logarithmic loss axis, with the initial losses."""
+    finite = [values[np.isfinite(values)] for values in lines]
+    known = np.concatenate([*finite, np.array([] if mark is None else [mark])])
+    known = known[known > 0]
+    if not len(known):
+        return 0.5, 5.0
+    low, high = float(known.min()), float(known.max())
+    return max(low, 1e-4) * 0.93, max(high * 1.08, low * 1.2, 1e-3)
 
 
 def model_panels(lab: TextLab, views: Mapping[str, RunView]) -> list[Panel]:
@@ -217,10 +232,10 @@ def model_panels(lab: TextLab, views: Mapping[str, RunView]) -> list[Panel]:
     for view in trained.values():
         if view.curves is not None:
             both += [
-                mean_and_range(convert_loss(view.curves.metrics[name], unit, characters))[:, 0]
+                median_and_range(convert_loss(view.curves.metrics[name], unit, characters))[:, 0]
                 for name in ("val_loss_part", "train_loss")
             ]
-    span = _axis_range(both, None, unit)
+    span = _panel_range(both)
     last = max((training_steps(view.config) for view in trained.values()), default=1)
     panels = []
     for view in trained.values():
@@ -237,6 +252,16 @@ def model_panels(lab: TextLab, views: Mapping[str, RunView]) -> list[Panel]:
     return panels
 
 
+def _panel_range(curves: Sequence[ndarray]) -> tuple[float, float]:
+    """Return the range of the loss axis of the small panels: from the lowest loss to twice that."""
+    finite = [values[np.isfinite(values)] for values in curves]
+    known = np.concatenate([*finite, np.zeros(0)])
+    if not len(known):
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    return max(low * 0.93, 0.0), max(min(high, 2 * low) * 1.02, low * 1.1, 1e-3)
+
+
 @lru_cache(maxsize=_CACHE_SIZE)
 def _gradient_panel(recorded: tuple[tuple[RunConfig, Curves], ...], last: int) -> Panel:
     """Return the panel with the gradient norms of all models."""
@@ -248,9 +273,9 @@ def _gradient_panel(recorded: tuple[tuple[RunConfig, Curves], ...], last: int) -
     return Panel(
         "gradient-norm",
         gradient_norms(norms, last),
-        alt=f"Length of the gradient from the first steps to the last: {join_words(ends)}.",
-        title="Length of the gradient",
-        caption="Before it is clipped; mean of the seeds.",
+        alt=f"Gradient norm from the first steps to the last: {join_words(ends)}.",
+        title="Gradient norm",
+        caption="Before clipping; median over the seeds.",
     )
 
 
@@ -268,19 +293,19 @@ def _model_panel(
     row = model_row(config.model)
     none = np.zeros(0)
     steps, held_out, trained, value, best = none, none, none, "–", None
-    caption = "waiting for its turn" if live else "not trained yet"
+    caption = "waiting in the queue" if live else "not trained yet"
     if curves is not None and len(curves.evaluated):
         steps = curves.evaluated.astype(float)
         held_out, trained = (
-            mean_and_range(convert_loss(curves.metrics[name], unit, characters))[:, 0]
+            median_and_range(convert_loss(curves.metrics[name], unit, characters))[:, 0]
             for name in ("val_loss_part", "train_loss")
         )
         value = f"{held_out[-1]:.3f}"
+        caption = f"step {curves.step:,} of {config.steps:,}"
         current = compute_standing(curves, config)
-        if current:
+        if current and curves.step == config.steps:
             best = float(current.best_step)
-            progress = f"step {curves.step:,} of {config.steps:,}; best at {current.best_step:,}"
-            caption = f"{progress}; {current.tokens_per_second:,.0f} tokens/s"
+            caption += f"; lowest at {current.best_step:,}"
     return Panel(
         f"{row.name}-losses",
         train_and_held_out_loss(steps, held_out, trained, row.title, row.colour, last, span, best),
@@ -294,8 +319,8 @@ def _model_panel(
 
 
 def _binned_gradient_norm(curves: Curves) -> tuple[Float[ndarray, " points"], Float[ndarray, " points"]]:
-    """Return steps and the mean gradient norm in about a hundred bins."""
-    norms = mean_and_range(gradient_norm(curves))[:, 0]
+    """Return steps and the median gradient norm of the seeds in about a hundred bins."""
+    norms = median_and_range(gradient_norm(curves))[:, 0]
     long = max(1, len(norms) // 100)
     kept = norms[: len(norms) // long * long].reshape(-1, long)
     return (np.arange(len(kept)) + 0.5) * long + curves.first, np.nanmean(kept, axis=1)
@@ -304,7 +329,7 @@ def _binned_gradient_norm(curves: Curves) -> tuple[Float[ndarray, " points"], Fl
 def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
     """Return how the curves were measured."""
     many = lab.value("replicas")
-    band = f"Line: mean of {count_seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
+    band = f"Line: median of {count_seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
     contexts = {loss_context(view.config) for view in views.values()}  # the page explains several of them above
     titles: dict[str, list[str]] = {}
     for view in views.values():
@@ -325,13 +350,10 @@ def _bits_note(lab: TextLab, views: Mapping[str, RunView]) -> str:
     if lab.unit != "bits":
         return ""
     if characters_per_token(views, lab.task) is None:
-        return "Bits a character come with the first finished run. "
+        return "Bits per character are shown after the first finished run. "
     if lab.task.tokenizer in ("char", "bytes"):
         return ""
-    return (
-        "Bits a character of the tokens' text: unknown words and dropped spaces cost nothing; the table below has bits "
-        "per byte, where they do. "
-    )
+    return "Bits per character do not count unknown words and dropped spaces; bits per byte in the table below do. "
 
 
 def _evaluated_part(size: int, every: Sequence[Curves]) -> str:
@@ -342,7 +364,7 @@ def _evaluated_part(size: int, every: Sequence[Curves]) -> str:
     ends = [(each.last("val_loss_part"), each.last("val_loss")) for each in every]
     ends = [(part, whole) for part, whole in ends if np.isfinite(whole).all()]
     if not ends:  # all of it is asked for at the end only; it may be less than the part could be
-        return f"Curves: at most {size:,} tokens of the held-out text. "
+        return f"Evaluated on at most {size:,} tokens of the held-out text. "
     if all(np.allclose(part, whole, rtol=1e-6, atol=0.0) for part, whole in ends):
-        return "Curves and the table below: all of the held-out text. "
-    return f"Curves: {size:,} tokens of the held-out text; the table below: all of it. "
+        return "Evaluated on all of the held-out text. "
+    return f"The last point is evaluated on all of the held-out text, the others on {size:,} tokens of it. "

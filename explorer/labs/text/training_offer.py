@@ -11,6 +11,7 @@ from explorer.errors import LineageError
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
+from explorer.number_format import format_duration
 from explorer.training.config import RunConfig
 from explorer.ui import visitor_text
 from explorer.ui.page_sections import show_problems
@@ -23,7 +24,7 @@ from explorer.ui.training.train_controls import TrainRequest
 from explorer.web.background import submit
 from explorer.web.results import is_ready
 
-_QUICK_RUN_FROM = 60  # seconds of training, above which a quick look is offered
+_QUICK = 30.0  # seconds: what a quick run takes at most, by the estimate
 
 
 def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunView]) -> None:
@@ -34,14 +35,46 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
         return
     request, configs = TrainRequest.for_section(session.experiment.TASK), session.experiment.configs
     train_controls.draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
-    if not live and sum(estimate_cost(view.config).seconds for view in untrained if not view.stopped) > _QUICK_RUN_FROM:
+    if live or not untrained:
+        return
+    lab = session.experiment
+    setup = lab.included_setup
+    if setup and not lab.awaiting_text and lab.with_setup(setup) != lab:
+        st.button(
+            "Show the included runs of this text",
+            icon=":material/inventory_2:",
+            on_click=lambda: session.change(lambda lab: lab.with_setup(setup)),
+            key="text.included",
+        )
+    elif _total_seconds(lab) > _QUICK and (quick := quick_run(lab)):
+        seconds = _total_seconds(quick)
+        st.button(
+            f"Quick run: one seed, {quick.value('iterations'):,} steps, about {format_duration(seconds)}",
+            icon=":material/bolt:",
+            on_click=lambda: session.change(lambda lab: quick_run(lab) or lab),
+            key="brief",
+        )
 
-        def brief() -> None:
-            session.change(
-                lambda lab: lab.with_shared(replicas=1).with_every_trained(iterations=300, evaluate_every=30)
-            )
 
-        st.button("Rather a quick look: one seed, 300 steps", icon=":material/bolt:", on_click=brief, key="brief")
+def quick_run(lab: TextLab) -> TextLab | None:
+    """Return the state with one seed and as many steps as take under half a minute; None if no such state is shorter.
+
+    Raises LineageError if the text cannot be tokenized.
+    """
+    steps = 300
+    for _ in range(4):
+        quick = lab.with_shared(replicas=1).with_every_trained(iterations=steps, evaluate_every=max(1, steps // 10))
+        seconds = _total_seconds(quick)
+        if seconds <= _QUICK:
+            return quick if quick != lab else None
+        steps = int(steps * 0.9 * _QUICK / seconds)
+        if steps < 10:
+            break
+    return None
+
+
+def _total_seconds(lab: TextLab) -> float:
+    return sum(estimate_cost(config).seconds for config in lab.configs.values())
 
 
 def _cost_is_known(lab: TextLab, configs: tuple[RunConfig, ...]) -> bool:
@@ -55,7 +88,7 @@ def _cost_is_known(lab: TextLab, configs: tuple[RunConfig, ...]) -> bool:
     key, count = ("cost", lab.text, *configs), partial(_count_parameters, configs)
     counted = submit(key, count)
     if not is_ready(counted):
-        waiting = "The text is being cut into tokens …"
+        waiting = "The text is being tokenized …"
         show_when_ready("text-cost", key, count, lambda _: st.rerun(), waiting, 90, lambda _: st.rerun())
         return False
     try:
@@ -94,8 +127,8 @@ def save_offer(session: ExperimentSession[TextLab], views: Mapping[str, RunView]
 
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(
-            "These runs learned your text. They live in this server's memory and end with your visit. **Saving them "
-            "shows everybody on this server what the models wrote, and with it parts of your text.**"
+            "These models are trained on your text. They stay in the memory of this server until your visit ends. **If "
+            "you save them, everybody on this server can see the texts that they generate, and with them parts of it.**"
         )
         st.button(
             f"Save {len(unsaved)} run{'s' * (len(unsaved) > 1)}", icon=":material/save:", on_click=save, key="text.save"

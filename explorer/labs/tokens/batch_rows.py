@@ -22,24 +22,23 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 
 _ROWS = {
-    "blocks": "blocks of the stream",
-    "sentences": "a line a row",
-    "prefixes": "a prefix a row",
+    "blocks": "blocks of the text",
+    "sentences": "one line per row",
+    "prefixes": "one prefix per row",
 }
 _ROWS_TEXT = {
-    "blocks": "The text is one long stream of tokens, cut wherever a row is full. Each token is asked for its "
-    "successor, so the target is the row itself, **shifted by one**.",
-    "sentences": "Each line begins a row of its own, and short ones are filled up with **padding**, which counts for "
-    "nothing. Every token is asked for its successor.",
-    "prefixes": "As in the assignment: every beginning of a line is a row of its own, filled up to the full width, and "
-    "**only the last place** is asked. The model reads the same tokens again and again to answer one question a row.",
+    "blocks": "The text is one long sequence of tokens, cut wherever a row is full. Each token predicts the next one, "
+    "so the targets are the row itself, **shifted by one**.",
+    "sentences": "Each line has its own row, and short lines are filled with **padding**, which does not count in the "
+    "loss. Each token predicts the next one.",
+    "prefixes": "Every prefix of a line has its own row, filled with padding, and **only the token after the prefix** "
+    "is predicted. The model reads the same tokens many times for one prediction per row.",
 }
 
 
 def rows_section(session: PageSession[TokensState], config: TextConfig) -> None:
     """Draw how the text is cut into the rows of a batch."""
     state = session.state
-    st.header("How a text becomes questions", anchor=False)
     bind_widget(session, "rows", st.segmented_control, update=TokensState.with_rows)
     with st.container(horizontal=True, vertical_alignment="top"):
         bind_widget(session, "context", st.slider, width=260)
@@ -53,7 +52,7 @@ def rows_section(session: PageSession[TokensState], config: TextConfig) -> None:
     key = ("cut", config.text, *tasks.values())
     requests = {"previews": (key, lambda: {order: preview_batches(each) for order, each in tasks.items()})}
     draw = partial(_draw_rows, state.rows, state.context, state.batches)
-    result_section("tokens-cut", requests, draw, "The text is being cut into rows …", 420)
+    result_section("tokens-cut", requests, draw, "The rows are being made …", 420)
 
 
 def _draw_rows(
@@ -63,7 +62,7 @@ def _draw_rows(
     document.finding(findings.batch_finding(previews[order], rows, context))
     _draw_batch(document, previews[order])
     document.text(findings.epoch_finding(previews[order], rows))
-    document.finding("Where the rows of steps 1, 2 and 3 begin")
+    document.finding("Start of each row in training steps 1, 2 and 3")
     _draw_origins(document, {findings.ORDERS[order]: each for order, each in previews.items()})
 
 
@@ -78,7 +77,7 @@ def _draw_batch(document: Document, preview: BatchPreview) -> None:
             }
             for i, row in enumerate(preview.batches[0])
         ],
-        "caption": "Filled: a target that counts. Dashed: padding, or a target that does not count.",
+        "caption": "Filled: a target that counts in the loss. Dashed: padding, or a target that does not count.",
         "file": "tokens-rows",
         "label": "The rows of the first batch",
     }

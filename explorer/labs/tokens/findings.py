@@ -31,23 +31,17 @@ def tokenizers_finding(
     the text unchanged.
     """
     parts = [
-        f"Of {corpus} a token of BPE holds {ratio(per_token['bpe'])} characters, one of byte-level BPE "
-        f"{ratio(per_token['bytes'])}.",
-        f"A word holds {ratio(per_token['word'])}"
+        f"In {corpus}, a BPE token has {ratio(per_token['bpe'])} characters; "
         + (
-            f", but {percentage(unknown['word'])} of them are “<unk>”."
-            if unknown["word"] > 0
-            else ", and none is unknown."
+            f"{percentage(unknown['word'])} of the words are unknown." if unknown["word"] > 0 else "no word is unknown."
         ),
     ]
     if len(exact) == len(per_token):
-        parts.append("All four give this text back as it was.")
+        parts.append("All four round trips are exact.")
     elif exact:
-        parts.append(
-            f"Only {join_words([_lower_title(kind) for kind in exact])} give{'s' * (len(exact) == 1)} the text back."
-        )
+        parts.append(f"Exact round trip: {join_words([_lower_title(kind) for kind in exact])}.")
     else:
-        parts.append("None of them gives the text back as it was.")
+        parts.append("No round trip is exact.")
     return " ".join(parts)
 
 
@@ -59,43 +53,43 @@ def _lower_title(kind: str) -> str:
 
 def round_trip(tokenization: Tokenization) -> str:
     """Return whether decoding the tokens gives the text back."""
-    return "exactly" if tokenization.round_trip.exact else "changed"
+    return "exact" if tokenization.round_trip.exact else "changed"
 
 
 def merges_finding(bpe: TrainedTokenizer, size: int) -> str:
     """Return what the merges of BPE did with this text, up to a vocabulary of `size` tokens."""
     merges, tokens = merge_ids(bpe.tokenizer), bpe.tokenizer.tokens
     if not merges:
-        return "In this text no two neighbours stand together twice, so nothing is ever merged."
+        return "In this text no pair of neighbours occurs twice, so nothing is merged."
     uses, lengths = bpe.merge_uses, bpe.lengths
     left, right, merged = merges[0]
     merge_count = bpe.nearest_vocabulary(size) - bpe.min_vocabulary
     first = (
-        f"Here “{tokens[left]}” stood before “{tokens[right]}” {uses[0]:,} times, more often than any other pair; so "
-        f"“{tokens[merged]}” became token {merged:,}, and the text {uses[0]:,} tokens shorter."
+        f"In this text “{tokens[left]}” comes before “{tokens[right]}” {uses[0]:,} times, the most frequent pair; so "
+        f"“{tokens[merged]}” becomes token {merged:,}, and the text becomes {uses[0]:,} tokens shorter."
     )
     if not merge_count:
-        return f"{first} The {lengths[0]:,} tokens of the beginning become {lengths[-1]:,} with all merges."
+        return f"{first} The {lengths[0]:,} characters become {lengths[-1]:,} tokens with all merges."
     return (
-        f"{first} After {merge_count:,} merges {lengths[0]:,} tokens have become {lengths[merge_count]:,}. The next "
-        f"merges bring less and less: the last one of all joins {uses[-1]:,} pairs."
+        f"{first} After {merge_count:,} merges the text has {lengths[merge_count]:,} tokens instead of {lengths[0]:,}. "
+        f"Later merges save less: the last one replaces {uses[-1]:,} pairs."
     )
 
 
 def batch_finding(preview: BatchPreview, rows: str, context: int) -> str:
-    """Return how many positions and targets the first batch has, and what the rows ask for."""
+    """Return how many positions and targets the first batch has, and which targets the rows have."""
     first = preview.batches[0]
     questions = sum(row.loss_positions for row in first)
     positions = len(first) * context
     padding = sum(not cell.token for row in first for cell in row.cells)
-    head = f"{_count(len(first), 'row', number_word(len(first)).capitalize())}, {_count(positions, 'place')}"
-    head += f", {_count(questions, 'question')}"
-    empty = f"{_count(padding, 'place')} {'is' if padding == 1 else 'are'} padding"
+    head = f"{_count(len(first), 'row', number_word(len(first)).capitalize())}, {_count(positions, 'position')}"
+    head += f", {_count(questions, 'target')}"
+    empty = f"{_count(padding, 'position')} {'is' if padding == 1 else 'are'} padding"
     if rows == "blocks":
-        return f"{head}: every position is asked for its next token."
+        return f"{head}: every position predicts its next token."
     if rows == "sentences":
-        return f"{head}: every token of a line is asked for the next; {empty}."
-    return f"{head}: only the last place of a row is asked; {empty}."
+        return f"{head}: every token of a line predicts the next; {empty}."
+    return f"{head}: only the last position of a row is predicted; {empty}."
 
 
 def _count(count: int, noun: str, written: str = "") -> str:
@@ -104,35 +98,33 @@ def _count(count: int, noun: str, written: str = "") -> str:
 
 def epoch_finding(preview: BatchPreview, rows: str) -> str:
     """Return how many rows an epoch has."""
-    whole = f"The part to learn from has {preview.targets:,} targets, and they need {preview.rows:,} rows"
+    whole = f"The training part has {preview.targets:,} targets in {preview.rows:,} rows"
     if rows == "prefixes":
-        return f"{whole}: one each. Most of the work is done again and again, since a prefix repeats the one before."
-    return f"{whole}, {preview.targets / max(1, preview.rows):.1f} targets a row."
+        return f"{whole}: one target per row. Most work is repeated, since each prefix contains the one before."
+    return f"{whole}, {preview.targets / max(1, preview.rows):.1f} targets per row."
 
 
 def origin_finding(preview: BatchPreview) -> str:
     """Return where the first row begins in each of the first batches."""
     beginning = f"Row 1 begins at token {join_words([f'{batch[0].position:,}' for batch in preview.batches if batch])}"
     if preview.rows_continue:
-        return (
-            f"{beginning}: each row goes on where it ended, so a recurrent net may carry its state from step to step."
-        )
-    return f"{beginning}: every step somewhere else, so nothing can be carried over."
+        return f"{beginning}: each row continues where it ended, so a recurrent network may keep its state."
+    return f"{beginning}: every step begins elsewhere, so no state can be carried over."
 
 
 def describe_leak(gap: LeakageGap) -> str:
     """Return by how much a leaky split lowers the loss."""
     if gap.problem:
-        return f"{gap.problem} So this leak cannot be measured here; another text may show it."
+        return f"{gap.problem} So this leak cannot be measured on this text."
     where = "Windows at random" if gap.rows == "blocks" else "Single targets of lines at random"
-    honest = "an unread end of the text" if gap.rows == "blocks" else "unread lines"
+    honest = "an unseen end of the text" if gap.rows == "blocks" else "unseen lines"
     gain = (gap.clean_bits - gap.leaky_bits) / gap.clean_bits if gap.clean_bits > 0 else 0.0
-    numbers = f"{gap.leaky_bits:.2f} bits a character, where {honest} would cost {gap.clean_bits:.2f}"
+    numbers = f"{gap.leaky_bits:.2f} bits per character, against {gap.clean_bits:.2f} on {honest}"
     if abs(gain) < _HARDLY or abs(gap.clean_bits - gap.leaky_bits) < _NOTHING:
-        return f"{where}: {numbers}. Here the leak hardly matters."
+        return f"{where}: {numbers}. The leak hardly matters here."
     if gain < 0:
-        return f"{where}: {numbers}. Here the leaky split is even the harder one, by {-gain:.0%}."
-    return f"{where}: {numbers}. The leak flatters the same n-gram by {gain:.0%}."
+        return f"{where}: {numbers}. The leaky split is harder here, by {-gain:.0%}."
+    return f"{where}: {numbers}. The leak makes the n-gram look {gain:.0%} better."
 
 
 def describe_unknown_words(found: UnknownWords) -> str:
@@ -151,12 +143,12 @@ def leakage_finding(gaps: Sequence[LeakageGap]) -> str:
     """Return the headline: the largest leak, or that there is none."""
     measured = [each for each in gaps if not each.problem]
     if not measured:
-        return "This text is too short, or has too few lines, to be split in both ways."
+        return "This text is too short, or has too few lines, for both splits."
     worst = max(measured, key=lambda each: each.clean_bits - each.leaky_bits)
     if worst.clean_bits - worst.leaky_bits < max(_HARDLY * worst.clean_bits, _NOTHING):
-        return f"On this text no leak flatters the n-gram of order {ORDER} by more than a trifle."
+        return f"On this text no leak makes the n-gram of order {ORDER} look better measurably."
     what = "overlapping windows" if worst.rows == "blocks" else "pairs of the same line"
     return (
-        f"Split into {what}, the n-gram of order {ORDER} seems to need {worst.leaky_bits:.2f} bits a character. "
-        f"Asked honestly it needs {worst.clean_bits:.2f}."
+        f"With {what}, the n-gram seems to need {worst.leaky_bits:.2f} bits per character; on unseen text it needs "
+        f"{worst.clean_bits:.2f}."
     )

@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import streamlit as st
-
 from explorer.figures.language import tokens as figures
 from explorer.inspection.language.split_leakage import ORDER, LeakageGap, measure_split_leakage, measure_unknown_words
 from explorer.labs.tokens import findings
@@ -27,13 +25,11 @@ _LEAKAGE_VOCABULARY = 500
 
 def leakage_section(session: PageSession[TokensState], config: TextConfig) -> None:
     """Draw by how much a leaky split lowers the loss of an n-gram."""
-    st.header("The leak", anchor=False)
     explanation(
-        "Some text must be held out, or a model that has memorized the text looks as good as one that predicts other "
-        "texts. Two ways to hold out leak. **Windows** at every place of the text overlap: drawn at random, a held-out "
-        "one lies almost wholly inside its trained neighbours. **Pairs** of a prefix and its next token, drawn at "
-        "random, have been read as part of the same line in training. The same model, an n-gram, is evaluated under "
-        "each split, and under the honest one."
+        "Held-out text shows whether a model predicts new text or has memorized its training text. Two ways to hold "
+        "text out leak. Random **windows** overlap, so most of a held-out window is in the training text too. Random "
+        "**pairs** of a prefix and its next token come from lines that were also read in training. The same n-gram is "
+        "evaluated with each leaky split and with a split without leakage."
     )
     state = replace(session.state, vocabulary=_LEAKAGE_VOCABULARY)
     length = len(corpora.load_text(config))
@@ -45,7 +41,7 @@ def leakage_section(session: PageSession[TokensState], config: TextConfig) -> No
             "unknown": (("unknown words", config.text, task), partial(measure_unknown_words, task)),
         },
         partial(_draw_leakage, task),
-        "The n-gram is fitted to this text four times; that takes a few seconds …",
+        "The n-gram is being fitted to this text four times; that takes a few seconds …",
         330,
     )
 
@@ -59,10 +55,9 @@ def _draw_leakage(task: TextConfig, document: Document, results: Mapping[str, An
     if results["unknown"]:
         document.text(findings.describe_unknown_words(results["unknown"]))
     size = "" if task.tokenizer == "char" else f", at most {_LEAKAGE_VOCABULARY} tokens"
-    seconds = sum(each.seconds for each in gaps)
     document.caption(
         f"{TITLES[task.tokenizer]}{size}; rows of {task.context} tokens; a tenth held out; n-gram of order "
-        f"{ORDER} with Kneser–Ney smoothing; counted four times in {seconds:.1f} s on this server."
+        f"{ORDER} with Kneser–Ney smoothing."
     )
 
 

@@ -13,7 +13,7 @@ from explorer.ui.state.fields import PageState, check_fingerprint, setting
 
 WIDEST = 16  # tokens of a row that fit into the figure
 _TOKENIZERS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
-_ROWS = {"blocks": "blocks of the stream", "sentences": "a line a row", "prefixes": "a prefix a row"}
+_ROWS = {"blocks": "blocks of the text", "sentences": "one line per row", "prefixes": "one prefix per row"}
 _EXCERPT = 120  # characters of the corpus that fill the text box at first
 
 
@@ -26,8 +26,8 @@ class TokensState(PageState):
     say: str | None = setting(None, "Type a text")  # None: how the corpus begins
     tokenizer: Kind = setting("bpe", "Tokens", options=_TOKENIZERS)
     vocabulary: int = setting(500, low=2, high=MAX_VOCABULARY)
-    rows: Rows = setting("blocks", "A row is", options=_ROWS)
-    context: int = setting(12, "Tokens a row gives to read", low=1, high=WIDEST)
+    rows: Rows = setting("blocks", "Rows", options=_ROWS)
+    context: int = setting(12, "Row length, in tokens", low=1, high=WIDEST)
     batches: Literal["random", "contiguous"] = setting("random", "Batches", options=("random", "contiguous"))
 
     def validate(self) -> tuple[TokensState, tuple[str, ...]]:

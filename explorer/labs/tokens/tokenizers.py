@@ -44,7 +44,7 @@ from explorer.ui.wording import percentage
 # The fragments that depend on the typed text: only these are redrawn when it changes.
 _REDRAW = ("tokens-text", "tokens-four")
 _DASHES = {"char": "solid", "word": "1px,3px", "bpe": "solid", "bytes": "8px,3px"}
-_ASSIGNMENT = 500  # tokens of the assignment's vocabulary
+_DEFAULT = 500  # tokens of the default vocabulary
 _TRAINING = "Four tokenizers are being trained on this text; that takes a few seconds …"
 _KEY = "tokens"  # of the component in `static/components/tokenizer/`
 Tokenizers: TypeAlias = Mapping[Kind, TrainedTokenizer]
@@ -89,7 +89,6 @@ def _corpus_name(config: TextConfig) -> str:
 
 def comparison_section(session: PageSession[TokensState], config: TextConfig) -> None:
     """Draw the table of all four tokenizers, with the finding above it."""
-    st.header("Four ways to cut the same text", anchor=False)
 
     def draw_table() -> None:
         state, text = session.state, corpora.load_text(config)
@@ -104,18 +103,17 @@ def merges_section(session: PageSession[TokensState], config: TextConfig) -> Non
     """Draw the formula of the merges, and why losses per token cannot be compared across tokenizers."""
     state, requests = session.state, tokenizer_requests(config)
     kind: Kind = state.tokenizer if state.tokenizer in ("bpe", "bytes") else "bpe"
-    st.header("Why merging works, and what it hides", anchor=False)
     st.latex(
         r"(a, b)^\star = \operatorname*{arg\,max}_{(a, b)} \; \mathrm{count}(a\,b), "
         r"\qquad ab \rightarrow \text{new token}"
     )
     result_section("tokens-merges", requests, partial(_draw_merges, kind, state.vocabulary), _TRAINING, 60)
     explanation(
-        "A larger vocabulary makes the text shorter, and there are more tokens to choose from at each place. So losses "
-        "in nats per token cannot be compared between tokenizers. Bits per character can, between tokenizers that give "
-        "the text back as it was; the others leave out unknown words or spaces (see the page Perplexity):"
+        "A larger vocabulary makes the text shorter, but there are more tokens to choose from at each position. So "
+        "losses in nats per token cannot be compared between tokenizers. Bits per character can, between tokenizers "
+        "with an exact round trip; the others leave out unknown words or spaces (see the page Perplexity):"
     )
-    st.latex(r"\text{bits a character} = \frac{\text{nats a token}}{\ln 2 \cdot \text{characters a token}}")
+    st.latex(r"\text{bits per character} = \frac{\text{nats per token}}{\ln 2 \cdot \text{characters per token}}")
     result_section("tokens-bits", requests, partial(_draw_bits, kind, state.vocabulary), _TRAINING, 60)
 
 
@@ -129,9 +127,9 @@ def _draw_bits(kind: Kind, vocabulary: int, document: Document, results: Mapping
     size = trained.nearest_vocabulary(vocabulary)
     characters = float(trained.characters_per_token[size - trained.min_vocabulary])
     document.text(
-        f"With {TITLES[kind]} at {size:,} tokens, a token holds {characters:.2f} characters, so one nat a token is "
-        f"worth 1 / (0.693 · {characters:.2f}) = {1 / math.log(2) / characters:.2f} bits a character; with characters "
-        "it is worth 1.44."
+        f"With {TITLES[kind]} at {size:,} tokens, a token holds {characters:.2f} characters, so one nat per token is "
+        f"worth 1 / (0.693 · {characters:.2f}) = {1 / math.log(2) / characters:.2f} bits per character; with "
+        "characters it is worth 1.44."
     )
 
 
@@ -174,8 +172,8 @@ def _slider_marks(trained: TrainedTokenizer) -> list[list[object]]:
     letters = f"{characters:,} character{'s' * (characters != 1)}"
     first = {"bytes": "256 bytes", "word": "one word"}.get(trained.kind, letters)
     marks: list[list[object]] = [[trained.min_vocabulary, first]]
-    if trained.min_vocabulary + 100 < _ASSIGNMENT < 0.8 * trained.max_vocabulary:
-        marks.append([_ASSIGNMENT, f"{_ASSIGNMENT}, the assignment"])
+    if trained.min_vocabulary + 100 < _DEFAULT < 0.8 * trained.max_vocabulary:
+        marks.append([_DEFAULT, f"{_DEFAULT} (default)"])
     return [*marks, [trained.max_vocabulary, f"{trained.max_vocabulary:,}"]]
 
 
@@ -197,11 +195,11 @@ def _draw_comparison(
         {"key": "size", "label": "tokens", "kind": "number", "align": "right"},
         {"key": "corpus", "label": "characters per token", "kind": "number", "align": "right"},
         {"key": "unknown", "label": "unknown", "kind": "number", "align": "right"},
-        {"key": "back", "label": "comes back", "kind": "text"},
+        {"key": "back", "label": "round trip", "kind": "text"},
         {"key": "typed", "label": "your text: tokens", "kind": "number", "align": "right"},
         {"key": "each", "label": "characters per token", "kind": "number", "align": "right"},
         {"key": "lost", "label": "unknown", "kind": "number", "align": "right"},
-        {"key": "typed_back", "label": "comes back", "kind": "text"},
+        {"key": "typed_back", "label": "round trip", "kind": "text"},
     ]
     round_trips = {kind: findings.round_trip(each) for kind, each in tokenized.items()}
     rows = [
@@ -231,8 +229,8 @@ def _draw_comparison(
         rows,
         key="tokens-four",
         label="Four tokenizers on the corpus and on the typed text",
-        caption=f"Left: all of {corpus}; whether it comes back is asked of its first {EXCERPT_LENGTH:,} characters. "
-        "Right: the text in the box above.",
+        caption=f"Left: all of {corpus}; the round trip, decoding the tokens, is tested on its first "
+        f"{EXCERPT_LENGTH:,} characters. Right: the text in the box above.",
     )
     _round_trip_table(document, tokenized)
 
@@ -246,7 +244,7 @@ def _round_trip_table(document: Document, tokenized: Mapping[Kind, Tokenization]
         document,
         [
             {"key": "name", "label": "", "kind": "text"},
-            {"key": "text", "label": "your text, as it comes back", "kind": "mono"},
+            {"key": "text", "label": "your text after the round trip", "kind": "mono"},
             {"key": "lost", "label": "what changed", "kind": "text"},
         ],
         [
@@ -260,7 +258,7 @@ def _round_trip_table(document: Document, tokenized: Mapping[Kind, Tokenization]
             for kind, back in changed.items()
         ],
         key="tokens-lost",
-        label="What the tokenizers make of the typed text, and what they lose",
+        label="The typed text after the round trip, and what is lost",
     )
 
 
@@ -283,13 +281,13 @@ def _draw_sizes(vocabulary: int, document: Document, results: Mapping[str, Token
                 "characters-per-token",
                 figures.measure_by_vocabulary(characters, vocabulary, "characters per token"),
                 "Characters per token of the four tokenizers over the size of their vocabulary.",
-                title="How much one token holds",
+                title="Characters per token",
             ),
             Panel(
                 "unknown-words",
                 figures.measure_by_vocabulary(unknown, vocabulary, "unknown", digits=1, percent=True),
                 "Share of words outside the vocabulary, over its size.",
-                title="What words alone do not know",
+                title="Out-of-vocabulary words",
             ),
         ],
         key="tokens-sizes",

@@ -45,12 +45,13 @@ from explorer.web.results import pack, register_arrays
 HEIGHT, EMPTY = 720, 200
 ATTENTION_KINDS: tuple[Look, ...] = get_args(Look)
 ATTENTION_TEXT = (
-    "Each row asks, each column answers: the stronger the colour, the more of the look rests there. Point at a row, or "
-    "use the arrow keys; a click keeps it."
+    "Rows: tokens that the decoder writes (queries). Columns: tokens of the source (keys). The stronger the "
+    "colour, the "
+    "larger the attention weight. Point at a row, or use the arrow keys; a click keeps it."
 )
 VECTOR_TEXT = (
-    "This model reads the whole source first, and all that it keeps of it is one vector. Point at a token of the "
-    "source to see how much of the vector hangs on it."
+    "This model has no attention: the decoder receives one vector of the whole source. Point at a source token to see "
+    "how much the vector depends on it."
 )
 _FRAGMENT = "translation-inside"
 _KEY = "translation-alignment"
@@ -79,7 +80,6 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
         ids = source_ids(state.task_config, state.source)
     except InvalidSetting:  # shown where the source is typed
         return
-    st.header("Where it looks", anchor=False)
     variants = state.variants
     loaded = loaded_views(views, variants)
     if not loaded:
@@ -116,15 +116,15 @@ def _draw_alignment(
         _KEY,
         requests,
         partial(_draw_attention, state, variants[name], view.config, replica),
-        "The model reads the source and writes …",
+        "The model translates the source …",
         HEIGHT,
         pool=pool,
         events={_KEY: ("look", "open", "at")},
     )
-    st.subheader("Where the weights come from" if kind != "vector" else "What it writes from", anchor=False)
+    st.subheader("How the weights are computed" if kind != "vector" else "What the decoder receives", anchor=False)
     if kind == "vector":
         st.latex(findings.vector_formula(), width="content")
-        explanation("Every step is given the same c; only the state s and the token before, y, change.")
+        explanation("Every step receives the same c; only the state s and the previous token y change.")
         return
     draw = partial(_draw_example, state, view.config)
     show_when_ready(_EXAMPLE, key, make, draw, "The model reads the source …", 160, lambda _: None, pool)
@@ -217,7 +217,8 @@ def _draw_attention(
     data = results["alignment"]
     look, head = _selected_attention(state, config, data)
     if "source" in data.arrays:
-        weights, more = data.arrays["source"], ""
+        weights = data.arrays["source"]
+        more = findings.head_comparison(state.task_config, "".join(data.source), data.target, weights, head)
         finding = findings.attention_finding(
             state.task_config, variant.words, "".join(data.source), data.target, weights, head
         )

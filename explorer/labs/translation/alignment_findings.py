@@ -1,6 +1,6 @@
-"""What the alignment viewer says in words and formulas: where a model looks while it writes, from its own numbers.
+"""Findings and formulas of the alignment viewer: which source tokens a model attends to while it decodes.
 
-Weights of a look have the axes (target, source); row i belongs to the token written at step i, counted from 0.
+Attention weights have the axes (target, source); row i belongs to the token written at step i, counted from 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.number_format import format_units
+from explorer.number_format import format_percent, format_units
 from explorer.tasks.seq2seq import dates
 from explorer.tasks.seq2seq.config import EOS, TranslationConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
@@ -89,17 +89,11 @@ def attention_finding(
         return _date_finding(task, words, text, target, weights, selected_head)
     positions = target_positions(task, weights.shape[-1], target)
     if not positions:
-        return f"{capitalize(words)} writes nothing here, so it has nothing to look for."
-    found, of = count_hits(weights, positions), f"of {format_units(len(positions), 'step')}"
-    if found.size == 1:
-        return f"In {found.max()} {of} {words} looks most at the digit it has to write."
-    here, most = found[selected_head], found.max()
-    shown = head_name(*selected_head)
-    sentence = f"In {here} {of} {shown} of {words}, in its look at the source, is strongest at the digit to write"
-    if here == most:
-        return f"{sentence}; none of its {found.size} heads is more often."
-    other = head_name(*best_head(task, text, target, weights))
-    return f"{sentence}; {other}, the best of its {found.size}, in {most}."
+        return f"{capitalize(words)} writes nothing here."
+    hits = count_hits(weights, positions)[selected_head]
+    steps = format_units(len(positions), "step")
+    who = words if weights.shape[0] * weights.shape[1] == 1 else f"{head_name(*selected_head)} of {words}"
+    return f"In {hits} of {steps} {who} attends most to the digit it has to write."
 
 
 def _date_finding(
@@ -113,25 +107,40 @@ def _date_finding(
     year = find_year(text)
     written = "".join(token for token in target if token != EOS)
     if year is None:
-        return f"{dates.parse_date(text).error} {capitalize(words)} writes “{written}” all the same."
+        return f"{dates.parse_date(text).error} {capitalize(words)} writes “{written}” anyway."
     if len(written) < YEAR_TOKENS:
-        return f"{capitalize(words)} writes “{written}”, and so not even a year."
+        return f"{capitalize(words)} writes “{written}”, which is not even a year."
     found, even = mean_weight_on(weights, YEAR_TOKENS, year), len(year) / weights.shape[-1]
     typed = " ".join(text.lower().split())[year.start : year.stop]
-    evenly = f"evenly spread it would be {even:.2f}"
-    if found.size == 1:
-        return f"While {words} writes the year, {found.max():.2f} of its weight is on “{typed}”; {evenly}."
-    most = best_head(task, text, target, weights)
-    shown = f"{head_name(*selected_head)} of its look at the source has {found[selected_head]:.2f}"
-    sentence = f"While {words} writes the year, {shown} of its "
-    if most == selected_head:
-        return f"{sentence}weight on “{typed}”, the most of {found.size} heads; {evenly}."
-    return f"{sentence}weight on “{typed}”; {head_name(*most)}, the one with most, {found[most]:.2f}; {evenly}."
+    who = words if found.size == 1 else f"{head_name(*selected_head)} of {words}"
+    weight, uniform = format_percent(float(found[selected_head]), 0), format_percent(even, 0)
+    return f"Writing the year, {who} puts {weight} of its attention on “{typed}” (uniform: {uniform})."
+
+
+def head_comparison(
+    task: TranslationConfig,
+    text: str,
+    target: Sequence[str],
+    weights: Float[ndarray, "layers heads target source"],
+    selected_head: tuple[int, int],
+) -> str:
+    """Return how the selected head compares with the best one; "" for a model with one head, or without a measure.
+
+    The parameters are those of `attention_finding`.
+    """
+    count = weights.shape[0] * weights.shape[1]
+    is_date = isinstance(task, DatesConfig)
+    if count == 1 or (find_year(text) is None if is_date else not target_positions(task, weights.shape[-1], target)):
+        return ""
+    best = best_head(task, text, target, weights)
+    if best == selected_head:
+        return f"Of the {count} heads this one does so most."
+    return f"Of the {count} heads {head_name(*best)} does so most."
 
 
 def vector_finding(words: str, tokens: int, width: int) -> str:
     """Return the finding about a model with a single vector."""
-    return f"There is nothing to look back at: {words} writes all {tokens} tokens from the same {width} numbers."
+    return f"{capitalize(words)} writes all {tokens} tokens from the same {width} numbers."
 
 
 def sensitivity_finding(source: Sequence[str], moved: Float[ndarray, " source"]) -> str:
@@ -139,22 +148,22 @@ def sensitivity_finding(source: Sequence[str], moved: Float[ndarray, " source"])
     most, least = int(moved.argmax()), int(moved.argmin())
     if most == least:
         return (
-            f"Another symbol instead of “{visible_whitespace(source[0])}” moves the vector by "
-            f"{moved[0]:.2f} on average."
+            f"Another symbol instead of “{visible_whitespace(source[0])}” changes the vector by {moved[0]:.2f} "
+            "(Euclidean "
+            "distance, mean over the other symbols)."
         )
     return (
-        f"Another symbol at place {most + 1}, instead of “{visible_whitespace(source[most])}”, moves the vector "
-        "most: by "
-        f"{moved[most]:.2f}, on average over the others. At place {least + 1}, instead of "
-        f"“{visible_whitespace(source[least])}”, "
-        f"by {moved[least]:.2f}, the least."
+        f"Another symbol at position {most + 1}, instead of “{visible_whitespace(source[most])}”, changes the "
+        "vector most: "
+        f"by {moved[most]:.2f} (Euclidean distance, mean over the other symbols). At position {least + 1}, instead of "
+        f"“{visible_whitespace(source[least])}”, it changes least, by {moved[least]:.2f}."
     )
 
 
 def output_finding(target: Sequence[str], right: Sequence[str] | None) -> str:
     """Return the generated target compared with the right one; both with <EOS>."""
     written = "".join(token for token in target if token != EOS)
-    sentence = f"It writes “{written}”" if written else "It writes nothing"
+    sentence = f"The model writes “{written}”" if written else "The model writes nothing"
     if EOS not in target:
         sentence += ", without an end"
     if right is None:

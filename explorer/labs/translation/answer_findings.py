@@ -14,10 +14,9 @@ from explorer.ui.verdict_sentences import describe_judgement
 from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
 
 MAX_QUOTED = 14  # tokens up to which an answer is written out in a sentence
+MAX_WORDS = 20  # of a headline
 NEGLIGIBLE = 0.02  # accuracy that is too little to speak of
-_VERBS = {"reverse": ("turns {} around", "turn {} around"), "copy": ("copies {}", "copy {}")}
-_PLURAL = {"writes": "write", "goes": "go", "stops": "stop"}
-_DATES = ("reads {} as {}", "read {} as {}")
+_VERBS = {"reverse": ("reverses", "reverse"), "copy": ("copies", "copy"), "dates": ("reads", "read")}
 
 
 @dataclass(frozen=True)
@@ -33,76 +32,70 @@ class SeedAnswer:
         return self.ended and self.text == expected
 
 
-def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expected: str | None) -> str:
-    """Return which models are right, and what the others answer.
+def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expected: str | None, seed: str = "") -> str:
+    """Return which models are right; at most 20 words, except where model names are longer.
 
-    `expected` is the right answer; None if there is none.
+    expected: the right answer; None if there is none.
+    seed: the seed whose answers these are, in words; "" if each model has only one.
     """
     if not answers:
         return ""
     if expected is None:
         return _without_right_answer(answers)
-    count, one, many = len(answers), *_verbs(task, source, expected)
-    right = [each for each in answers if each.is_right(expected)]
-    errors = "; ".join(
-        _group([(each.words, *_describe_error(each, expected)) for each in answers if not each.is_right(expected)])
-    )
+    count, one, many = len(answers), *(f"{verb} {_name_source(task, source)} correctly" for verb in _VERBS[task])
+    right = [each.words for each in answers if each.is_right(expected)]
+    wrong = [each.words for each in answers if not each.is_right(expected)]
     if count == 1:
-        return f"{capitalize(answers[0].words)} {one}." if right else f"{capitalize(errors)}; it is wrong."
-    if not errors:
-        return f"{both_or_all(count)} models {many}."
-    if not right:
-        nobody = "Neither model" if count == 2 else f"None of the {number_word(count)} models"
-        return f"{nobody} {one}: {errors}."
-    if len(right) == 1:
-        return f"Of {number_word(count)} models only {right[0].words} {one}; {errors}."
-    return f"{capitalize(number_word(len(right)))} of {number_word(count)} models {many}; {errors}."
-
-
-def _verbs(task: str, source: str, expected: str) -> tuple[str, str]:
-    if task == "dates":
-        one, many = (verb.format(f"“{source}”", expected) for verb in _DATES)
+        sentence = f"{right[0]} {one}" if right else f"{wrong[0]} {_describe_error(answers[0], expected)}"
+    elif not wrong:
+        sentence = f"{both_or_all(count).lower()} models {many}"
+    elif not right:
+        sentence = f"{'neither model' if count == 2 else f'none of the {number_word(count)} models'} {one}"
     else:
-        named = source if len(source) <= MAX_QUOTED else f"these {len(source)} digits"
-        one, many = (verb.format(named) for verb in _VERBS[task])
-    return one, many
+        sentence = _name_right_or_wrong(right, wrong, one, many)
+        if len(sentence.split()) > MAX_WORDS - 3 * bool(seed):
+            sentence = f"{number_word(len(right))} of {number_word(count)} models {many if len(right) > 1 else one}"
+    return capitalize(f"with {seed}, {sentence}." if seed else f"{sentence}.")
 
 
-def _group(answers: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return one part for all models with the same answer: words, verb, rest."""
-    who: dict[tuple[str, str], list[str]] = {}
-    for words, verb, rest in answers:
-        who.setdefault((verb, rest), []).append(words)
-    return [
-        f"{join_words(words)} {verb if len(words) == 1 else _PLURAL[verb]} {rest}"
-        for (verb, rest), words in who.items()
-    ]
+def _name_source(task: str, source: str) -> str:
+    if task == "dates":
+        return f"“{source}”"
+    return source if len(source) <= MAX_QUOTED else f"these {len(source)} digits"
 
 
-def _describe_error(each: SeedAnswer, expected: str) -> tuple[str, str]:
+def _name_right_or_wrong(right: Sequence[str], wrong: Sequence[str], one: str, many: str) -> str:
+    """Return which models are right, by naming those or the others, whichever are fewer."""
+    if len(wrong) < len(right):
+        return f"all models except {join_words(wrong)} {many}"
+    others = "the other model does not" if len(wrong) == 1 else f"the other {number_word(len(wrong))} models do not"
+    return f"{join_words(right)} {many if len(right) > 1 else one}; {others}"
+
+
+def _describe_error(each: SeedAnswer, expected: str) -> str:
     """Return what is wrong: a short answer in full, else the position of its first error."""
     if len(expected) <= MAX_QUOTED and len(each.text) <= MAX_QUOTED + 6:
-        return _describe_answer(each)
+        return f"{_describe_answer(each)}, which is wrong"
     same = next((i for i, (a, b) in enumerate(zip(each.text, expected, strict=False)) if a != b), None)
     if same is not None:
-        return "goes", f"wrong at place {same + 1}"
+        return f"makes its first error at position {same + 1}"
     if len(each.text) < len(expected):
-        return "stops", f"after {len(each.text)} of {len(expected)}"
-    return "goes", f"on after place {len(expected)}"
+        return f"stops after {len(each.text)} of {len(expected)} tokens"
+    return f"does not stop after {len(expected)} tokens"
 
 
-def _describe_answer(each: SeedAnswer) -> tuple[str, str]:
-    return "writes", f"{each.text or 'nothing'}{'' if each.ended else ' without an end'}"
+def _describe_answer(each: SeedAnswer) -> str:
+    return f"writes {each.text or 'nothing'}{'' if each.ended else ' without an end'}"
 
 
 def _without_right_answer(answers: Sequence[SeedAnswer]) -> str:
-    parts = _group([(each.words, *_describe_answer(each)) for each in answers])
-    if len(parts) > 1:
-        return f"They answer all the same: {'; '.join(parts)}."
-    verb, rest = _describe_answer(answers[0])
     if len(answers) == 1:
-        return f"{capitalize(answers[0].words)} {verb} {rest} all the same."
-    return f"{both_or_all(len(answers))} models {_PLURAL[verb]} {rest} all the same."
+        return f"{capitalize(answers[0].words)} {_describe_answer(answers[0])} anyway."
+    if len({(each.text, each.ended) for each in answers}) == 1:
+        return (
+            f"{both_or_all(len(answers))} models write {_describe_answer(answers[0]).removeprefix('writes ')} anyway."
+        )
+    return "The models answer anyway, and not all write the same."
 
 
 def seed_agreement(texts: Sequence[str], expected: str | None, shown: str) -> str:
@@ -110,7 +103,7 @@ def seed_agreement(texts: Sequence[str], expected: str | None, shown: str) -> st
     count = len(texts)
     if expected is None:
         same = sum(text == shown for text in texts)
-        return "one seed" if count == 1 else f"{same} of {count} seeds write this"
+        return "one seed" if count == 1 else f"same answer in {same} of {count} seeds"
     right = sum(text == expected for text in texts)
     return "one seed" if count == 1 else f"right in {right} of {count} seeds"
 
@@ -119,45 +112,41 @@ def length_caption(length: int, longest: int, unit: str) -> str:
     """Return a caption for a source that is longer than the trained ones; empty for others."""
     if length <= longest:
         return ""
-    return f"Beyond training: this source has {length} {unit}, the longest that is trained {longest}."
+    return f"This source is longer than any in training: {length} {unit} instead of at most {longest}."
 
 
-def exposure_finding(
-    words: str,
-    given: Float[ndarray, "replicas places"],
-    own: Float[ndarray, "replicas places"],
-    losses: tuple[Float[ndarray, "replicas places"], Float[ndarray, "replicas places"]],
+def exposure_finding(given: Float[ndarray, "replicas positions"], own: Float[ndarray, "replicas positions"]) -> str:
+    """Return the accuracy over all positions after correct tokens and after the model's own, as medians over seeds."""
+    forced, free = (f"{100 * float(np.median(each.mean(axis=1))):.0f}\u00a0%" for each in (given, own))
+    return f"After correct tokens the model predicts {forced} of the tokens, after its own output {free}."
+
+
+def exposure_caption(
+    given: Float[ndarray, "replicas positions"],
+    own: Float[ndarray, "replicas positions"],
+    losses: tuple[Float[ndarray, "replicas positions"], Float[ndarray, "replicas positions"]],
 ) -> str:
-    """Return how accuracy and loss change when the decoder reads its own output (exposure bias).
+    """Return from which position on the accuracy falls, whether the difference is certain, and both losses.
 
-    words: the model in words.
     given: accuracy by position after the right tokens.
     own: accuracy after the tokens that the model generated.
     losses: the losses of both, in nats.
     """
-    taught, alone = given.mean(axis=0), own.mean(axis=0)
-    gap = taught - alone
-    after_right, after_own = map(_format_nats, losses)
-    rises = f"The loss is {after_right} nats a place after the right tokens, {after_own} after its own."
+    gap = np.median(given, axis=0) - np.median(own, axis=0)
     over = np.flatnonzero(gap >= NEGLIGIBLE)
+    where = f"The first position with a lower accuracy is {int(over[0]) + 1} of {len(gap)}. " if len(over) else ""
     verdict = ""
     if (difference := mean_difference(own.mean(axis=1), given.mean(axis=1), paired=True)) is not None:
         (judgement,) = judge([difference], margin=NEGLIGIBLE)
-        verdict = f" The first minus the second, over all places: {describe_judgement(judgement)}."
-    first = int(over[0]) if len(over) else 0
-    if len(over) and gap[first:].mean() < NEGLIGIBLE:
-        first = int(gap.argmax())
-        where, ends = f"At place {first + 1}", first + 1
-    else:
-        where, ends = f"From place {first + 1} on", len(gap)
-    if first == 0 and ends == len(gap):
-        where = "Over all places"
+        found = describe_judgement(judgement)
+        verdict = f"Mean difference over all positions (after correct tokens minus after its own): {found}. "
+    after_right, after_own = map(_format_nats, losses)
     return (
-        f"{where} {words} is right in {taught[first:ends].mean():.2f} when the right tokens are put before it, in "
-        f"{alone[first:ends].mean():.2f} when it reads its own.{verdict} {rises}"
+        f"{where}{verdict}Loss: {after_right} nats per position after correct tokens, {after_own} after its own "
+        "(median)."
     )
 
 
-def _format_nats(losses: Float[ndarray, "replicas places"]) -> str:
-    mean = float(np.nanmean(losses))
-    return f"{mean:.2f}" if mean >= 0.01 else f"{mean:.3f}"
+def _format_nats(losses: Float[ndarray, "replicas positions"]) -> str:
+    median = float(np.median(np.nanmean(losses, axis=1)))
+    return f"{median:.2f}" if median >= 0.01 else f"{median:.3f}"

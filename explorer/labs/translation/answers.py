@@ -14,7 +14,7 @@ import streamlit as st
 from explorer.errors import InvalidSetting
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation import answer_findings as findings
-from explorer.labs.translation.model_picker import loaded_views, seed_picker, show_missing_runs, show_no_run
+from explorer.labs.translation.model_picker import loaded_views, show_missing_runs, show_no_run
 from explorer.labs.translation.state import Task, TranslationState
 from explorer.number_format import format_probability
 from explorer.run_store.store import StoredRun
@@ -30,7 +30,7 @@ from explorer.tasks.seq2seq.config import (
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
+from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -54,25 +54,46 @@ class SeedAnswers:
     answers: tuple[GreedyTranslation, ...]
 
 
+def input_row(session: PageSession[TranslationState]) -> None:
+    """Draw the field for the source, and examples."""
+    state, examples = session.state, TRANSLATION_EXAMPLES[session.state.task]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(
+            session,
+            "say",
+            st.text_input,
+            update=lambda s, new: s.with_source(new.strip()),
+            label="Source: a date" if state.task == "dates" else "Source: digits",
+            placeholder=examples[0],
+            width=330,
+        )
+        bind_widget(
+            session,
+            "pick",
+            st.pills,
+            shown=state.source if state.source in examples else None,
+            update=TranslationState.with_source,
+            label="Example sources",
+            options={source: escape_markdown(source) for source in examples},
+            label_visibility="collapsed",
+            wrap=True,
+            width="content",
+        )
+
+
 def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
-    """Draw the source and the answers of every model.
+    """Draw the answers of every model to the source.
 
     `views` are the run views of the page, by name of their variant.
     """
-    st.header("What they answer", anchor=False)
-    explanation(
-        "Give a source of your own. Every model reads it as a whole, then writes the likeliest token at each step, "
-        "until it writes its end."
-    )
     state = session.state
     loaded = loaded_views(views, state.variants)
-    _draw_controls(session, loaded)
     show_missing_runs(views, state.variants)
     try:
         source = source_ids(state.task_config, state.source)
     except InvalidSetting as error:
         show_problems([str(error)])
-        empty_panel("Correct the source above: it is answered at once.", _ROW * max(1, len(loaded)))
+        empty_panel("Correct the source above.", _ROW * max(1, len(loaded)))
         return
     if not loaded:
         show_no_run(views, _ROW)
@@ -88,7 +109,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
         "translation-answers",
         requests,
         partial(_draw_answers, state.task, state.variants, state.replica),
-        "The models read the source …",
+        "The models translate the source …",
         130 + _ROW * len(loaded),
         pool="quick",
         partly=True,
@@ -125,35 +146,6 @@ def longest_trained(task: TranslationConfig) -> int:
     return _longest_date() if isinstance(task, DatesConfig) else task.longest
 
 
-def _draw_controls(session: PageSession[TranslationState], loaded: Mapping[str, RunView]) -> None:
-    """Draw the controls for the source and the seed."""
-    state, examples = session.state, TRANSLATION_EXAMPLES[session.state.task]
-    with st.container(horizontal=True, vertical_alignment="top"):
-        bind_widget(
-            session,
-            "say",
-            st.text_input,
-            update=lambda s, new: s.with_source(new.strip()),
-            label="A date" if state.task == "dates" else "Digits",
-            placeholder=examples[0],
-            width=330,
-        )
-        if loaded:
-            seed_picker(session, next(iter(loaded.values())), "translation.answers")
-    bind_widget(
-        session,
-        "pick",
-        st.pills,
-        shown=state.source if state.source in examples else None,
-        update=TranslationState.with_source,
-        label="Take a source",
-        options={source: escape_markdown(source) for source in examples},
-        label_visibility="collapsed",
-        wrap=True,
-        width="content",
-    )
-
-
 def _draw_answers(
     name: Task,
     variants: Mapping[str, ModelVariant],
@@ -178,8 +170,12 @@ def _draw_answers(
         for each, one in selected.items()
     ]
     error = dates.parse_date(text).error if isinstance(task, DatesConfig) else ""
-    headline = findings.answers_finding(name, text, seed_answers, expected)
-    document.finding(f"{error} {headline}".strip())
+    seeds = {name: each.answers for name, each in shown.items()}
+    seed = f"seed {replica}" if max(map(len, seeds.values())) > 1 else ""
+    headline = findings.answers_finding(name, text, seed_answers, expected, seed)
+    document.finding(error or headline)
+    if error:
+        document.text(headline)
     unit = "letters" if isinstance(task, DatesConfig) else "digits"
     document.component(
         "translation_answers",
@@ -192,13 +188,12 @@ def _draw_answers(
             "caption": " ".join(
                 [
                     findings.length_caption(len(source), longest_trained(task), unit),
-                    "Shade: the probability of a token, after those before it. The number behind the verdict is the "
-                    "probability of the whole answer. "
-                    + ("Framed: another token would be right there." if expected is not None else ""),
+                    "Shade: probability of the token; number: probability of the whole answer (greedy decoding). "
+                    + ("Framed: wrong tokens." if expected is not None else ""),
                 ]
             ).strip(),
             "file": f"{name}-answers",
-            "label": f"What {len(shown)} models write about {text}",
+            "label": f"Answers of {len(shown)} models to {text}",
         },
         key="translation-answers-rows",
     )

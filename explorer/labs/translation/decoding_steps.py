@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 SOURCES, SOURCES_PER_FORMAT = 200, 20  # fresh sources of a length, or in each way of writing a date
 HEIGHT = 320
 _KEY = "translation-beams"
-_DECODER_INPUTS = ("after the right tokens", "after its own")
+_DECODER_INPUTS = ("after correct tokens", "after its own output")
 _MARKS = {BOS: "begin", EOS: "end"}
 
 
@@ -67,10 +67,9 @@ class BeamSearches:
 
 def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
     """Draw beam search and exposure bias of one model. `views` are the run views of the page, by name."""
-    st.header("Step by step", anchor=False)
     explanation(
-        "Greedy decoding takes the likeliest token at each step and never looks back. Beam search keeps several "
-        "sequences and goes on from all of them: what began badly may still end well."
+        "Greedy decoding takes the most likely token at each step. Beam search keeps several sequences and continues "
+        "all of them, so a sequence that begins with a less likely token can still win."
     )
     state = session.state
     loaded = loaded_views(views, state.variants)
@@ -91,7 +90,7 @@ def _beam_search(session: PageSession[TranslationState], view: RunView, variant:
     try:
         source = source_ids(state.task_config, state.source)
     except InvalidSetting:  # shown where it is typed
-        empty_panel("There is no source to read: correct it above.", HEIGHT)
+        empty_panel("Correct the source above.", HEIGHT)
         return
     replica = selected_replica(state, view)
     key = ("translation-beams", *view.cache_key, replica, source)
@@ -102,7 +101,7 @@ def _beam_search(session: PageSession[TranslationState], view: RunView, variant:
         return {"beams": (key, make)}
 
     draw = partial(_draw_beams, state.task, state.width, variant)
-    result_section(_KEY, requests, draw, "The model writes with every width …", 640, events={_KEY: ("width",)})
+    result_section(_KEY, requests, draw, "Beam search runs with every width …", 640, events={_KEY: ("width",)})
 
 
 def compute_beams(view: RunView, task: TranslationConfig, source: tuple[int, ...], replica: int) -> BeamSearches:
@@ -152,9 +151,8 @@ def _exposure_bias(session: PageSession[TranslationState], view: RunView, varian
     state = session.state
     st.subheader("Teacher forcing and free running", anchor=False)
     explanation(
-        "In training the right tokens stand before every question, whatever the model would have written (teacher "
-        "forcing). In use it reads its own writing, mistakes and all (free running). What lies between the two is "
-        "exposure bias."
+        "In training the decoder reads the correct tokens before each position (teacher forcing). In use it reads its "
+        "own output, errors included (free running). The difference is called exposure bias."
     )
     length = selected_length(state)
     if state.task != "dates":
@@ -165,7 +163,7 @@ def _exposure_bias(session: PageSession[TranslationState], view: RunView, varian
             st.selectbox,
             shown=length,
             update=lambda s, new: replace(s, fed=0 if new == s.longest else new),
-            options={n: f"{n} digits" + (", beyond training" if n > state.longest else "") for n in options},
+            options={n: f"{n} digits" + (" (not in training)" if n > state.longest else "") for n in options},
             width=280,
         )
     key = ("translation-exposure", *view.cache_key, length)
@@ -174,7 +172,7 @@ def _exposure_bias(session: PageSession[TranslationState], view: RunView, varian
         "translation-exposure",
         {"exposure": (key, make)},
         partial(_draw_exposure, state.task, variant, length),
-        "Every seed writes beside the right target …",
+        "Every seed is evaluated with both inputs …",
         HEIGHT + 120,
     )
 
@@ -207,10 +205,9 @@ def _draw_exposure(
 ) -> None:
     found = results["exposure"]
     losses = (found.teacher_forced_loss, found.free_running_loss)
-    finding = findings.exposure_finding(
-        variant.words, found.teacher_forced_accuracy, found.free_running_accuracy, losses
-    )
+    finding = findings.exposure_finding(found.teacher_forced_accuracy, found.free_running_accuracy)
     document.finding(finding)
+    document.text(findings.exposure_caption(found.teacher_forced_accuracy, found.free_running_accuracy, losses))
     accuracy = teacher_forcing_lines(
         found.teacher_forced_accuracy, found.free_running_accuracy, variant.words, variant.colour
     )
@@ -219,7 +216,7 @@ def _draw_exposure(
         Panel(
             f"{task}-exposure-{name}",
             curves_by_position(lines, loss=name == "loss"),
-            alt=f"{title}, by place in the target. {finding}",
+            alt=f"{title}, by position in the target. {finding}",
             title=title,
             tracks=value_tracks([(words, variant.colour) for words in _DECODER_INPUTS], 3 if name == "loss" else 2),
         )
@@ -227,12 +224,13 @@ def _draw_exposure(
     ]
     add_plot_frame(document, panels, key="translation-exposure-curves", height=HEIGHT, narrow_height=260, columns=2)
     asked = (
-        f"{SOURCES} fresh sources of {length} digits"
+        f"{SOURCES} new sources of {length} digits"
         if length
-        else f"{SOURCES_PER_FORMAT * len(DATE_FORMATS)} fresh dates in all ways"
+        else f"{SOURCES_PER_FORMAT * len(DATE_FORMATS)} new dates in all formats"
     )
     band = "; band: lowest to highest" if len(found.free_running_loss) > 1 else ""
     document.caption(
-        f"{variant.title} on {asked}; the last place is the end. Solid: after the right tokens, dotted: after its "
-        f"own. Mean of {count_seeds(len(found.free_running_loss))}{band}."
+        f"{variant.title} on {asked}; the last position is the end token. Solid: after correct tokens; dotted: "
+        "after its "
+        f"own output. Median of {count_seeds(len(found.free_running_loss))}{band}."
     )

@@ -11,17 +11,18 @@ from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.inspection.verdicts import compare_with_best
-from explorer.number_format import format_interval
+from explorer.number_format import format_percent
 from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, FIRST_DAY, LAST_DAY, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig, evaluation_lengths
 from explorer.training.record import Curves
 from explorer.ui.verdict_sentences import compare_pair, comparison_finding, comparison_note
-from explorer.ui.wording import capitalize, count_seeds, join_words
+from explorer.ui.wording import count_seeds, join_words
 
 SOLVED = 0.95  # exact match from which on a length counts as held
 _UNTRAINED = (1, 2, 5, 10)  # digits past the longest trained source
-VERBS = {"reverse": "turned around", "copy": "copied", "dates": "read"}
+MAX_WORDS = 20  # of a headline
+VERBS = {"reverse": "reverses", "copy": "copies"}
 
 
 @dataclass(frozen=True)
@@ -71,57 +72,62 @@ def longest_solved(each: TranslationResult) -> int:
 
 
 def exact_match_finding(results: Mapping[str, TranslationResult], task: str) -> str:
-    """Return up to how many digits each model is right in every seed; for dates the worst seed."""
-    complete = {name: each for name, each in results.items() if each.is_complete}
+    """Return up to how many digits each model is right with every seed; for dates the worst seed.
+
+    At most 20 words: of many models only the best.
+    """
+    complete = [each for each in results.values() if each.is_complete]
     if not complete:
         return ""
     if task == "dates":
-        worst = {each.variant.words: float(each.exact.min()) for each in complete.values()}
-        shares = join_words([f"{words} {share:.3f}" for words, share in worst.items()])
-        return (
-            f"Of dates never seen in training these shares are {VERBS[task]} without a mistake, worst seed: {shares}."
+        shares = ", ".join(f"{format_percent(e.exact.min())} ({e.variant.label})" for e in complete)
+        finding = f"Of new dates, the worst seed reads {shares} correctly."
+        best = max(complete, key=lambda each: float(each.exact.min()))
+        short = (
+            f"Of new dates, the worst seed of {best.variant.words} reads {format_percent(best.exact.min())} correctly."
         )
-    parts = []
-    for each in complete.values():
-        held, longest = longest_solved(each), each.task.longest  # type: ignore[union-attr]  # digits
-        parts.append(
-            f"{each.variant.words} all {longest:,}"
-            if held == longest
-            else f"{each.variant.words} up to {held}"
-            if held
-            else f"{each.variant.words} not even one"
-        )
-    sentences = "; ".join(parts)
-    return f"How many digits come out {VERBS[task]} without a mistake, in every seed? {capitalize(sentences)}."
+        return finding if len(finding.split()) <= MAX_WORDS else short
+    held = {each.variant.label: longest_solved(each) for each in complete}
+    if not any(held.values()):
+        return f"No model {VERBS[task]} even a single digit correctly in every seed."
+    lengths = ", ".join(f"{length} ({label})" for label, length in held.items())
+    first, _, rest = lengths.partition(" ")
+    finding = f"Every seed {VERBS[task]} up to {first} digits {rest}."
+    best_label = max(held, key=lambda label: held[label])
+    short = f"Every seed {VERBS[task]} up to {held[best_label]} digits with the best model ({best_label})."
+    return finding if len(finding.split()) <= MAX_WORDS else short
 
 
 def other_findings(results: Mapping[str, TranslationResult]) -> list[str]:
-    """Return findings about lengths beyond training, and about a vector that is twice as wide."""
+    """Return findings about lengths beyond training, and about a vector that is twice as wide (medians over seeds)."""
     complete = {name: e for name, e in results.items() if e.is_complete and isinstance(e.task, DigitsConfig)}
     sentences = []
     whole = [each for each in complete.values() if longest_solved(each) == each.task.longest]  # type: ignore[union-attr]
     for each in whole:
         longest = each.task.longest  # type: ignore[union-attr]
-        shares = [f"{float(each.exact_at(longest + more).mean()):.2f} at {longest + more}" for more in _UNTRAINED]
-        falls = min(float(each.exact_at(longest + more).mean()) for more in _UNTRAINED) < SOLVED
+        shares = [f"{_median_percent(each, longest + more)} at {longest + more}" for more in _UNTRAINED]
+        falls = min(float(np.median(each.exact_at(longest + more))) for more in _UNTRAINED) < SOLVED
         sentences.append(
-            f"Past the trained {longest} digits {each.variant.words} {'falls as well' if falls else 'still holds'}: "
-            f"right in {join_words(shares)}."
+            f"Beyond the {longest} digits of training, {each.variant.words} {'fails too' if falls else 'still works'}: "
+            f"{join_words(shares)} right (median)."
         )
     if {"vector", "wide"} <= set(complete):
         one, two = complete["vector"], complete["wide"]
         longest = one.task.longest  # type: ignore[union-attr]
         lengths = [n for n in (8, 11, 14, longest) if n <= longest]
         pairs = [
-            f"{float(one.exact_at(n).mean()):.2f} to {float(two.exact_at(n).mean()):.2f} at {n}"
-            for n in dict.fromkeys(lengths)
+            f"from {_median_percent(one, n)} to {_median_percent(two, n)} at {n} digits" for n in dict.fromkeys(lengths)
         ]
         comparison = compare_pair((one.variant.words, one.exact), (two.variant.words, two.exact), paired=True)
         sentences.append(
-            f"With a vector twice as wide, exact match goes from {join_words(pairs)}. It is compared over all "
-            f"trained lengths. {comparison}"
+            f"With a vector twice as wide, exact match changes {join_words(pairs)} (median). Over all trained lengths: "
+            f"{comparison}"
         )
     return sentences
+
+
+def _median_percent(each: TranslationResult, length: int) -> str:
+    return format_percent(float(np.median(each.exact_at(length))), 0)
 
 
 def exact_match_comparison(results: Mapping[str, TranslationResult]) -> str:
@@ -134,46 +140,46 @@ def capacity_finding(task: TranslationConfig, one: TranslationResult | None, wid
     """Return how many bits a source has, how many a vector of `width` numbers can hold, and what the model learned."""
     if isinstance(task, DatesConfig):
         days = (LAST_DAY - FIRST_DAY).days + 1
-        sentence = f"A date is one of {days:,}, no more than {np.log2(days):.0f} bits."
-    else:
-        sentence = f"{task.longest} random digits are {task.longest * np.log2(10):.0f} bits."
-    if one is None or not one.is_complete:
-        return sentence
-    words = one.variant.words
-    if isinstance(task, DatesConfig):
-        sentence += f" {capitalize(words)} reads {one.exact.min():.3f} of them without a mistake in its worst seed"
+        sentence = f"A date is one of {days:,}, which is less than {np.ceil(np.log2(days)):.0f} bits."
+        if one is None or not one.is_complete or one.exact.min() < SOLVED:
+            return sentence
+        share = format_percent(one.exact.min())
         return (
-            f"{sentence}: dates show how alignment looks, and not what it is for."
-            if one.exact.min() >= SOLVED
-            else sentence + "."
+            f"{sentence} The worst seed of {one.variant.words} reads {share} of new dates correctly, so dates do "
+            "not need "
+            "attention."
         )
-    times, held = 32 * width / (task.longest * np.log2(10)), longest_solved(one)
-    sentence += f" A vector of {width} numbers of 32 bits could hold them {times:.0f} times over"
+    bits = task.longest * np.log2(10)
+    sentence = f"{task.longest} random digits are {bits:.0f} bits."
+    if one is None or not one.is_complete or not width:
+        return sentence
+    held = longest_solved(one)
+    sentence += f" A vector of {width} numbers of 32 bits has room for {32 * width / bits:.0f} times as many"
     if held == task.longest:
-        return f"{sentence}, and in this race it does hold all."
-    return f"{sentence}; in these runs it holds {held}. So the room in the vector is not what these trainings lack."
+        return f"{sentence}, and in these runs it holds all digits."
+    return f"{sentence}; in these runs it holds {held} digits. So these models do not fail for lack of room."
 
 
-def ablation_finding(means: Mapping[str, Mapping[str, float]]) -> str:
-    """Return how uniform attention changes the exact match of the models with attention."""
-    looking = {words: each for words, each in means.items() if np.isfinite(each["uniform"])}
-    parts = [f"{words} goes from {each['none']:.2f} to {each['uniform']:.2f}" for words, each in looking.items()]
-    if not parts:
-        return ""
-    return f"Made to look evenly at the whole source, {join_words(parts)}."
+def ablation_finding(medians: Mapping[str, Mapping[str, float]]) -> str:
+    """Return how uniform attention changes the exact match of the models with attention; keyed by label."""
+    parts = [
+        f"from {format_percent(each['none'], 0)} to {format_percent(each['uniform'], 0)} ({label})"
+        for label, each in medians.items()
+        if np.isfinite(each["uniform"])
+    ]
+    return f"With uniform attention, exact match changes {join_words(parts[:3])}." if parts else ""
 
 
 def copy_finding(
     plain: Mapping[bool, Float[ndarray, " seeds"]], separated: Mapping[bool, Float[ndarray, " seeds"]], steps: int
 ) -> str:
-    """Return the share of right tokens on each copy task, of every seed with attention and without it."""
+    """Return the share of right tokens on each copy task, with attention and without it, as medians over the seeds."""
     with_it, without, separated_with, separated_without = (
-        format_interval(float(values.mean()), float(values.min()), float(values.max()))
+        f"{format_percent(float(np.median(values)), 0)} ({100 * values.min():.0f} to {100 * values.max():.0f})"
         for values in (plain[True], plain[False], separated[True], separated[False])
     )
-    learned = "The notebook's copy is learned without attention too" if plain[False].min() >= SOLVED else "Copying"
     return (
-        f"{learned}: after {steps} steps {with_it} of the tokens are right with attention and {without} without. "
-        f"After a separator it is {separated_with} with and {separated_without} without (mean, and lowest to highest "
-        f"of {count_seeds(len(plain[True]))})."
+        f"Right tokens after {steps} steps, median (range) of {count_seeds(len(plain[True]))}. Repeating the current "
+        f"token: {with_it} with attention, {without} without. Repeating the sequence after a separator: "
+        f"{separated_with} with, {separated_without} without."
     )

@@ -26,20 +26,16 @@ def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, Model
     without = {name for name, view in views.items() if not view.loaded_run and not view.live}
     words = [each.words for name, each in variants.items() if name in without]
     if words and len(words) < len(views):
-        st.caption(
-            escape_markdown(
-                f"No finished run of {join_words(words)} yet: train above, and the results are shown here too."
-            )
-        )
+        st.caption(escape_markdown(f"No finished run of {join_words(words)} with these settings yet."))
 
 
 def show_no_run(views: Mapping[str, RunView], height: int) -> None:
     """Draw an empty panel (height in pixels) that says that no variant has a run, or that one is being trained."""
     is_training = any(view.live for view in views.values())
     empty_panel(
-        "A model is being trained. It is shown here as soon as it is ready."
+        "A model is training. Its results follow here."
         if is_training
-        else "No model with a finished run yet: choose one above and train it.",
+        else "No finished run yet: select and train a model.",
         height,
     )
 
@@ -75,7 +71,7 @@ def model_picker(session: PageSession[TranslationState], loaded: Mapping[str, Ru
     return name
 
 
-def seed_picker(session: PageSession[TranslationState], view: RunView, key: str) -> None:
+def seed_picker(session: PageSession[TranslationState], view: RunView, key: str, label: str = "Seed") -> None:
     """Draw the choice of the seed."""
     bind_widget(
         session,
@@ -84,7 +80,8 @@ def seed_picker(session: PageSession[TranslationState], view: RunView, key: str)
         key=f"{key}-replica",
         shown=selected_replica(session.state, view),
         options=dict(enumerate(map(str, view.config.seeds))),
-        width=110,
+        label=label,
+        width=110 if label == "Seed" else "stretch",
     )
 
 

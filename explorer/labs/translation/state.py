@@ -30,7 +30,7 @@ def _check_models(value: object) -> None:
         if name not in VARIANTS:
             raise InvalidSetting(f"There is no “{shorten(name)}” on this page. There is {', '.join(VARIANTS)}.")
     if not names:
-        raise InvalidSetting(f"A race needs at least one model. There is {', '.join(VARIANTS)}.")
+        raise InvalidSetting(f"Select at least one model: {', '.join(VARIANTS)}.")
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class TranslationState(VariantComparison):
     RESET: ClassVar[tuple[str, ...]] = ("longest", "replica", "look", "layer", "head", "at", "fed")
 
     task: Task = setting("reverse", "Task", options={"reverse": "Reverse", "copy": "Copy", "dates": "Dates"})
-    who: tuple[str, ...] = setting(tuple(VARIANTS), "Who translates", options=_TITLES, check=_check_models)
-    longest: int = setting(20, "Digits in the longest source that is trained", low=1, high=40, step=1)
-    rate: float = setting(0.0, "Step size (0: as usual)", low=0.0, high=1.0, step=0.001)  # learning rate
-    steps: int = setting(0, "Steps of each (0: as usual)", low=0, high=1_000_000, step=100)
+    who: tuple[str, ...] = setting(tuple(VARIANTS), "Models", options=_TITLES, check=_check_models)
+    longest: int = setting(20, "Longest source in training (digits)", low=1, high=40, step=1)
+    rate: float = setting(0.0, "Learning rate (0 = default)", low=0.0, high=1.0, step=0.001)  # learning rate
+    steps: int = setting(0, "Training steps (0 = default)", low=0, high=1_000_000, step=100)
     say: str = setting("", longest=200)  # the source; empty: the first of the examples
     inside: str = setting("", "Model")  # the variant that is inspected; empty: the first with attention, or the first
     replica: int = setting(0, "Seed", low=0, high=15)

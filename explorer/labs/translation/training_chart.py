@@ -13,7 +13,7 @@ from numpy import ndarray
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
-from explorer.inspection.compare import mean_and_range, metric_over_seeds
+from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.translation import findings
 from explorer.labs.translation.findings import TranslationResult
 from explorer.labs.translation.state import TranslationState
@@ -28,7 +28,7 @@ from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
 from explorer.ui.wording import count_seeds, join_words
 
-_NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "trained in"}
+_NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "training time"}
 
 
 def translation_results(state: TranslationState, views: Mapping[str, RunView]) -> dict[str, TranslationResult]:
@@ -55,19 +55,19 @@ def exact_match_chart(state: TranslationState, results: Mapping[str, Translation
     if not complete:
         return
     if state.task == "dates":
-        shares = np.stack([each.parts.mean(axis=0) for each in complete], axis=-1)
+        shares = np.stack([np.median(each.parts, axis=0) for each in complete], axis=-1)
         panel = Panel(
             "dates-ways",
             exact_match_by_format(shares, tuple(DATE_FORMATS), [each.variant.label for each in complete]),
-            alt=f"Exact match by the way of writing, lowest {shares.min():.2f}, of {_model_names(complete)}.",
+            alt=f"Exact match by date format, lowest {shares.min():.2f}, of {_model_names(complete)}.",
         )
         draw_plot_frame([panel], key="translation-exact", height=40 + 26 * len(DATE_FORMATS), columns=1)
-        sources = "25 fresh dates in each way of writing"
+        sources = "25 new dates in each format"
     else:
         lengths = [int(name) for name in complete[0].names]
-        lines = [_line(each, np.array(lengths, float), mean_and_range(each.parts.T)) for each in complete]
+        lines = [_line(each, np.array(lengths, float), median_and_range(each.parts.T)) for each in complete]
         parts = [
-            f"{e.variant.words} {float(e.exact_at(state.longest).mean()):.2f} at {state.longest}" for e in complete
+            f"{e.variant.words} {float(np.median(e.exact_at(state.longest))):.2f} at {state.longest}" for e in complete
         ]
         panel = Panel(
             f"{state.task}-lengths",
@@ -76,11 +76,11 @@ def exact_match_chart(state: TranslationState, results: Mapping[str, Translation
             tracks=_value_tracks([each.variant for each in complete]),
             rest=float(state.longest),
         )
-        draw_plot_frame([panel], key="translation-exact", height=400, narrow_height=320, columns=1)
-        sources = "100 fresh sources of each length"
+        draw_plot_frame([panel], key="translation-exact", height=360, narrow_height=300, columns=1)
+        sources = "100 new sources of each length"
     st.caption(
-        f"Exact match: the share of {sources} that come out without one wrong token, written greedily to the end. "
-        f"Mean of {count_seeds(state.seeds)}{'' if state.task == 'dates' else '; band: lowest to highest'}."
+        f"Exact match: share of {sources} without a single wrong token (greedy decoding). "
+        f"Median of {count_seeds(state.seeds)}{'' if state.task == 'dates' else '; band: lowest to highest'}."
     )
 
 
@@ -89,7 +89,7 @@ def _model_names(complete: list[TranslationResult]) -> str:
 
 
 def _line(each: TranslationResult, x: Float[ndarray, " points"], values: Float[ndarray, "points 3"]) -> Line:
-    return variant_line(each.variant, x, *values.T)
+    return variant_line(each.variant, x, *values.T, statistic="median")
 
 
 def _value_tracks(curves_by_variant: Iterable[ModelVariant]) -> list[dict[str, object]]:
@@ -106,16 +106,19 @@ def results_table(
     lengths = [] if state.task == "dates" else [k for k in dict.fromkeys((5, 8, 11, 14, n, n + 2, n + 5)) if k]
     numbers = {**{str(k): f"at {k}" for k in lengths}, **_NUMBERS}
     columns: list[dict[str, object]] = [
-        {"key": "name", "label": "model", "kind": "model", "align": "left"},
+        {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
         {"key": "exact", "label": "exact match", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
     ]
-    columns += [{"key": key, "label": label, "kind": "number", "align": "right"} for key, label in numbers.items()]
+    columns += [
+        {"key": key, "label": label, "kind": "number", "align": "right", "minor": True}
+        for key, label in numbers.items()
+    ]
     rows = []
     for name, each in results.items():
-        view, mean = views[name], float(each.exact.mean())
+        view, median = views[name], float(np.median(each.exact))
         cells: dict[str, object] = {
             "name": {"text": each.variant.title, "colour": each.variant.colour},
-            "exact": {"text": f"{mean:.3f}", "values": [round(float(v), 4) for v in each.exact]},
+            "exact": {"text": f"{median:.3f}", "values": [round(float(v), 4) for v in each.exact]},
             "parameters": {"text": f"{view.parameters:,}" if view.parameters else "–"},
             "steps": {"text": f"{view.curves.step:,}" if view.curves else "–"},
             "seconds": {"text": format_duration(view.seconds or 0.0)},
@@ -123,7 +126,7 @@ def results_table(
         complete = set(each.names)
         cells |= {
             str(k): {
-                "text": f"{float(each.exact_at(k).mean()):.2f}" if each.is_complete and str(k) in complete else "–"
+                "text": f"{float(np.median(each.exact_at(k))):.2f}" if each.is_complete and str(k) in complete else "–"
             }
             for k in lengths
         }
@@ -133,27 +136,29 @@ def results_table(
         rows,
         key="translation-results",
         label="Results, a row a model",
-        caption="Exact match over all that was trained, a dot for each seed. "
-        + ("At single lengths: mean of the seeds. " if lengths else "")
-        + "Trained in: all seeds together.",
+        caption="Exact match over all trained "
+        + ("lengths" if lengths else "formats")
+        + ", median; a dot for each seed. "
+        + ("At single lengths: median of the seeds. " if lengths else "")
+        + "Training time: all seeds together.",
     )
 
 
-# ---- while they learn
+# ---- during training
 
 
 def learning_chart(state: TranslationState, request: TrainRequest) -> None:
     """Draw the exact match by step."""
-    what = "sources of every trained length" if state.task != "dates" else "dates in every way of writing"
+    what = "sources of every trained length" if state.task != "dates" else "dates in every format"
     draw_learning_chart(
         "translation-race",
         request,
         state.configs,
         partial(_learning_panels, state),
-        f"Exact match on a few fresh {what}, asked every 50 steps.",
+        f"Exact match on a few new {what}, every 50 steps. Line: median over seeds; band: lowest to highest.",
         run=f"translation-{state.task}",
-        height=320,
-        narrow_height=260,
+        height=280,
+        narrow_height=240,
         columns=1,
     )
 
@@ -166,11 +171,14 @@ def _learning_panels(state: TranslationState, views: Mapping[str, RunView]) -> l
 @lru_cache(maxsize=64)
 def _learning_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Return the panel; it is cached for all visitors of the same runs."""
-    lines = [variant_line(each, *metric_over_seeds(curves, "exact")) for each, curves in curves_by_variant]
+    lines = [
+        variant_line(each, *metric_over_seeds(curves, "exact", median_and_range), statistic="median")
+        for each, curves in curves_by_variant
+    ]
     variants = [each for each, _ in curves_by_variant]
     return Panel(
         f"learning-{task}",
         exact_match_by_step(lines, last),
-        alt=f"Exact match on fresh sources by step: {join_words([each.words for each in variants])}.",
+        alt=f"Exact match on new sources by step: {join_words([each.words for each in variants])}.",
         tracks=_value_tracks(variants),
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -38,53 +39,49 @@ def analogy_finding(question: tuple[str, str, str], answer: Analogy) -> str:
 
 
 def exclusion_sentence(question: tuple[str, str, str], answer: Analogy) -> str:
-    """Say what the answer would be if the words of the question could be answers."""
+    """Return what the answer would be if the words of the question could be answers."""
     own = sum(word in question for word in answer.raw_answers)
     seeds = len(answer.raw_answers)
     if not own:
-        return f"Even if the words of the question could be answers, no seed of {seeds} would choose one of them."
-    return (
-        f"If the words of the question could be answers, {own} of {seeds} seeds would choose one of them; "
-        "the usual method excludes them."
-    )
+        return f"Without this exclusion, too, no seed of {seeds} would answer with a word of the question."
+    return f"Without this exclusion {own} of {seeds} seeds would answer with a word of the question."
 
 
 def accuracy_sentence(name: str, accuracy: AnalogyAccuracy, planted: bool, words: int) -> str:
     """State the accuracy on all known questions, with and without excluding the words of the question."""
-    kind = "planted questions" if planted else "questions about pairs such as king and queen that the text has"
+    kind = "planted questions" if planted else "questions about pairs such as king and queen"
     return (
-        f"{name}, {accuracy.questions:,} {kind}: right {_percent(accuracy.excluded)} of the time, and "
-        f"{_percent(accuracy.raw)} if the words of the question are not excluded. Guessing among {words:,} words is "
-        f"right {format_percent(1 / words, 2)} of the time."
+        f"{name} answers {_percent(accuracy.excluded)} of {accuracy.questions:,} {kind} correctly, and "
+        f"{_percent(accuracy.raw)} without the exclusion; guessing among {words:,} words gives "
+        f"{format_percent(1 / words, 2)}."
     )
 
 
 def _percent(values: Float[ndarray, " replicas"]) -> str:
-    mean, low, high = (format_percent(float(v)) for v in (values.mean(), values.min(), values.max()))
-    return mean if low == high else f"{mean} ({low} to {high} over {count_seeds(len(values))})"
+    middle, low, high = (format_percent(float(v)) for v in (np.median(values), values.min(), values.max()))
+    return middle if low == high else f"{middle} (median of {count_seeds(len(values))}, {low} to {high})"
 
 
 def frequency_finding(effects: FrequencyEffects) -> str:
     """Say whether the neighbours of rare words are less reliable than those of frequent words."""
     if effects.agreement is None:
         if len(effects.lengths) > 1:
-            return "This text has so few words that most are neighbours, so it cannot be told what frequency changes."
-        return "With one seed it cannot be told which neighbours are reliable: train at least two."
+            return "This text has too few words to tell what frequency changes."
+        return "One seed cannot show which neighbours are reliable: train at least two."
     if len(effects.groups) < 2:
-        return "Nearly all words of this text are about equally frequent, so it cannot be told what frequency changes."
+        return "Nearly all words of this text are equally frequent, so this text cannot show what frequency changes."
     rare, frequent = effects.agreement[:, 0], effects.agreement[:, -1]
     first, last = effects.groups[0], effects.groups[-1]
-    pairs = f"mean, and lowest to highest of {number_word(len(rare))} pairs of seeds" if len(rare) > 1 else "one pair"
+    pairs = f"median of {number_word(len(rare))} pairs" if len(rare) > 1 else "one pair"
     return (
-        f"Two seeds share {_percent_of(rare)} of the nearest neighbours of words that occur {first} times, and "
-        f"{_percent_of(frequent)} of those of words that occur {last} times ({pairs}). Pairs have seeds in common, so "
-        "this difference is not tested."
+        f"Two seeds share {_percent_of(rare)} of the neighbours of words that occur {first} times, and "
+        f"{_percent_of(frequent)} if they occur {last} times ({pairs})."
     )
 
 
 def _percent_of(values: Float[ndarray, " pairs"]) -> str:
-    mean, low, high = (format_percent(float(v), 0) for v in (values.mean(), values.min(), values.max()))
-    return mean if low == high else f"{mean} ({low} to {high})"
+    middle, low, high = (format_percent(float(v), 0) for v in (np.median(values), values.min(), values.max()))
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def antonyms_finding(pairs: Sequence[PairSimilarity]) -> str:
@@ -94,23 +91,23 @@ def antonyms_finding(pairs: Sequence[PairSimilarity]) -> str:
     names = " and ".join((pairs[0].first, pairs[0].second))
     if 2 * first > cases:
         return (
-            f"Opposites are neighbours: in {first} of {cases} cases (pairs and seeds) the nearest neighbour of a word "
-            f"is its antonym. {names.capitalize()} stand in the same sentences, so their vectors become similar."
+            f"Opposites are neighbours, like {names}: the nearest neighbour is the antonym in {first} of {cases} cases "
+            "(pairs and seeds)."
         )
-    return f"In {first} of {cases} cases (pairs and seeds) the nearest neighbour of a word is its antonym."
+    return f"The nearest neighbour of a word is its antonym in {first} of {cases} cases (pairs and seeds)."
 
 
 def senses_finding(word: str, senses: Sequence[PairSimilarity], between: PairSimilarity) -> str:
     """Say how near a word with two senses is to a word of each sense, and how near these are to each other."""
     parts = join_words([f"{_cosine(sense.cosines)} to “{sense.second}”" for sense in senses])
     return (
-        f"One vector has to serve both senses of “{word}”: its cosine is {parts}, which between themselves have "
-        f"{_cosine(between.cosines)}."
+        f"“{word}” has two senses but one vector: its cosine similarity is {parts}, while these two words have "
+        f"{_cosine(between.cosines)} to each other."
     )
 
 
 def _cosine(values: Float[ndarray, " replicas"]) -> str:
-    return format_interval(float(values.mean()), float(values.min()), float(values.max()))
+    return format_interval(float(np.median(values)), float(values.min()), float(values.max()))
 
 
 def associations_finding(
@@ -125,7 +122,8 @@ def associations_finding(
     per_seed = leans[0].mean(axis=1) - leans[1].mean(axis=1)
     words = [join_words(list(group)) for group in groups]
     numbers = (
-        f"cosine with “he” minus cosine with “she” is {format_signed(float(leans[0].mean()))} for {words[0]}, and "
+        f"similarity to “he” minus similarity to “she” is on average {format_signed(float(leans[0].mean()))} for "
+        f"{words[0]}, and "
         f"{format_signed(float(leans[1].mean()))} for {words[1]}"
     )
     planted = (
@@ -133,15 +131,15 @@ def associations_finding(
         "the others."
     )
     if (per_seed > 0).all():
-        return f"The vectors repeat the associations of the text, in every seed: {numbers}. {planted}"
+        return f"The vectors reproduce the associations of the text in every seed: {numbers}. {planted}"
     positive = int((per_seed > 0).sum())
-    return f"In {positive} of {len(per_seed)} seeds the vectors repeat an association: {numbers}. {planted}"
+    return f"In {positive} of {len(per_seed)} seeds the vectors reproduce an association: {numbers}. {planted}"
 
 
 def map_caption(explained: float, seed: int, width: int) -> str:
     """Say what the map shows, and how much of the differences it leaves out."""
     return (
-        f"The vectors of these words in seed {seed}, on the two directions in which they differ most (principal "
-        f"component analysis of the unit vectors). The two directions hold {format_percent(explained, 0)} of "
-        f"the variance of {width} numbers, so words that are near on the map may still be far apart."
+        f"The vectors of these words in seed {seed} on their first two principal components, which hold "
+        f"{format_percent(explained, 0)} of the variance of {width} dimensions: near words on the map may still be far "
+        "apart."
     )

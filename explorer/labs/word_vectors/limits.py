@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -38,7 +37,6 @@ def frequency_section(state: WordVectorsState, views: Views) -> None:
 
     For the grammar, whose frequencies are made up, they are those of the included run on Tiny Shakespeare.
     """
-    st.header("What frequency changes", anchor=False)
     trained, name = select_finished(views), ""
     if state.read_corpus == "grammar" and visitor_text.is_corpus_available("tinyshakespeare"):
         config = word_vectors.config("skip_gram", "tinyshakespeare")
@@ -48,7 +46,7 @@ def frequency_section(state: WordVectorsState, views: Views) -> None:
     view = next(iter(trained.values()))
     request: Request[FrequencyEffects] = ("word-frequency", *view.cache_key), partial(_measure, view)
     draw = partial(_draw_frequency, f"{view.row.title}{name}", view.row.colour)
-    result_section("words-frequency", {"effects": request}, draw, "Words are counted …", HEIGHT + 120)
+    result_section("words-frequency", {"effects": request}, draw, "Words are being counted …", HEIGHT + 120)
 
 
 def _measure(view: RunView) -> FrequencyEffects:
@@ -84,9 +82,9 @@ def _draw_frequency(title: str, colour: str, document: Document, results: Mappin
         document, panels, key="words-frequency-figure", height=HEIGHT, narrow_height=260, columns=len(panels)
     )
     document.caption(
-        f"{title}. Left: the share of a word’s ten nearest neighbours that two seeds have in common, mean over the "
-        "words; whiskers: lowest and highest pair of neighbouring seeds. Right: the length of the vector of each word, "
-        f"mean of {count_seeds(len(effects.lengths))}. The text is the same for all seeds."
+        f"{title}. Left: share of a word’s ten nearest neighbours that two seeds have in common, mean over the words; "
+        "whiskers: lowest and highest pair of seeds. Pairs share seeds, so the difference is not tested. Right: length "
+        f"of each word’s vector, mean of {count_seeds(len(effects.lengths))}."
         if effects.agreement is not None
         else f"{title}: the length of the vector of each word, mean of {count_seeds(len(effects.lengths))}."
     )
@@ -108,10 +106,9 @@ class Failures:
 
 def failures_section(state: WordVectorsState, views: Views) -> None:
     """Draw what is planted in the grammar to fail; for another text, of the included run."""
-    st.header("Where it fails", anchor=False)
     explanation(
-        "A vector is trained on which words stand nearby, and on nothing else. The grammar contains opposites with the "
-        "same neighbours, a word with two senses, and professions that stand more often with one pronoun."
+        "A vector is trained only on which words stand nearby, so words in the same sentences become similar. The "
+        "grammar contains opposites, a word with two senses, and professions that occur more often with one pronoun."
     )
     trained = select_finished(views)
     if state.read_corpus != "grammar" or not trained:
@@ -121,7 +118,7 @@ def failures_section(state: WordVectorsState, views: Views) -> None:
     view = next(iter(trained.values()))
     request: Request[Failures] = ("word-failures", *view.cache_key), partial(_find_failures, view)
     draw = partial(_draw_failures, view.row.title, view.row.colour)
-    result_section("words-failures", {"failures": request}, draw, "The vectors are compared …", 420)
+    result_section("words-failures", {"failures": request}, draw, "The vectors are being compared …", 420)
 
 
 def _find_failures(view: RunView) -> Failures:
@@ -148,7 +145,7 @@ def _draw_failures(title: str, colour: str, document: Document, results: Mapping
             "cells": {
                 "pair": {"text": f"{pair.first}, {pair.second}", "colour": colour},
                 "cosine": {
-                    "text": f"{pair.cosines.mean():.2f}",
+                    "text": f"{np.median(pair.cosines):.2f}",
                     "values": [round(float(v), 3) for v in pair.cosines],
                     "mark": None,
                 },
@@ -159,13 +156,14 @@ def _draw_failures(title: str, colour: str, document: Document, results: Mapping
     ]
     columns: list[dict[str, object]] = [
         {"key": "pair", "label": "words", "kind": "text", "align": "left"},
-        {"key": "cosine", "label": "cosine", "kind": "strip", "align": "left", "range": [0, 1]},
+        {"key": "cosine", "label": "cosine similarity", "kind": "strip", "align": "left", "range": [0, 1]},
         {"key": "rank", "label": "rank", "kind": "number", "align": "right"},
     ]
     add_table(document, columns, rows, key="words-failures-table", label="Pairs of words by cosine similarity")
     document.caption(
-        f"{title} on the grammar: cosine, mean and a dot for each of {count_seeds(len(found.between.cosines))}. Rank: "
-        "that of the second word among the neighbours of the first, median over the seeds."
+        f"{title} on the grammar: median cosine similarity, and a dot for each of "
+        f"{count_seeds(len(found.between.cosines))}. Rank: that of the second word among the neighbours of the first, "
+        "median over the seeds."
     )
     document.text(findings.senses_finding(HOMOGRAPH, found.senses, found.between))
     share = max(PROFESSIONS.values())

@@ -38,7 +38,7 @@ def controls(session: PageSession[WordVectorsState]) -> None:
     if session.state.corpus == "own":
         draw_own_text_form(session)
         if not session.state.text:
-            st.caption("Until there is a text of yours you see the grammar.")
+            st.caption("The results of the grammar are shown until you enter a text.")
     _check_text(session)
 
 
@@ -46,10 +46,10 @@ def _check_text(session: PageSession[WordVectorsState]) -> None:
     """Say so if the text cannot be read; stored vectors can be looked at all the same."""
     state = session.state
     if not visitor_text.is_corpus_available(state.corpus):
-        draw_missing_corpus(session, "Tiny Shakespeare is not on this machine yet, so nothing can be trained on it.")
+        draw_missing_corpus(session, "Tiny Shakespeare is not on this server yet, so nothing can be trained on it.")
     elif state.read_corpus == "own":
         try:
             corpora.load_text(TextConfig(corpus="own", text=state.text))
         except (NeedsText, CorpusMissing) as error:
-            show_problems([f"{error} Meanwhile you see the grammar."])
+            show_problems([f"{error} The results of the grammar are shown."])
             session.state = replace(state, text="")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import streamlit as st
 
 from explorer.labs.word_vectors import findings
@@ -65,7 +66,6 @@ def title_of(state: WordVectorsState, name: str) -> str:
 
 def neighbours_section(session: PageSession[WordVectorsState], views: Views) -> None:
     """Draw the box for a word, and its nearest neighbours in every model."""
-    st.header("Neighbours of a word", anchor=False)
     state = session.state
     bind_widget(session, "word", st.text_input, shown=state.examples[0], width=260)
     trained = select_finished(views)
@@ -85,7 +85,7 @@ def _find_neighbours(view: RunView, word: str) -> Neighbours:
 
     table = table_of(view)
     word = word or table.words[min(20, len(table.words) - 1)]  # of a text without an example
-    return Neighbours(word, neighbours(table, word))
+    return Neighbours(word, sorted(neighbours(table, word), key=lambda each: -float(np.median(each.cosines))))
 
 
 def _draw_neighbours(
@@ -97,10 +97,7 @@ def _draw_neighbours(
     for part, (name, title, colour) in zip(document.columns(len(shown)), shown, strict=True):
         _add_candidates(part, f"words-near-{name}", title, colour, results[name].candidates)
     seeds = len(first.candidates[0].cosines)
-    document.caption(
-        f"Cosine similarity of the two vectors: mean of {count_seeds(seeds)}, and a dot for each seed. The order is "
-        "that of the mean."
-    )
+    document.caption(f"Cosine similarity of the two vectors: median of {count_seeds(seeds)}, and a dot for each seed.")
 
 
 def _add_candidates(document: Document, key: str, title: str, colour: str, candidates: list[Candidate]) -> None:
@@ -109,7 +106,7 @@ def _add_candidates(document: Document, key: str, title: str, colour: str, candi
             "cells": {
                 "word": {"text": f"{each.word} (excluded)" if each.excluded else each.word, "colour": colour},
                 "cosine": {
-                    "text": f"{each.cosines.mean():.2f}",
+                    "text": f"{np.median(each.cosines):.2f}",
                     "values": [round(float(v), 3) for v in each.cosines],
                     "mark": None,
                 },
@@ -119,14 +116,13 @@ def _add_candidates(document: Document, key: str, title: str, colour: str, candi
     ]
     columns: list[dict[str, object]] = [
         {"key": "word", "label": title, "kind": "text", "align": "left"},
-        {"key": "cosine", "label": "cosine", "kind": "strip", "align": "left", "range": [0, 1]},
+        {"key": "cosine", "label": "cosine similarity", "kind": "strip", "align": "left", "range": [0, 1]},
     ]
     add_table(document, columns, rows, key=key, label=f"{title}: words by cosine similarity")
 
 
 def analogy_section(session: PageSession[WordVectorsState], views: Views) -> None:
     """Draw the three boxes of an analogy, and its answers."""
-    st.header("a is to b as c is to ?", anchor=False)
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, example in zip("abc", state.examples[1:4], strict=True):
@@ -136,7 +132,7 @@ def analogy_section(session: PageSession[WordVectorsState], views: Views) -> Non
     if not trained:
         return
     if not all(question):
-        st.caption("Type three words of the text.")
+        st.caption("Enter three words of the text.")
         return
     jobs: dict[str, Request[Answers]] = {
         name: (("word-analogy", *view.cache_key, *question), partial(_answer, view, question))
@@ -161,8 +157,8 @@ def _draw_answers(titles: tuple[tuple[str, str, str], ...], document: Document, 
     for part, (name, title, colour) in zip(document.columns(len(shown)), shown, strict=True):
         _add_candidates(part, f"words-analogy-{name}", title, colour, results[name].analogy.candidates)
     document.caption(
-        "Cosine with b − a + c of unit vectors. The words of the question are usually the nearest of all, so they are "
-        "excluded from the answers."
+        "Cosine similarity to b − a + c, computed from unit vectors. The words of the question are excluded from the "
+        "answers."
     )
     for name, title, _ in shown:
         each = results[name]

@@ -17,10 +17,9 @@ from explorer.ui.state.open_experiment import setting_value
 
 CORPUS_NAMES = {"grammar": "Grammar", "tinyshakespeare": "Tiny Shakespeare", "own": "Your own"}
 CORPUS_DESCRIPTIONS = {
-    "grammar": "Grammar: 10,000 made-up sentences about 276 words, with planted analogies: a king takes his crown, a "
-    "queen takes her crown.",
-    "tinyshakespeare": "Tiny Shakespeare: 200,000 words of his plays, of which 1,895 occur ten times or more.",
-    "own": "Your own text. Words that occur fewer than three times have no vector.",
+    "grammar": "10,000 made-up sentences of 276 words, with planted analogies: a king takes his crown, a queen hers.",
+    "tinyshakespeare": "200,000 words from Shakespeare’s plays; 1,895 different words occur ten times or more.",
+    "own": "Your own text. Words that occur fewer than three times get no vector.",
 }
 MAX_SHOWN = 24  # words of the map
 _EXAMPLES: Mapping[str, tuple[str, str, str, str, str]] = {  # a word, an analogy, and the words of the map
@@ -63,14 +62,14 @@ class WordVectorsState(VariantComparison):
     )
     corpus: Literal["grammar", "tinyshakespeare", "own"] = setting("grammar", "Text", options=CORPUS_NAMES)
     text: str = setting("", check=check_fingerprint)  # the SHA-256 of an own text
-    seeds: int = setting(0, "Seeds (0: as usual)", low=0, high=16, step=1)
-    steps: int = setting(0, "Steps (0: as usual)", low=0, high=100_000, step=500)
-    rate: float = setting(0.0, "Learning rate (0: as usual)", low=0.0, high=1.0)
-    width: int = setting(0, "Numbers in a vector (0: as usual)", low=0, high=512)
-    window: int = setting(0, "Window (0: 5 neighbours on each side)", low=0, high=20)
-    min_count: int = setting(0, "Smallest count of a word (0: as usual)", low=0, high=1_000)
-    subsampling: float = setting(0.0, "Subsampling threshold (0: as usual, 1: none)", low=0.0, high=1.0)
-    negatives: int = setting(0, "Noise words (0: 5)", low=0, high=50)
+    seeds: int = setting(0, "Seeds (0 = default)", low=0, high=16, step=1)
+    steps: int = setting(0, "Training steps (0 = default)", low=0, high=100_000, step=500)
+    rate: float = setting(0.0, "Learning rate (0 = default)", low=0.0, high=1.0)
+    width: int = setting(0, "Dimensions of a vector (0 = default)", low=0, high=512)
+    window: int = setting(0, "Window (0 = 5 neighbours on each side)", low=0, high=20)
+    min_count: int = setting(0, "Smallest count of a word (0 = default)", low=0, high=1_000)
+    subsampling: float = setting(0.0, "Subsampling threshold (0 = default, 1 = none)", low=0.0, high=1.0)
+    negatives: int = setting(0, "Noise words (0 = 5)", low=0, high=50)
     word: str | None = setting(None, "Word", longest=40)
     a: str | None = setting(None, "a", longest=40)
     b: str | None = setting(None, "is to b", longest=40)

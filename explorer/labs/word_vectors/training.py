@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import comparison_figure, variant_line
-from explorer.inspection.compare import metric_over_seeds
+from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
@@ -20,7 +20,7 @@ from explorer.ui.wording import join_words
 
 _METRICS = {  # title, and how the axis ends
     "loss": "Loss (nats)",
-    "analogy_accuracy": "Analogies answered rightly",
+    "analogy_accuracy": "Analogies answered correctly",
     "neighbour_purity": "Neighbours of the same kind",
 }
 
@@ -30,8 +30,8 @@ def training_section(state: WordVectorsState, request: TrainRequest) -> None:
     planted = state.read_corpus == "grammar"
     metrics = tuple(_METRICS) if planted else ("loss", "analogy_accuracy")
     analogies = (
-        "Analogies: all planted questions, the words of the question excluded. Neighbours: the share of a word’s five "
-        "nearest that the grammar uses in the same sentences."
+        "Analogies: all planted questions; the words of the question cannot be answers. Neighbours: the share of a "
+        "word’s five nearest words that the grammar uses in the same sentences."
         if planted
         else "Analogies: questions about pairs such as king and queen, if the text has at least two of them."
     )
@@ -40,8 +40,8 @@ def training_section(state: WordVectorsState, request: TrainRequest) -> None:
         request,
         state.configs,
         partial(_panels, state, metrics),
-        f"Loss: telling a true neighbour from noise words, on pairs of the training text. The losses of skip-gram and "
-        f"CBOW are those of different questions and cannot be compared. {analogies} Band: lowest to highest seed.",
+        "Loss: distinguishing true neighbours from noise words in the training text; the losses of skip-gram and CBOW "
+        f"cannot be compared. {analogies} Line: median over seeds; band: lowest to highest.",
         run=f"words-{state.read_corpus}",
         height=260,
         narrow_height=210,
@@ -56,7 +56,10 @@ def _panels(state: WordVectorsState, metrics: tuple[str, ...], views: Mapping[st
 
 @lru_cache(maxsize=64)
 def _panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
-    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
+    lines = [
+        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range), statistic="median")
+        for variant, curves in curves_by_variant
+    ]
     highest = max((float(np.nanmax(line.high, initial=0.0)) for line in lines), default=0.0)
     top = 1.04 if metric != "loss" else max(1.0, 1.05 * highest)
     return Panel(

@@ -15,7 +15,6 @@ from explorer.labs.word_vectors.questions import Views, select_finished, table_o
 from explorer.labs.word_vectors.state import MAX_SHOWN, WordVectorsState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -39,8 +38,6 @@ class WordMap:
 
 def map_section(session: PageSession[WordVectorsState], views: Views) -> None:
     """Draw the box for the words, and their map in every model."""
-    st.header("A map of words", anchor=False)
-    explanation("Type the words that you want to see, separated by spaces.")
     state = session.state
     trained = select_finished(views)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -67,9 +64,9 @@ def _project(view: RunView, words: tuple[str, ...], replica: int) -> WordMap:
     problems = [unknown_word_message(word, table.words[1:]) for word in words if word not in table.index]
     known = [word for word in words if word in table.index]
     if len(known) > MAX_SHOWN:
-        problems.append(f"{len(known)} words are more than are shown: the first {MAX_SHOWN} are.")
+        problems.append(f"{len(known)} words are too many: the first {MAX_SHOWN} are shown.")
     if len(known) < 3:
-        problems.append("A map needs at least three words: the most frequent ones are shown.")
+        problems.append("A map needs at least three words; the most frequent ones are shown.")
         known = list(table.words[1 : MAX_SHOWN + 1])
     replica = min(replica, view.config.replicas - 1)
     seed = view.config.seed + replica

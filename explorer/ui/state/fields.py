@@ -66,6 +66,14 @@ def check_fingerprint(text: object) -> None:
 class PageState:
     """The state of a page. A subclass declares each field with `setting`; a field is a URL parameter."""
 
+    @classmethod
+    def url_base(cls) -> Self:
+        """Return the state that the parameters of a URL change, if it has any; without any the default state is shown.
+
+        A page whose default has changed returns the old default here, so that shared addresses open as before.
+        """
+        return cls()
+
     def with_field(self, name: str, value: Any) -> Self:
         """Return the state after the visitor has changed one field. Raises InvalidSetting."""
         return replace(self, **{name: value})

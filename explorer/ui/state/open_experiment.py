@@ -30,7 +30,7 @@ class OpenExperiment(ExperimentState):
     SHARED: ClassVar[tuple[str, ...]]  # settings that all models share
     OWN: ClassVar[tuple[str, ...]]  # settings of each model, besides its sizes
 
-    models: tuple[str, ...] = setting((), "Who races")
+    models: tuple[str, ...] = setting((), "Models")
     shared: Mapping[str, object] = field(default_factory=dict, metadata={"in_url": False})
     own: Mapping[str, Mapping[str, object]] = field(default_factory=dict, metadata={"in_url": False})
     requested_config: RunConfig | None = setting(None, in_url=False)  # of `run`; the page cannot change all of it
@@ -65,13 +65,22 @@ class OpenExperiment(ExperimentState):
         """Return the settings in which this page's defaults differ from the library's."""
         return {}
 
+    @classmethod
+    def preset_settings(cls, model: str) -> Mapping[str, object]:
+        """Return the own settings of a model while none of them is named; a named one replaces all of them."""
+        return {}
+
+    def own_settings_of(self, model: str) -> Mapping[str, object]:
+        """Return the own settings of a model that are not at their defaults."""
+        return self.own.get(model) or self.preset_settings(model)
+
     def applies(self, name: str, model: str) -> bool:
         """Return whether a setting has an effect on a model, given its other settings."""
         return True
 
     def config(self, name: str) -> RunConfig:
         """Return the configuration of one model; the requested run's own while its settings are unchanged."""
-        chosen = {**self.default_settings(name), **self.shared, **self.own.get(name, {})}
+        chosen = {**self.default_settings(name), **self.shared, **self.own_settings_of(name)}
         config = _config_with(self.TASK, name, tuple((n, v) for n, v in chosen.items() if self.applies(n, name)))
         requested = self.requested_config
         return requested if requested and config == self._settable_part(requested) else config
@@ -98,7 +107,7 @@ class OpenExperiment(ExperimentState):
 
     def with_own(self, model: str, **values: object) -> Self:
         """Return the state with these settings changed for one model. Raises InvalidSetting."""
-        return self.with_settings(self.shared, {**self.own, model: {**self.own.get(model, {}), **values}})
+        return self.with_settings(self.shared, {**self.own, model: {**self.own_settings_of(model), **values}})
 
     def with_field(self, name: str, value: Any) -> Self:
         return self.with_models(value) if name == self.MODELS_FIELD else super().with_field(name, value)
@@ -115,11 +124,7 @@ class OpenExperiment(ExperimentState):
         defaults, new = type(self)(), replace(self, shared=shared, own=own)
         kept_shared = {n: new.value(n) for n in shared if new.value(n) != defaults.value(n)}
         kept_own = {
-            model: {
-                n: new.value(n, model)
-                for n in values
-                if new.applies(n, model) and new.value(n, model) != defaults.value(n, model)
-            }
+            model: self._keep_changed(model, {n: new.value(n, model) for n in values if new.applies(n, model)})
             for model, values in own.items()
         }
         state = replace(self, shared=kept_shared, own={m: v for m, v in kept_own.items() if v})
@@ -127,10 +132,25 @@ class OpenExperiment(ExperimentState):
             state.config(model)  # the settings must be valid for every model that may be chosen next
         return state.check_limits().clamp()
 
+    def _keep_changed(self, model: str, values: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the own settings of a model without those at their defaults; nothing if they are its preset."""
+        preset = self.preset_settings(model)
+        default = _config_with(self.TASK, model, tuple(self.default_settings(model).items()))
+        kept = {name: value for name, value in values.items() if value != setting_value(default, name)}
+        if not preset or not values:
+            return kept
+        if kept == preset:
+            return {}
+        first = tuple(preset)[-1]
+        return kept or {first: setting_value(default, first)}  # the defaults, which differ from the preset
+
     def clamp(self) -> Self:
         """Return the state with every view field clamped to the range that these settings allow."""
         highest = {f.name: f.metadata["high"] for f in dataclasses.fields(self) if callable(f.metadata.get("high"))}
-        return replace(self, **{name: min(getattr(self, name), high(self)) for name, high in highest.items()})
+        values = {name: getattr(self, name) for name in highest}
+        return replace(
+            self, **{name: min(value, highest[name](self)) for name, value in values.items() if value is not None}
+        )
 
     @classmethod
     def of_run(cls, run: str, visitor_id: str = "") -> Self:
@@ -148,6 +168,23 @@ class OpenExperiment(ExperimentState):
             return state.with_models((*state.models, model)).with_settings(shared, {model: own})
         except InvalidSetting:  # other models exceed the limits with these settings
             return state.with_models([model]).with_settings(shared, {model: own})
+
+    @classmethod
+    def of_url(cls, params: Mapping[str, str], visitor_id: str = "") -> Self:
+        """Return the state that the other URL parameters change: the default one, or around a requested run.
+
+        Raises UnknownRun, DamagedRun or InvalidSetting.
+        """
+        return cls.of_run(params["run"], visitor_id) if "run" in params else cls()
+
+    @property
+    def url_base_params(self) -> dict[str, str]:
+        """The URL parameters from which `of_url` makes `url_defaults`."""
+        return {"run": self.run} if self.url_defaults.run else {}
+
+    def is_url_base_of(self, model: str) -> bool:
+        """Return whether the URL names only differences from the own settings that this state has for a model."""
+        return self.requested_config is not None and self.requested_config.model_name == model
 
     @property
     def url_defaults(self) -> Self:

@@ -15,6 +15,7 @@ STATES = {
     "tokens": "explorer.labs.tokens.state:TokensState",
     "word-vectors": "explorer.labs.word_vectors.state:WordVectorsState",
     "text": "explorer.labs.text.state:TextLab",
+    "context": "explorer.labs.context.state:ContextState",
     "perplexity": "explorer.labs.perplexity.state:PerplexityState",
     "studio": "explorer.labs.generation.state:GenerationState",
     "attention": "explorer.labs.attention.state:AttentionState",

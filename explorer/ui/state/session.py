@@ -40,6 +40,7 @@ SHARED_PARAMS = (
     "class",
     "lock",
     "screen",
+    "unfold",
 )  # URL parameters that all pages share
 
 
@@ -166,6 +167,14 @@ def shared_url_params() -> dict[str, str]:
     shared: dict[str, str] = dict(st.session_state.get(_SHARED, {}))
     shared.pop("screen", None)  # the browser sets it without the server
     return shared | ({"screen": st.query_params["screen"]} if "screen" in st.query_params else {})
+
+
+def set_shared_param(name: str, text: str) -> None:
+    """Write a URL parameter that all pages share; an empty text removes it."""
+    shared = {each: value for each, value in shared_url_params().items() if each != name}
+    shared |= {name: text} if text else {}
+    st.session_state[_SHARED] = shared
+    st.query_params.from_dict(page_url_params() | shared)
 
 
 def experiment_session(kind: Callable[[], Session]) -> Session:

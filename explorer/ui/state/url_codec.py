@@ -20,22 +20,40 @@ from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 
 State = TypeVar("State")
 _MAX_LENGTH = 600  # characters of one parameter
+_BASES = ("run", "setup")  # parameters of `OpenExperiment.of_url`
 
 
 def write(state: object) -> dict[str, str]:
     """Return the fields that differ from the defaults as URL parameters, and the settings of an open experiment."""
     if not isinstance(state, OpenExperiment):
-        return _write_fields(state, type(state)(), _parameters(type(state)))
+        return _write_page_state(state)
     defaults = state.url_defaults
-    params = {"run": state.run} if defaults.run else {}
-    params |= _write_fields(state, defaults, (name for name in _parameters(type(state)) if name != "run"))
-    if not defaults.run:
-        params |= {name: str(_to_lower(value)) for name, value in state.shared.items()}
+    params = state.url_base_params
+    params |= _write_fields(state, defaults, (name for name in _parameters(type(state)) if name not in _BASES))
+    for name in {**state.shared, **defaults.shared}:
+        if state.value(name) != defaults.value(name):
+            params[name] = str(_to_lower(state.value(name)))
     for model in {**state.own, **defaults.own}:
-        for name in {**state.own.get(model, {}), **defaults.own.get(model, {})}:
-            if state.value(name, model) != defaults.value(name, model):
+        base_settings = defaults.own_settings_of(model) if defaults.is_url_base_of(model) else {}
+        for name in {**state.own.get(model, {}), **base_settings}:
+            if not base_settings or state.value(name, model) != defaults.value(name, model):
                 params[f"{model}.{name}"] = str(_to_lower(state.value(name, model)))
     return params
+
+
+def _write_page_state(state: object) -> dict[str, str]:
+    kind, base = type(state), _url_base(type(state))
+    if state == kind():
+        return {}
+    if state != base:
+        return _write_fields(state, base, _parameters(kind))
+    return dict(list(_write_fields(state, kind(), _parameters(kind)).items())[:1])  # one is enough for `_url_base`
+
+
+def _url_base(kind: type[State]) -> State:
+    """Return the state that URL parameters change, see `PageState.url_base`."""
+    base: State = getattr(kind, "url_base", kind)()
+    return base
 
 
 def read(kind: type[State], params: Mapping[str, str], visitor_id: str = "") -> tuple[State, tuple[str, ...]]:
@@ -49,7 +67,8 @@ def read(kind: type[State], params: Mapping[str, str], visitor_id: str = "") -> 
         return _read_experiment(kind, params, visitor_id)
     values: dict[str, object] = {}
     problems = _attempt(params, lambda name, text: values.update({name: _parse_field(kind, name, text)}))
-    return kind(**values), tuple(problems)
+    state = dataclasses.replace(_url_base(kind), **values) if values else kind()  # type: ignore[type-var]
+    return state, tuple(problems)
 
 
 def _attempt(params: Mapping[str, str], apply: Callable[[str, str], object]) -> list[str]:
@@ -130,11 +149,10 @@ def _read_experiment(
 ) -> tuple[AnyExperiment, tuple[str, ...]]:
     """Return the state around the requested run, with the settings of the URL, then with its models and views."""
     state, problems = kind(), []
-    if "run" in params:
-        try:
-            state = kind.of_run(params["run"], visitor_id)
-        except LineageError as error:
-            problems.append(str(error))
+    try:
+        state = kind.of_url(params, visitor_id)
+    except LineageError as error:
+        problems.append(str(error))
     settings = {name: text for name, text in params.items() if kind.owner(name)}
     state, more_problems = _apply_valid_settings(state, settings)
 
@@ -142,7 +160,8 @@ def _read_experiment(
         nonlocal state
         state = _apply_view(state, name, text)
 
-    views = {name: text for name, text in params.items() if name != "run" and name not in settings}
+    bases = {name for name in _BASES if name in _parameters(kind)}
+    views = {name: text for name, text in params.items() if name not in bases and name not in settings}
     problems += more_problems + _attempt(views, apply)
     return state, tuple(problems)
 
@@ -172,7 +191,8 @@ def _apply_settings(state: AnyExperiment, settings: Mapping[str, str]) -> AnyExp
     for name, value in settings.items():
         model, _, setting = name.rpartition(".")
         if model:
-            own.setdefault(model, {})[setting] = value
+            around = state.own_settings_of(model) if state.is_url_base_of(model) else {}
+            own.setdefault(model, dict(around))[setting] = value
     return state.with_settings({**state.shared, **shared}, own)
 
 

@@ -141,12 +141,13 @@ def original_key(key: str) -> str:
 def reset_button(
     session: PageSession[State], name: str = "reset", update: Callable[[State], State] = lambda state: state.reset()
 ) -> None:
-    """Draw the button that restores the default settings; `update` returns the state with them."""
+    """Draw the button that restores the default settings while they are changed; `update` returns the default state."""
+    if session.state == update(session.state):
+        return
     st.button(
         "Back to the defaults",
         icon=":material/undo:",
         on_click=lambda: session.change(update),
-        disabled=session.state == update(session.state),
         key=_widget_key(session, name),
     )
 

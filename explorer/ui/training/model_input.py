@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 from explorer.catalogue import task_row
 from explorer.errors import InvalidSetting, shorten
-from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
+from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.state.fields import setting
@@ -23,6 +24,12 @@ TRANSLATION_EXAMPLES: dict[str, tuple[str, ...]] = {  # source texts by task
     "dates": ("3rd of march 1997", "12/10/2003", "tuesday 4 july 2028", "31 february 1999", "5-nov-55"),
 }
 SENTENCE_EXAMPLES = ("human not preserve nature", "human preserve nature", "human not destroy nature")
+AGREEMENT_EXAMPLES = (
+    "the king near the queens behind the aunts is proud of",
+    "the queen near the kings behind the uncles is proud of",
+    "the kings near the queen are proud of",
+    "the king near the queens",
+)
 TEXT_EXAMPLES = ("the night and the day", "the night and no day", "Romeo, Romeo, O Romeo", "xqz vrk xqz vrk xqz v")
 
 
@@ -42,18 +49,21 @@ class HeadSelection:
 def attention_size(config: RunConfig) -> tuple[int, int]:
     """Return the number of layers and the number of heads in each. Raises InvalidSetting without self-attention."""
     model = config.model
-    if not isinstance(model, TransformerEncoderConfig | TransformerTextConfig):
+    is_agreement = isinstance(config.task, AgreementConfig) and isinstance(model, TransformerTaggerConfig)
+    if not is_agreement and not isinstance(model, TransformerEncoderConfig | TransformerTextConfig):
         from explorer.inspection.attention.attend import check_attention
 
         check_attention(config)
         raise AssertionError("check_attention raises for a model without attention")
-    return model.layers, model.heads
+    return model.layers, model.heads  # type: ignore[union-attr]
 
 
 def example_texts(config: RunConfig) -> tuple[str, ...]:
     """Return example texts for the task of a run, in pairs that differ in one thing."""
     if isinstance(config.task, TextConfig):
         return TEXT_EXAMPLES
+    if isinstance(config.task, AgreementConfig):
+        return AGREEMENT_EXAMPLES
     return TRANSLATION_EXAMPLES.get(task_row(config.task).name, SENTENCE_EXAMPLES)
 
 

@@ -33,7 +33,8 @@ TITLES = {  # of included runs that share their architecture with others
     "text-assignment": "Transformer on pieces of words",
     "text-through-training": "Transformer in training",
     "negation-single-transformer": "Transformer on negation",
-    "negation-single-transformer-usual-start": "Transformer on negation, usual start",
+    "negation-single-transformer-attending": "Transformer on negation, 8 heads",
+    "negation-single-transformer-usual-start": "Transformer on negation, standard initialization",
 }
 UNITS = {"char": "letter", "word": "word"}  # by tokenizer
 _FIRST = (
@@ -165,6 +166,11 @@ def model_titles(
         titles[name] = entry.name or _default_title(entry.title, name, entry.shipped)
     titles = {name: title for name, title in titles.items() if title}
     return {name: name for name in selected if name not in titles} | titles
+
+
+def included_names() -> frozenset[str]:
+    """Return the names of the included runs."""
+    return frozenset(store.pretrained_folders().values())
 
 
 def _has_private_weights(view: JobView) -> bool:

@@ -23,7 +23,7 @@ STOOD = RunningMean(TOKENS, np.full(len(TOKENS), 2.31))
 def test_adapting_is_solid_and_static_dashed_in_the_colour_of_the_model() -> None:
     figure = dynamic_evaluation_figure(LEARNED, STOOD, "--m-gru", (2.2, 2.4), "characters read", "bits")
     learning, still = figure.data
-    assert (learning.name, still.name) == ("learning on", "standing still")
+    assert (learning.name, still.name) == ("dynamic evaluation", "fixed weights")
     assert (learning.line.dash, still.line.dash) == (None, "5px,4px")
     assert learning.line.color == still.line.color == "var(--m-gru)"
     assert learning.x[0] == 64 and learning.x[-1] == TOKENS[-1] and len(learning.x) <= 200
@@ -42,7 +42,7 @@ def test_the_ngram_line_ends_where_the_model_ends() -> None:
     assert (without.line.dash, cached.line.dash) == ("8px,3px,2px,3px", None)
     for line in (without, cached):
         assert line.line.color == "var(--m-ngram)" and line.x[-1] == TOKENS[-1]
-    assert [label.text for label in figure.layout.annotations] == ["learning", "still", "n-gram", "cache"]
+    assert [label.text for label in figure.layout.annotations] == ["dynamic", "fixed", "n-gram", "cache"]
 
 
 def test_labels_neither_overlap_nor_leave_the_figure() -> None:

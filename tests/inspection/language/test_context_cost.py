@@ -25,14 +25,16 @@ from explorer.models.layers import Embedding, Linear
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig, default_config, with_settings
-from tests.inspection.language.test_context_use import BRACKETS, SIZES
+from tests.inspection.language.test_context_use import SIZES
 
 TRAINED = [name for name in models_of("text") if name != "ngram"]
 TRANSFORMER: dict[str, object] = {"width": 16, "heads": 2, "layers": 2, "hidden": 24}
 
 
 def run(model: str, **changes: Any) -> RunConfig:
-    return with_settings(default_config("text", model), {**BRACKETS, **SIZES[model], **changes})
+    return with_settings(
+        default_config("text", model), {"corpus": "brackets", "size": 3_000, "context": 11, **SIZES[model], **changes}
+    )
 
 
 def saved_bytes(config: RunConfig, length: int, explicit: bool = False) -> int:

@@ -145,3 +145,9 @@ def test_a_block_without_residual_returns_only_its_own_output() -> None:
     after = replace(Combination(False, "pre"), norm="post")
     model = build_stack(after, HEADS, 1, shared)
     assert float(model.blocks[0](x, None).detach().square().mean()) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("combination", [Combination(True, "pre"), Combination(False, "none")])
+def test_the_gradient_of_one_stack_is_that_of_all_heights(combination: Combination) -> None:
+    whole = depth.measure_stacks(2, "usual", layers=3, seeds=2, combinations=[combination]).stream[0, 2]
+    assert depth.stream_gradient_ratios(combination, 2, "usual", 3, seeds=2) == pytest.approx(whole[0] / whole[3])

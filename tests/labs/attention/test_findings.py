@@ -11,6 +11,7 @@ from explorer.labs.attention.findings import (
     importance_caption,
     importance_finding,
     lens_finding,
+    text_end,
 )
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState
@@ -33,18 +34,35 @@ def make_importance(rise: list[float], error: float) -> HeadImportance:
 
 def test_the_finding_has_the_answer_and_its_probability() -> None:
     found = make_reading([0.2, 0.8], [0.2, 0.8])
-    assert answer_finding(found, 1, "xy".__getitem__, True) == "After “a↵” it expects “y” most, 0.80."
-    assert answer_finding(found, 1, ["collapse", "sustain"].__getitem__, False) == "It answers sustain, 0.80."
+    assert (
+        answer_finding(found, 1, "xy".__getitem__, True) == "The model predicts “y” after “a↵”, with probability 0.80."
+    )
+    classes = ["collapse", "sustain"].__getitem__
+    assert answer_finding(found, 1, classes, False) == "The model predicts “sustain”, with probability 0.80."
+    assert answer_finding(found, 1, "xy".__getitem__, True, separator=" ").endswith(
+        "after “a \n”, with probability 0.80."
+    )
+
+
+def test_a_prediction_that_was_never_trained_is_no_finding() -> None:
+    finding = answer_finding(make_reading([0.2, 0.8], [0.2, 0.8]), 1, "xy".__getitem__, True, trained=False)
+    assert_mentions(finding, "not trained to predict anything after “a↵”")
+    assert "0.80" not in finding
+
+
+def test_a_long_text_is_named_by_its_end() -> None:
+    assert text_end(["the", "king", "is", "proud", "of"], " ") == "…king is proud of"
+    assert text_end(["a", "b"], "") == "ab"
 
 
 @pytest.mark.parametrize(
     ("now", "expected"),
     [
-        (0.8, "one head … “y”, 0.80 … nothing … two digits"),
-        (0.8049, "one head … “y”, 0.80 … nothing … two digits"),
-        (0.8051, "one head … “y” … from 0.80 to 0.81"),
-        (0.6, "one head … “y” … from 0.80 to 0.60"),
-        (0.3, "one head … “a↵” … “x” … 0.70 … “y”, 0.80"),
+        (0.8, "one head … still … “y” (0.80) … not change"),
+        (0.8049, "one head … still … “y” (0.80) … not change"),
+        (0.8051, "one head … still … “y” … from 0.80 to 0.81"),
+        (0.6, "one head … still … “y” … from 0.80 to 0.60"),
+        (0.3, "one head … “x” (0.70); unchanged … “y” (0.80)"),
     ],
 )
 def test_the_finding_says_whether_an_ablation_changes_the_answer(now: float, expected: str) -> None:
@@ -58,38 +76,36 @@ def test_the_finding_says_whether_an_ablation_changes_the_answer(now: float, exp
 
 def test_every_ablation_is_named() -> None:
     state = AttentionState(off=("0.0", "1.1"), flat=("0.1",), unmasked=True, unplaced=True)
-    assert_states(describe_ablation(state), "two heads … one head … uniform … mask … no positions")
+    assert_states(describe_ablation(state), "two heads … one head … uniform … mask … positions removed")
 
 
 def test_the_most_important_head_is_named_and_unimportant_ones_are_counted() -> None:
     finding = importance_finding(make_importance([0.1, 0.01, 0.2, 0.001], 0.005), LABELS)
-    assert_states(
-        finding, "Without layer 2, head 1 … rises most … 1.500 nats … +0.200 … without … two of the 4 heads … nothing"
-    )
+    assert_states(finding, "Without layer 2, head 1 … rises most: … +0.200 … 1.500 nats. Two of the 4 heads … nothing")
     finding = importance_finding(make_importance([0.1, 0.05, 0.2, -0.04], 0.001), LABELS)
-    assert finding.endswith("least of all without layer 2, head 2, −0.040.")
+    assert finding.endswith("least without layer 2, head 2 (−0.040).")
 
 
 def test_an_only_head_is_not_compared_with_others() -> None:
     one = HeadImportance("loss", 0.001, np.array([[0.7]]), np.zeros((1, 1)), 6)
-    assert_states(importance_finding(one, LABELS[:1]), "Without … only head … loss goes from 0.001 to 0.700 nats")
-    assert importance_caption(one, False).startswith("All 6 sentences of the grammar")
+    assert_states(importance_finding(one, LABELS[:1]), "Without … only head … loss rises from 0.001 to 0.700 nats")
+    assert importance_caption(one, False).startswith("Measured on all 6 sentences of the grammar")
     assert importance_caption(make_importance([0.0] * 4, 0.1), True, 9_000).startswith(
-        "2,048 of 9,000 held-out targets"
+        "Measured on 2,048 of 9,000 held-out tokens"
     )
 
 
 def test_where_no_head_matters_none_is_named() -> None:
     finding = importance_finding(make_importance([0.001, -0.001, 0.0, 0.002], 0.01), LABELS)
-    assert_states(finding, "Without any … 4 heads … loss … nothing")
+    assert_states(finding, "Without any … 4 heads … loss … not change")
 
 
 @pytest.mark.parametrize(
     ("right", "expected"),
     [
-        ([True, True, True], "embedding … 0.10 sure … at the end 0.90"),
+        ([True, True, True], "embedding … already … (0.10); … more sure (0.90)"),
         ([True, False, True], "Only the last layer … after layer 1"),
-        ([False, True, True], "layer 1 … 0.50 sure … at the end 0.90"),
+        ([False, True, True], "layer 1 … already … (0.50); … more sure (0.90)"),
     ],
 )
 def test_the_finding_has_the_layer_after_which_the_prediction_never_changes(right: list[bool], expected: str) -> None:

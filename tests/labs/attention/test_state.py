@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from explorer.errors import InvalidSetting
@@ -7,14 +9,25 @@ from explorer.labs.attention.state import AttentionState
 from explorer.ui.state import url_codec
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, format_heads, parse_heads
 
+OLD_DEFAULT = AttentionState.url_base()
+
 
 def test_the_url_has_what_differs_from_the_defaults_and_is_read_back() -> None:
     state = AttentionState(
         "text-best", "", "O Romeo", 0, 126, 2, 3, 5, "matrix", "row", "spread", ("0.1", "2.3"), ("1.0",), True, True, 4
     )
-    assert url_codec.write(AttentionState()) == {}
+    assert url_codec.write(AttentionState()) == {} and url_codec.read(AttentionState, {}) == (AttentionState(), ())
     assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
     assert url_codec.read(AttentionState, url_codec.write(AttentionState(say=""))) == (AttentionState(say=""), ())
+
+
+def test_addresses_from_before_another_default_open_the_same_model() -> None:
+    found, problems = url_codec.read(AttentionState, {"say": "O Romeo", "layer": "3"})
+    assert (found, problems) == (replace(OLD_DEFAULT, say="O Romeo", layer=3), ())
+    for state in (OLD_DEFAULT, AttentionState(at=2), replace(OLD_DEFAULT, layer=0, head=0)):
+        assert url_codec.write(state) and url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
+    assert url_codec.write(OLD_DEFAULT)["model"] == "text-through-training"
+    assert OLD_DEFAULT.with_model(AttentionState().model) == AttentionState()
 
 
 def test_the_longest_text_is_in_the_url() -> None:
@@ -37,15 +50,15 @@ def test_the_longest_text_is_in_the_url() -> None:
 )
 def test_an_invalid_url_parameter_is_reported_and_the_rest_is_kept(name: str, text: str, expected: str) -> None:
     state, problems = url_codec.read(AttentionState, {name: text, "head": "2"})
-    assert state == AttentionState(head=2)
+    assert state == OLD_DEFAULT and OLD_DEFAULT.head == 2
     assert len(problems) == 1 and expected in problems[0]
 
 
 def test_another_model_keeps_text_and_view_but_no_ablated_head() -> None:
     state = AttentionState(say="x", layer=3, off=("0.1",), step=5, view="matrix", unmasked=True)
-    assert state.with_model("text-best") == AttentionState("text-best", say="x", view="matrix")
+    assert state.with_model("text-best") == replace(OLD_DEFAULT, model="text-best", say="x", view="matrix")
     assert state.with_model(state.model) is state
-    assert state.with_model("text-best", examples=("x", "y")) == AttentionState("text-best", view="matrix")
+    assert state.with_model("text-best", examples=("x", "y")) == replace(OLD_DEFAULT, model="text-best", view="matrix")
 
 
 def test_heads_and_positions_outside_of_the_model_are_left_out() -> None:

@@ -30,22 +30,21 @@ def contribution(part: str, stream: int, much: int, half: str = "") -> Contribut
 def test_the_part_that_adds_most_is_named() -> None:
     parts = [contribution("attention", 2, 1), contribution("feedforward", 2, 6)]
     assert_states(
-        largest_contribution_finding(parts, 2, 4, "run a, seed 7"),
-        "block 2 of 4 … feedforward … most … 3.00 times … more … run a, seed 7",
+        largest_contribution_finding(parts, 2, 4), "block 2 of 4 … feedforward … residual stream most … 3.00 times"
     )
-    assert_states(
-        largest_contribution_finding(parts[:1], 1, 1, "b"), "only block … attention … most … 0.50 times … less … (b)"
-    )
-    assert "the look back at the source of the decoder" in largest_contribution_finding(
-        [contribution("cross", 1, 1, "decoder")], 1, 2, "b"
+    assert_states(largest_contribution_finding(parts[:1], 1, 1), "only block … attention … most … 0.50 times")
+    assert "the cross-attention of the decoder" in largest_contribution_finding(
+        [contribution("cross", 1, 1, "decoder")], 1, 2
     )
 
 
 def test_parts_norms_and_parameters_are_described_with_their_numbers() -> None:
     words = contributions_text([contribution("attention", 2, 1), contribution("feedforward", 2, 6)])
     assert_mentions(words, "attention … 0.50 times … feedforward … 3.00 times")
-    assert_mentions(words, "2.00 … 1.00 … sum … 2.00 … mean … 3 tokens")
-    assert norm_text(np.array([4.0, 9.0]), np.ones(2), False).endswith("is 4.00 to 9.00; after it, 1.00.")
+    assert_mentions(words, "1.00 … 2.00 … sum … 2.00 … means … 3 tokens")
+    assert norm_text(np.array([4.0, 9.0]), np.ones(2), False).endswith(
+        "is 4.00 to 9.00 before the first norm and 1.00 after it."
+    )
     assert "gain" in norm_text(np.array([4.0]), np.array([1.5]), True)
     words = parameter_share_text({"feedforward layers": 60, "attention": 30}, 100)
     assert_states(words, "100 parameters … 60 % … feedforward … 30 % … attention")
@@ -61,7 +60,7 @@ def test_the_formula_depends_on_the_model() -> None:
     assert norm_formula("layer", True).endswith("+ b") and norm_formula("layer", False).endswith(r"\cdot g")
     assert "mean}(x^2)" in norm_formula("rms", True) and "+ b" not in norm_formula("rms", True)
     layer = norm_example_text(NormExample("layernorm", True, "a", -1.0, 0.5, 4.0, 2.0, 0.25, -1.25))
-    assert "a mean of 0.500 and a variance of 4.000" in layer and "from −1.000 into −1.250" in layer
+    assert "a mean of 0.500 and a variance of 4.000" in layer and "from −1.000 to −1.250" in layer
     rms = norm_example_text(NormExample("rmsnorm", False, "a", 1.0, 0.0, 4.0, 2.0, 0.0, 1.0))
     assert "mean square of 4.000" in rms and "bias" not in rms
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.figures.comparison import comparison_figure
 from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.labs.compare import chart, comparison
 from explorer.labs.compare.bits_per_byte import BitsPerByte, bits_per_byte
@@ -76,14 +77,14 @@ def test_the_three_axes_may_have_three_winners() -> None:
 def test_one_run_may_be_first_on_all_axes() -> None:
     fast = make_run("D", 8, 10, 0.1, seed=30)
     found = target_finding(STATE, [A, fast], 0.95)
-    assert_states(found, "D … 0.950 first … 7 steps, 72 tokens … 0.7 s")
-    assert target_finding(STATE, [fast], 0.95).startswith("D is at 0.950 after 7 steps,")
+    assert_states(found, "D … first … 0.950 … 7 steps, 72 tokens … 0.7 s")
+    assert target_finding(STATE, [fast], 0.95).startswith("D reaches 0.950 after 7 steps,")
 
 
 def test_no_run_is_first_if_none_reaches_the_target() -> None:
     low = make_run("low", end=0.9)
-    assert_states(target_finding(STATE, [low], 0.95), "No … mean … 0.950")
-    assert target_finding(STATE, [], 0.95).startswith("No run's mean is ever")
+    assert_states(target_finding(STATE, [low], 0.95), "No … 0.950")
+    assert target_finding(STATE, [], 0.95).startswith("No run reaches")
 
 
 def unfinished_run(run: ComparedRun, step: int) -> ComparedRun:
@@ -97,9 +98,11 @@ def unfinished_run(run: ComparedRun, step: int) -> ComparedRun:
 
 def test_a_comparison_with_an_unfinished_run_says_what_is_so_far() -> None:
     stopped = unfinished_run(B, 5)
-    assert target_finding(STATE, [A, stopped], 0.95).startswith("So far: First at 0.950")
-    assert target_finding(STATE, [stopped], 0.99999999).startswith("So far: B is at")
-    assert target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95).startswith("So far no run's mean")
+    assert target_finding(STATE, [A, stopped], 0.95).startswith("So far: First to reach 0.950")
+    assert target_finding(STATE, [stopped], 0.99999999).startswith("So far: B reaches")
+    assert target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95).startswith(
+        "So far no run reaches"
+    )
     document = Document()
     add_results_table(document, STATE, [A, stopped], 0.95)
     first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])  # type: ignore[index]
@@ -107,11 +110,11 @@ def test_a_comparison_with_an_unfinished_run_says_what_is_so_far() -> None:
     assert (second["end"]["text"], second["against"]["text"]) == ("1.000 at step 5", "not finished")
 
 
-def test_a_run_reaches_the_target_where_its_mean_crosses_it_and_its_seeds_are_counted() -> None:
+def test_a_run_reaches_the_target_where_its_median_crosses_it_and_its_seeds_are_counted() -> None:
     one = make_run("one")
     curves = one.curves
     assert curves is not None
-    curves.metrics["test_accuracy"][1] = [1.0, 0.8]  # the mean ends at 0.9
+    curves.metrics["test_accuracy"][1] = [1.0, 0.8]  # the median ends at 0.9
     for target, at, seeds in ((0.7, 5.0, 2), (0.85, 8.75, 1), (0.95, None, 1)):
         (found,) = find_target_reached(STATE, [one], target, "step")
         assert (found.at, found.seeds) == (pytest.approx(at), seeds)
@@ -140,7 +143,7 @@ def test_a_position_is_formatted_with_its_unit(value: float | None, axis: str, t
 
 def test_what_a_step_costs_explains_the_axes() -> None:
     assert_states(
-        step_cost_finding([A, B, C]), "A … 1000.00 ms … C … 100.00 ms … 10.0 times … from 10 to 100 tokens … seed"
+        step_cost_finding([A, B, C]), "A … 1000.00 ms … C … 100.00 ms … 10.0 times … from 10 to 100 tokens … each seed"
     )
     assert_mentions(step_cost_finding([A, C]), "Every step … 100 tokens … seed … steps and tokens agree")
     assert step_cost_finding([A]) == ""
@@ -229,11 +232,14 @@ def load_named(*names: str) -> list[ComparedRun]:
 
 def test_runs_of_one_model_are_named_by_their_differing_settings() -> None:
     found = load_named("negation-single-rnn", "negation-half-rnn", "negation-single-gru")
-    assert [e.name for e in found] == ["RNN, p_not = 0.35", "RNN, p_not = 0.5", "GRU"]
+    assert [e.name for e in found] == ["RNN, “not” with probability 0.35", "RNN, “not” with probability 0.5", "GRU"]
     assert [e.label for e in found] == ["1", "2", "3"]
     parent = store.find("negation-single-rnn").config
     views = {"a": RunView(parent, None, None), "b": RunView(branch_from(parent, 30, {"order": 1}), None, None)}
-    assert list(comparison._display_names(views).values()) == ["RNN, order = 0", "RNN, branch at step 30, order = 1"]
+    assert list(comparison._display_names(views).values()) == [
+        "RNN, batch order 0",
+        "RNN, branch at step 30, batch order 1",
+    ]
 
 
 def test_an_unknown_run_is_reported_and_the_others_stay() -> None:
@@ -248,7 +254,7 @@ def test_recurrent_models_of_the_same_seeds_start_from_the_same_embedding_and_re
     assert len(sentences) == 3
     for sentence in sentences:
         assert "`embedding.weight`" in sentence and "readout" in sentence
-        assert "recurren" not in sentence.split("numbers in")[1]
+        assert "recurren" not in sentence.split("values of")[1]
 
 
 def test_initial_weights_of_other_seeds_or_without_a_snapshot_are_not_compared() -> None:
@@ -266,7 +272,7 @@ def test_initial_weights_of_other_seeds_or_without_a_snapshot_are_not_compared()
 
 def test_the_default_runs_are_left_out_of_the_url_and_the_newest_eight_stay() -> None:
     usual = default_runs()
-    assert len(usual) == 6
+    assert len(usual) == 4
     assert STATE.with_runs(usual) == STATE
     assert STATE.displayed_runs == usual
     many = [str(i) for i in range(10)]
@@ -290,7 +296,9 @@ def test_losses_that_cannot_be_compared_are_marked_and_the_others_are_not() -> N
     state = Comparison(y="val_loss_part")
     runs = load_named("text-gru", "text-transformer")
     assert target_finding(state, runs, 1.8) == "These runs cannot be ranked by this loss."
-    assert target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8).startswith("First at 1.800")
+    assert target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8).startswith(
+        "First to reach 1.800"
+    )
     note = comparability_note(state, runs)
     assert note.startswith("These losses cannot be compared directly: contexts differ (reading on")
     assert comparability_note(state, load_named("text-ngram", "text-transformer")) == ""
@@ -378,3 +386,24 @@ def test_seeds_of_the_negation_task_have_test_sets_of_their_own() -> None:
     assert has_shared_test_set([recall], "accuracy")
     assert not has_shared_test_set([A], "test_accuracy")
     assert not has_shared_test_set([recall], "train_accuracy") and not has_shared_test_set([recall], "batch_loss")
+
+
+def test_the_default_runs_have_all_three_verdicts_and_two_winners() -> None:
+    runs, problems = load_runs(default_runs(), "")
+    assert problems == []
+    sentence = target_finding(STATE, runs, 0.95)
+    assert sentence.startswith("First to reach 0.950: Transformer by step") and "; RNN by seconds (" in sentence
+    verdicts = describe_differences(runs, STATE)[1:]
+    assert [any(word in each for each in verdicts) for word in ("same value", "cannot tell", "different")] == [True] * 3
+
+
+def test_a_name_stands_where_its_line_ends() -> None:
+    run = make_run("long name, with a second part that is long as well")
+    line = chart._line(run, displayed_curves(STATE, [run])[0], "solid")
+    early = replace(line, x=line.x / 2)
+    figure = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True)
+    full, half = figure.layout.annotations[:2]
+    assert (full.x, half.x) == (10, 5) and "<br>" in full.text and full.text.count("…") == 1
+    assert 44 < figure.layout.margin.r <= 170
+    log = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True, log_x=True)
+    assert log.layout.annotations[0].x == pytest.approx(1)

@@ -33,25 +33,29 @@ def test_the_length_from_which_attention_costs_more_is_reported() -> None:
         line = 1e-4 * x**2 / at
         found[part] = sweep_result(part, "length", CostState().sizes("length", part), MeasuredCosts(line, line, x))
     sentence = findings.length_finding(found, CostState(way="forward"))
-    assert_mentions(sentence, "about 256 tokens … fused … about 1,024 tokens … formula … 128")
-    assert_mentions(sentence, "2,048 tokens … 8.0 times … fused 2.0")
+    assert_states(sentence, "Attention … longer … from about 256 tokens on; at 2,048 tokens 8.0 times as long")
+    assert len(sentence.split()) <= 22
+    note = findings.fused_note(found, CostState(way="forward"))
+    assert_states(
+        note, "multiplications … from 128 tokens … fused … from about 1,024 tokens on, at 2,048 tokens 2.0 times"
+    )
 
 
-def test_equal_crossings_are_reported_once() -> None:
+def test_parts_that_never_cross_are_reported() -> None:
     cheap = findings.length_finding(results_of_all_parts("length", {"feedforward": 1e-3}), CostState(width=32))
-    assert_mentions(cheap, "Attention … fused or not … costs more … feedforward … no length")
-    assert "the formula says from 64 on" in cheap
-    dear = findings.length_finding(results_of_all_parts("length", {"feedforward": 1e-9}), CostState())
-    assert_mentions(dear, "fused or not … costs more … feedforward … every length")
-    assert "takes 1,000 times as long" in dear
+    assert_mentions(cheap, "Attention … longer … feedforward … no length")
+    found = results_of_all_parts("length", {"feedforward": 1e-9})
+    dear = findings.length_finding(found, CostState())
+    assert_mentions(dear, "longer … feedforward … every length … 2,048 tokens 1,000 times as long")
+    assert "from 64 tokens on" in findings.fused_note(found, CostState(width=32))
 
 
 def test_exponents_of_width_are_reported() -> None:
     flat, steep = (
         findings.width_finding(results_of_all_parts("width", {}, power), CostState()) for power in (1.0, 2.0)
     )
-    assert "to the 1.0" in flat and "for all of them less than the formula says" in flat
-    assert "nowhere less than the formulas say" in steep
+    assert "power of 1.0" in flat and "for all of them less than predicted" in flat
+    assert "nowhere less than predicted" in steep
 
 
 def test_the_cost_of_layers_is_reported() -> None:
@@ -63,10 +67,10 @@ def test_the_cost_of_layers_is_reported() -> None:
 
 def test_sizes_where_formulas_fail_are_named() -> None:
     assert findings.sweep_note(results_of_all_parts("layers", {}, 1.0), CostState(), "layers").startswith(
-        "No line lies above its formula"
+        "At the smallest size no part takes longer"
     )
     sentence = findings.sweep_note(results_of_all_parts("width", {}, 0.5), CostState(), "width")
-    assert sentence.startswith("At width 16 the formula is furthest off for")
+    assert sentence.startswith("At width 16 the formula is least accurate for")
 
 
 def test_the_cost_of_a_recurrent_step_is_reported() -> None:
@@ -74,20 +78,17 @@ def test_the_cost_of_a_recurrent_step_is_reported() -> None:
         results_of_all_parts("length", {"gru": 3e-5, "feedforward": 1e-6}, 1.0), CostState(way="forward"), "length"
     )
     assert_mentions(sentence, "30.0 microseconds … 128 … 30.0 … 2,048")
-    assert (
-        "By the formula it takes 0.8 times" in sentence and "measured are 30 times; its products are small" in sentence
-    )
+    assert "The formula predicts 0.8 times" in sentence and "measured are 30 times, because it makes many" in sentence
     other = findings.sweep_note(
         results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5), CostState(), "length"
     )
-    assert "a step of the longer one costs more" in other and "products are small" not in other
+    assert "a step of the longer sequence costs more" in other and "because" not in other
 
 
 def test_a_fast_lstm_is_explained_by_kernels() -> None:
     found = results_of_all_parts("length", {"gru": 20e-6, "lstm": 1e-6})
     sentence = findings.kernel_note(found, CostState())
-    assert_mentions(sentence, "LSTM … 1.3 times … GRU … 2,048 … GRU … 20 times")
-    assert sentence in findings.sweep_note(found, CostState(), "length")
+    assert_states(sentence, "GRU … 20 times … LSTM … 2,048 tokens … less … library … not the cell … one call … many")
     slow = results_of_all_parts("length", {"gru": 6e-6, "lstm": 8e-6})
     assert findings.kernel_note(slow, CostState()) == "" and "\n\n\n" not in findings.sweep_note(
         slow, CostState(), "length"
@@ -97,8 +98,8 @@ def test_a_fast_lstm_is_explained_by_kernels() -> None:
 def test_layer_names_are_described() -> None:
     assert findings.layer_name("blocks[0–3].attention.project") == "queries, keys and values"
     assert findings.layer_name("decoder[0–1].cross.key") == "decoder: cross-attention, keys"
-    assert findings.layer_name("encoder.recurrent") == "encoder: from the state"
-    assert findings.layer_name("embedding") == "a vector for each token"
+    assert findings.layer_name("encoder.recurrent") == "encoder: recurrent weights"
+    assert findings.layer_name("embedding") == "token embeddings"
     assert findings.layer_name("summary.squeeze") == "summary.squeeze"
 
 
@@ -121,9 +122,9 @@ def test_memory_is_compared_with_the_formula() -> None:
         found[part] = sweep_result(part, "length", CostState().sizes("length", part), costs)
     sentence = findings.memory_note(found)
     assert_mentions(sentence, "bytes … formula … attention, fused, feedforward, RNN and GRU")
-    assert "LSTM keeps up to 2.5 times as many." in sentence
+    assert "LSTM stores up to 2.5 times as many." in sentence
     exact = findings.memory_note({"gru": found["gru"]})
-    assert exact == "The bytes kept are those of the formula for GRU."
+    assert exact == "The stored bytes are exactly those of the formula for GRU."
 
 
 def test_the_source_of_each_measurement_is_named() -> None:

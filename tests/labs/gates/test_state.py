@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from explorer.errors import InvalidSetting
-from explorer.labs.gates.findings import GateInitOutcome, gate_init_finding, number_latex, product_latex
+from explorer.labs.gates.findings import (
+    GateInitOutcome,
+    gate_init_comparison,
+    gate_init_finding,
+    initial_gate,
+    number_latex,
+    product_latex,
+)
 from explorer.labs.gates.state import PRESETS, STEPS, GatesState, apply_event, parse_trace
 from explorer.ui.state import url_codec
 from tests.words import assert_mentions
@@ -63,13 +70,16 @@ def test_products_are_formatted_with_powers() -> None:
 
 def test_the_gate_initialization_finding_states_solved_seeds() -> None:
     found = {3.0: GateInitOutcome(3.0, 7, 8), 0.0: GateInitOutcome(0.0, 0, 8)}
-    assert_mentions(gate_init_finding(found, 50, "GRU"), "0.50 … 0 of 8 … 0.95 (bias 3) 7 of 8")
-    assert gate_init_finding({}, 50, "GRU") == ""
+    finding = gate_init_finding({"LSTM": found, "GRU": found}, 50)
+    assert finding == "7 of 8 LSTMs (bias 3) and 7 of 8 GRUs (bias 3) recall the first of 50 symbols."
+    assert len(finding.split()) <= 20
+    assert gate_init_finding({"LSTM": {}, "GRU": {}}, 50) == gate_init_finding({}, 50) == ""
+    assert (initial_gate(0.0), initial_gate(3.0)) == ("about 0.50 (standard)", "0.95 (bias 3)")
 
 
 def test_the_numbers_of_seeds_by_initial_bias_are_compared() -> None:
     outcomes = {bias: GateInitOutcome(bias, solved, 8) for bias, solved in ((0.0, 0), (1.0, 2), (3.0, 8))}
-    sentence = gate_init_finding(outcomes, 50, "GRU")
+    sentence = gate_init_comparison(outcomes, "GRU")
     assert_mentions(sentence, "Worse than bias 3: bias 0 with 0 of 8 against 8 of 8 seeds")
     none = {bias: GateInitOutcome(bias, 0, 8) for bias in (0.0, 1.0)}
-    assert "compared" not in gate_init_finding(none, 50, "GRU")
+    assert gate_init_comparison(none, "GRU") == gate_init_comparison({}, "GRU") == ""

@@ -38,10 +38,10 @@ def test_without_a_corpus_there_is_no_comparison() -> None:
 
 def test_the_caption_says_which_text_the_dashed_line_is_for_each_model() -> None:
     ours, theirs = ("RNN", make_texts([1.0, 0.0, -1.0])), ("GRU", make_texts([1.0, 0.0, -1.0], held_out=False))
-    assert "what people wrote, held-out text, in eight pieces" in statistics_caption([ours], GenerationState())
-    assert "what people wrote, the text it learned from, in" in statistics_caption([theirs], GenerationState())
+    assert "human text, held-out text, in eight pieces" in statistics_caption([ours], GenerationState())
+    assert "human text, training text, in" in statistics_caption([theirs], GenerationState())
     both = statistics_caption([ours, theirs], GenerationState())
-    assert_mentions(both, "held-out text (RNN) … learned from (GRU)")
+    assert_mentions(both, "held-out text (RNN) … training text (GRU)")
 
 
 def test_sampling_settings_are_named() -> None:

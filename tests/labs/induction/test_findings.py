@@ -13,8 +13,8 @@ NAN = float("nan")
 def test_the_probability_of_repeated_symbols_is_stated() -> None:
     values = np.array([[0.9, 0.0, 0.7], [0.1, 1.0, 0.9]])
     sentence = findings.row_finding([True, False, True], {"A": values, "B": values[:1]})
-    assert_states(sentence, "Two symbols follow … 0.65 (0.50 to 0.80) by A … 0.80 by B.")
-    assert "One symbol follows" in findings.row_finding([False, False, True], {"A": values})
+    assert_states(sentence, "Two pairs … median … 0.65 (0.50 to 0.80) by A … 0.80 by B.")
+    assert "One pair of symbols occurs" in findings.row_finding([False, False, True], {"A": values})
     assert "nothing to continue" in findings.row_finding([False] * 3, {"A": values})
 
 
@@ -22,9 +22,13 @@ def test_seeds_that_continue_the_second_copy_are_counted() -> None:
     sentence = findings.loss_finding({"one": LOW, "two": HIGH, "three": np.array([0.1, 0.7, 0.1])})
     assert_states(
         sentence,
-        "One … with all three seeds: 0.20 nats per symbol (0.10 to 0.30 over the seeds) … Two … with no seed of three: "
-        "2.20 nats per symbol (2.00 to 2.40 … Three … with 2 of three seeds: 0.30 nats per symbol (0.10 to 0.70 … .",
+        "One continues the second copy with all three seeds; two with none; three with 2 of three seeds.",
     )
+    assert findings.loss_finding({"two": HIGH}) == "Two continues the second copy with no seed of three."
+    assert_states(
+        findings.loss_text({"one": LOW, "two": HIGH}), "0.20 (0.10 to 0.30) for one … 2.20 (2.00 to 2.40) for two."
+    )
+    assert findings.loss_finding({}) == findings.loss_text({}) == ""
     assert "its only seed" in findings.loss_finding({"one": LOW[:1]})
 
 
@@ -59,17 +63,17 @@ def test_heads_are_named_by_layer_and_number() -> None:
 @pytest.mark.parametrize(("change", "verb"), [(HIGH, "rises"), (LOW - 0.1, "falls")])
 def test_the_loss_without_a_head_is_stated(change: np.ndarray, verb: str) -> None:
     sentence = findings.ablation_finding("the head", LOW, change)
-    assert f"{verb} from 0.20 (0.10 to 0.30) to" in sentence
+    assert f"{verb} from 0.20 to" in sentence
 
 
 def test_a_head_is_compared_with_its_control() -> None:
     text = findings.control_text("A", HIGH, "B", LOW)
-    assert text.startswith("Without B it is 0.20 (0.10 to 0.30) nats. Removing A costs more in all three seeds.")
+    assert "0.20 (0.10 to 0.30) without B. Removing A costs more in all three seeds." in text
     assert "no verdict with fewer than" in text and "+2.00" in text
     assert "costs more in no seed of three" in findings.control_text("A", LOW, "B", HIGH)
     assert "1 of two seeds" in findings.control_text("A", np.array([1.0, 2.0]), "B", np.array([2.0, 1.0]))
 
 
 def test_what_changed_heads_do_to_the_row_is_stated() -> None:
-    assert_states(findings.changed_row_text(0.1, 0.9, 3), "0.10 … unchanged 0.90.")
+    assert_states(findings.changed_row_text(0.1, 0.9, 3), "0.10 … seed; unchanged … 0.90.")
     assert findings.changed_row_text(0.0, 0.0, 0) == ""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from explorer.experiments.recall import SWEEP_LENGTHS as SWEPT
 from explorer.experiments.recall import VARIANTS
@@ -11,13 +12,13 @@ from explorer.labs.memory.findings import (
     budget_caption,
     describe_variants,
     learning_rate_finding,
-    notebook_caption,
     other_length_findings,
     recall_result,
     solved_comparison_finding,
     solved_finding,
     sweep_finding,
-    train_set_findings,
+    train_set_caption,
+    train_set_finding,
 )
 from explorer.tasks.recall import evaluation_lengths
 from explorer.training.record import Curves
@@ -50,17 +51,35 @@ def test_variants_are_grouped_by_initialization() -> None:
     assert_states(found_text, "RNN … LSTM … GRU … gates … Transformer without positions")
 
 
-def test_the_finding_counts_seeds() -> None:
-    runs = (
+def by_name(*results: RecallResult) -> dict[str, RecallResult]:
+    return {each.variant.name: each for each in results}
+
+
+def test_the_headline_names_the_models_that_solve_the_task_in_every_seed() -> None:
+    runs = by_name(
         make_result("rnn-usual", [1, 0.5, 0.96]),
         make_result("gru-usual", [0.5, 0.4, 0.6]),
+        make_result("lstm-chrono", [1, 1, 1]),
         make_result("gru-chrono", [1, 1, 0.95]),
     )
-    assert_states(
-        solved_finding({run.variant.name: run for run in runs}, 50),
-        "50 symbols … GRU … gates … every seed … RNN … two of three … GRU … none",
+    assert solved_finding(runs, 50) == "LSTM and GRU (open gates) recall the first of 50 symbols in every seed."
+    assert solved_finding(by_name(runs["rnn-usual"], runs["gru-usual"]), 50) == (
+        "No model recalls the first of 50 symbols in every seed; RNN (standard initialization) does in 2 of 3 seeds."
     )
+    assert solved_finding(by_name(runs["gru-usual"]), 1) == "No model recalls the first of 1 symbol in any seed."
+    assert solved_finding(by_name(runs["gru-chrono"]), 50).startswith("The GRU (open gates) recalls the first of 50")
     assert solved_finding({}, 50) == ""
+
+
+@pytest.mark.parametrize("accuracy", [[1.0], [0.5], [1.0, 1.0], [1.0, 0.5], [0.5, 0.5], [float("nan")]])
+def test_the_headline_never_has_more_than_twenty_words(accuracy: list[float]) -> None:
+    every = [make_result(name, accuracy) for name in VARIANTS]
+    for count in range(1, len(every) + 1):
+        assert 0 < len(solved_finding(by_name(*every[:count]), 1_000_000).split()) <= 20
+    if accuracy == [1.0]:
+        assert solved_finding(by_name(*every), 50) == (
+            f"{len(every)} of {len(every)} models recall the first of 50 symbols with its only seed."
+        )
 
 
 def test_findings_name_models_that_generalize_to_other_lengths_and_those_that_do_not() -> None:
@@ -72,9 +91,9 @@ def test_findings_name_models_that_generalize_to_other_lengths_and_those_that_do
     }
     found_text = other_length_findings(found, 50)
     assert_states(found_text[0], "50 … 1,000 … all two seeds … GRU … one of two seeds … LSTM … bias 3")
-    assert_states(found_text[1], "1,000 … two of three seeds … RNN … right in 0.20 to 0.40")
-    assert_mentions(found_text[2], "51 … one of the two seeds … RNN … not")
-    assert found_text[2].endswith("right at 50. The others are right in 0.50 there.")
+    assert_states(found_text[1], "1,000 … two of three seeds … RNN … right on 20 to 40 %")
+    assert_mentions(found_text[2], "51 … one of the two seeds … RNN … only 1 % … guessing … exactly 50")
+    assert found_text[2].endswith("The other solving seeds are right on 50 % there.")
     assert len(found_text) == 3
 
 
@@ -114,7 +133,7 @@ def test_the_longest_solved_length_depends_on_the_learning_rate() -> None:
         (0.03, 10): make_result("rnn-usual", [0.5, 0.5]),
     }
     assert_states(
-        learning_rate_finding(found, "the RNN"), "longest … any seed … RNN … 10 … 0.003 … 50 … 0.01 … none … 0.03"
+        learning_rate_finding(found, "the RNN"), "Longest … any seed … RNN … 10 … 0.003, 50 … 0.01 and none at 0.03"
     )
     assert learning_rate_finding({(0.003, 10): make_result("rnn-usual", [1])}, "the RNN") == ""
 
@@ -127,26 +146,18 @@ def test_the_sweep_finding_leaves_out_incomplete_rows() -> None:
         "rnn-usual": {**every("rnn-usual", 1, 1), 50: make_result("rnn-usual", [1, 0.5])},
         "lstm-chrono": {10: make_result("lstm-chrono", [1, 1])},
     }
-    assert_states(
-        sweep_finding(found), "GRU … gates … every length … every seed … GRU … none … RNN … depends … length … seed"
-    )
-    assert sweep_finding({"lstm-chrono": found["lstm-chrono"]}) == ""
+    assert sweep_finding(found) == ("The GRU (open gates) learns every length up to 200 in every seed; 1 learns none.")
+    del found["gru-chrono"]
+    assert sweep_finding(found) == "None of 2 models learns every length up to 200 in every seed."
+    assert sweep_finding({"lstm-chrono": found["lstm-chrono"]}) == sweep_finding({}) == ""
 
 
-def test_the_train_set_finding_compares_both_accuracies_over_seeds() -> None:
+def test_the_train_set_finding_has_the_medians_of_both_accuracies() -> None:
     own, none = np.full((4, 3), 0.98), np.zeros((4, 3, 1))
-    begins = "60 steps … LSTM … right in 0.98 … own sequences"
-    (sentence,) = train_set_findings({"lstm": make_curves(np.full((4, 3), 0.5), none, train_accuracy=own)})
-    assert_states(sentence, f"{begins} … fresh … 0.50")
-    some = make_curves(np.tile([0.44, 1.0, 0.54], (4, 1)), none, train_accuracy=own)
-    (sentence,) = train_set_findings({"lstm": some})
-    assert_states(sentence, f"{begins} … fresh … two of three seeds … 0.44 to 0.54 … one has learned")
-    (sentence,) = train_set_findings({"lstm": make_curves(np.ones((4, 3)), none, train_accuracy=own)})
-    assert_states(sentence, f"{begins} … fresh … too … 1.00")
-    assert (
-        notebook_caption({"lstm": some}, 20).endswith("mean: LSTM 0.98 and 0.66.")
-        and notebook_caption({"lstm": some}, 7) == ""
-    )
+    some = {"lstm": make_curves(np.tile([0.44, 1.0, 0.54], (4, 1)), none, train_accuracy=own)}
+    assert train_set_finding(some) == "Right on training and on new sequences (median): LSTM 98 % and 54 %."
+    assert train_set_caption(some) == "Seeds that solve new sequences after 60 steps: LSTM 1 of 3."
+    assert train_set_finding({}) == train_set_caption({}) == ""
 
 
 def test_the_caption_has_the_steps_of_each_model() -> None:
@@ -162,9 +173,9 @@ def test_the_seeds_that_solve_recall_are_compared_by_an_exact_test() -> None:
     every, none, some = [1.0] * 8, [0.5] * 8, [1.0] * 4 + [0.5] * 4
     runs = {"gru-chrono": every, "gru-usual": none, "rnn-usual": some}
     found = solved_comparison_finding({name: make_result(name, values) for name, values in runs.items()})
-    assert_mentions(found, "95% or more … Worse than GRU open: GRU usual with 0 of 8 against 8 of 8 seeds")
+    assert_mentions(found, "95% or more … Worse than GRU open: GRU standard with 0 of 8 against 8 of 8 seeds")
     assert_mentions(
-        found, "Cannot … RNN usual (4 of 8 against 8 of 8 seeds; about 19 seeds … Fisher … three comparisons"
+        found, "Cannot … RNN standard (4 of 8 against 8 of 8 seeds; about 19 seeds … Fisher … three comparisons"
     )
     three = {name: make_result(name, values[-3:]) for name, values in runs.items()}
     assert_mentions(solved_comparison_finding(three), "Three seeds are too few")

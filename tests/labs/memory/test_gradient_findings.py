@@ -7,14 +7,14 @@ from explorer.experiments.recall import VARIANTS
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.gradient_findings import ClippingResult, GradientRatio
 from explorer.number_format import format_significant
-from tests.words import assert_mentions, assert_states
+from tests.words import assert_states
 
 RNN, OPEN = VARIANTS["rnn-usual"].title, VARIANTS["gru-chrono"].title
 
 
 def test_a_title_fits_into_a_sentence() -> None:
-    assert findings.inline_title(RNN) == "RNN (usual start)"
-    assert findings.inline_title(OPEN) == "GRU (gates open, chrono)"
+    assert findings.inline_title(RNN) == "RNN (standard initialization)"
+    assert findings.inline_title(OPEN) == "GRU (open gates)"
     assert findings.inline_title("LSTM") == "LSTM"
 
 
@@ -25,9 +25,14 @@ def test_the_ratio_is_the_median_over_seeds_before_and_after_training() -> None:
     found = findings.gradient_ratio(RNN, True, norms, 300)
     assert found.before == pytest.approx([1e-18, 1e-17, 1e-3], rel=1e-6, abs=0.0)
     assert found.after == pytest.approx([2.0, 6.0, 7.0])
-    sentence = findings.gradient_finding([found], 4)
-    assert_mentions(sentence, "10⁻¹⁷ … 10⁻¹⁸ to 10⁻³ … three seeds")
-    assert "RNN (usual start) 6." in findings.trained_finding([found])
+    assert findings.format_ratio(found.before) == "10⁻¹⁷"
+    assert findings.format_ratio_range(found.before) == "10⁻¹⁸ to 10⁻³"
+    assert findings.format_ratio(found.after) == "6"
+
+
+def test_ratios_that_are_not_finite_are_left_out() -> None:
+    assert findings.format_ratio(np.array([np.nan, np.inf])) == "–"
+    assert findings.format_ratio_range(np.array([1.0])) == findings.format_ratio_range(np.array([np.nan])) == "–"
 
 
 def test_the_finding_compares_the_smallest_and_largest_ratio_of_recurrent_models() -> None:
@@ -36,43 +41,48 @@ def test_the_finding_compares_the_smallest_and_largest_ratio_of_recurrent_models
         GradientRatio(OPEN, True, np.array([0.09]), np.array([6.0]), 300),
         GradientRatio(RNN, True, np.array([4e-17]), np.array([3e-9]), 1000),
     ]
-    assert_states(
-        findings.gradient_finding(models, 50),
-        "Before training … first of 50 symbols … loss … RNN … 4 × 10⁻¹⁷ times … last … GRU … 0.09 times … last",
+    finding = findings.gradient_finding(models, 50)
+    assert finding.replace("\u00a0", " ") == (
+        "Before training, the RNN (standard initialization) passes 4 × 10⁻¹⁷ of the gradient back over 50 symbols, "
+        "the GRU (open gates) 0.09."
     )
-    assert "Transformer" in findings.gradient_finding(models[:1], 50)
-    assert "about as much as the last" in findings.gradient_finding(models[:1], 50)
-    assert "single symbol" in findings.gradient_finding(models, 1)
-    assert "RNN (usual start) 3\u00a0×\u00a010⁻⁹" in findings.trained_finding(models)
+    assert len(finding.replace("\u00a0", "").split()) <= 20
+    assert_states(
+        findings.gradient_finding(models[:1], 50),
+        "Before training … Transformer (no positions) passes 1 of the gradient … 50 symbols",
+    )
+    unfinished = GradientRatio(RNN, True, np.array([np.nan]), np.array([np.nan]), 0)
+    for found in (models, [unfinished], []):
+        assert "single symbol" in findings.gradient_finding(found, 1)
+    assert "single symbol" in findings.gradient_finding([unfinished], 50)
 
 
-def test_the_gate_product_is_the_share_to_the_power_of_the_steps() -> None:
-    sentence = findings.gate_product_finding("GRU, usual start", np.array([[0.5, 0.5, 0.9]]), 11)
-    assert "keeps 0.5 of" in sentence
-    assert f"leaves {format_significant(0.5**10)} in the middle unit and {format_significant(0.9**10)} in" in sentence
-
-
-def test_the_spectral_radius_is_raised_to_the_number_of_steps() -> None:
-    sentence = findings.spectral_radius_finding("RNN, usual start", np.array([0.6, 0.5, 0.7]), 50)
-    assert_mentions(sentence, "0.600 before training … 0.500 to 0.700 … three seeds … 0.600⁴⁹ … 10⁻¹¹")
-    sentence = findings.spectral_radius_finding("RNN, usual start", np.array([0.6371]), 50)
-    assert f"0.637⁴⁹ is {format_significant(0.637**49)}" in sentence, "computed from the number that is printed"
+def test_the_factor_of_a_step_is_raised_to_the_number_of_steps() -> None:
+    gates = findings.gate_factor(np.array([[0.5, 0.5, 0.9]]), 11)
+    assert gates == ("gate 0.5", format_significant(0.5**10), format_significant(0.9**10))
+    radius = findings.radius_factor(np.array([0.6, 0.6371, 0.7]), 50)
+    assert radius == ("radius 0.637", format_significant(0.637**49), ""), "computed from the number that is printed"
 
 
 def test_the_finding_has_the_median_half_life() -> None:
-    lives = {OPEN: np.array([[1.0, 22.0, 60.0]]), "GRU, usual start": np.array([[0.8, 0.8, 1.0]])}
-    assert_states(
-        findings.half_life_finding(lives, "before training"),
-        "Before training, half of the units … GRU … 22 symbols or longer … longest … 60 symbols … GRU … 0.8 symbols",
+    lives = {OPEN: np.array([[1.0, 22.0, 60.0]]), "GRU, standard initialization": np.array([[0.8, 0.8, 1.0]])}
+    assert findings.half_life_finding(lives, "before training") == (
+        "Before training, the median half-life is 22 symbols in the GRU (open gates), "
+        "0.8 symbols in the GRU (standard initialization)."
     )
-    assert "no gate" in findings.half_life_finding({}, "before training")
-    assert "for ever or longer" not in findings.half_life_finding({OPEN: np.array([[1.0]])}, "after training")
+    assert "no gates" in findings.half_life_finding({}, "before training")
+
+
+def test_no_half_life_is_extrapolated_beyond_the_longest_tested_sequence() -> None:
+    assert findings.longest_half_life(np.array([[27.0, 55_663.0]])) == "more than 1,000 symbols"
+    assert findings.longest_half_life(np.array([[np.inf]])) == "more than 1,000 symbols"
+    assert findings.longest_half_life(np.array([[27.0, 400.0]])) == "400 symbols"
 
 
 def test_an_answer_is_right_or_wrong() -> None:
-    assert findings.answer_finding(OPEN, "a", 0.99, "a", 50, 0.5).endswith("“a”, 0.99, and that is right.")
-    assert findings.answer_finding(OPEN, "a", 0.2, "b", 50, 0.5).endswith("and that is wrong: it says “b”.")
-    assert findings.answer_finding(OPEN, "a", 0.51, "a", 50, 0.5).endswith("guessing, which is 0.50.")
+    assert findings.answer_finding(OPEN, "a", 0.99, "a", 50, 0.5).endswith("probability 0.99, which is right.")
+    assert findings.answer_finding(OPEN, "a", 0.2, "b", 50, 0.5).endswith("which is wrong: it answers “b”.")
+    assert findings.answer_finding(OPEN, "a", 0.51, "a", 50, 0.5).endswith("about as much as guessing (0.50).")
 
 
 def test_gradients_explode_where_the_first_norm_exceeds_the_last() -> None:
@@ -80,28 +90,29 @@ def test_gradients_explode_where_the_first_norm_exceeds_the_last() -> None:
     norms[:, 0, 0] = [1e-9, 5.0, 2e4]
     assert_states(
         findings.exploding_finding((0.5, 1.5, 3.0), norms),
-        "radius of 0.5 … first … 10⁻⁹ … last … from 1.5 … more … at 3 … 2 × 10⁴ times … last",
+        "spectral radius of 1.5 … gradient grows … 2 × 10⁴ times at 3",
     )
-    assert "nothing to carry" in findings.exploding_finding((0.5, 1.5, 3.0), norms[..., :1])
-    assert "nowhere explodes" in findings.exploding_finding((0.5, 1.5, 3.0), norms * [[[1e-9, 1.0]]])
+    assert "single symbol" in findings.exploding_finding((0.5, 1.5, 3.0), norms[..., :1])
+    assert_states(
+        findings.exploding_finding((0.5, 1.5, 3.0), norms * [[[1e-9, 1.0]]]),
+        "no spectral radius up to 3 … gradient grow",
+    )
 
 
 def test_clipping_helps_where_gradients_explode_and_nowhere_else() -> None:
     never, always = np.full(8, 0.5), np.full(8, 1.0)
-    one = np.array([1.0, *[0.5] * 7])
-    sentence = findings.clipping_finding(
-        [
-            ClippingResult("at a radius of 0.7", never, never, 0.88, True),
-            ClippingResult("at a radius of 2", one, always, 21.0, False),
-        ]
-    )
-    assert_mentions(sentence, "no gradient … longer than 0.88 … clipping at 1 never")
-    assert "no of eight seeds" not in sentence
-    assert_mentions(sentence, "radius of 2 … one of eight seeds … without clipping, eight with it: different.")
-    assert findings.clipping_finding([]) == "No run with and without clipping yet."
+    same = ClippingResult("at a radius of 0.7", never, never, 0.88, True)
+    helped = ClippingResult("at a radius of 2", np.array([1.0, *[0.5] * 7]), always, 21.0, False)
+    finding = findings.clipping_finding([same, helped])
+    assert finding == "At a radius of 2, 8 of 8 seeds learn the task with clipping, 1 without."
+    judgements = findings.clipping_judgements([same, helped])
+    assert "longer than 0.88, so clipping never acts" in findings.clipping_verdict(same, judgements)
+    assert findings.clipping_verdict(helped, judgements) == "different"
+    assert "no certain difference" in findings.clipping_finding([same])
+    assert findings.clipping_finding([]) == ""
 
 
 def test_models_without_a_run_are_named() -> None:
     assert findings.missing_runs_caption([]) == ""
-    assert findings.missing_runs_caption(["RNN, usual start"]).startswith("RNN, usual start has no run")
-    assert findings.missing_runs_caption(["a", "b"]).startswith("A and b have no run")
+    assert_states(findings.missing_runs_caption(["RNN"]), "RNN has no run … is not shown")
+    assert_states(findings.missing_runs_caption(["a", "b"]), "A and b have no run … are not shown")

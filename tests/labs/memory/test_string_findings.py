@@ -13,14 +13,14 @@ from tests.words import assert_mentions, assert_states
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("abca abca abca ", "Memory … 0.297 nats … “a”"),
+        ("abca abca abca ", "Memory … 0.297 nats … “a” has several"),
         (
             "to be or not to be ",
-            "Memory … 0.707 nats … space … “o” … “t”",
+            "Memory … 0.707 nats … space, “o” and “t” have several",
         ),
         ("abcabc", "Memory … nothing … every character … one"),
-        ("aaaa", "Nothing … wrong … “a” … only character"),
-        ("  ", "Nothing … wrong … space … only character"),
+        ("aaaa", "No error … “a” … only character"),
+        ("  ", "No error … space … only character"),
     ],
 )
 def test_the_finding_has_the_loss_that_memory_can_save(text: str, sentence: str) -> None:
@@ -52,12 +52,13 @@ def test_the_finding_has_the_final_losses() -> None:
     low = 0.297
     sentence = findings.final_loss_finding("RNN", np.array([0.0002, 0.0013]), np.array([0.2971, 0.2973]), low)
     assert_states(
-        sentence, "With its state … RNN … 0.0002 to 0.001 nats … character … state cut … 0.297 … on the floor"
+        sentence,
+        "With its state … RNN … 0.0002 to 0.001 nats … character … Without … 0.297 … lowest loss without memory",
     )
     sentence = findings.final_loss_finding("RNN", np.array([0.2, 0.2]), np.array([0.35, 0.30]), low)
-    assert "still on its way" in sentence
-    assert "0.300 to 0.350, 0.053 above the floor at most." in sentence
-    assert "both can be right everywhere" in findings.final_loss_finding(
+    assert "not yet its lowest" in sentence
+    assert "0.300 to 0.350, at most 0.053 above" in sentence
+    assert "both can predict every character" in findings.final_loss_finding(
         "RNN", np.array([0.001]), np.array([0.001]), 0.0
     )
 
@@ -82,17 +83,15 @@ def test_the_caption_counts_errors() -> None:
     )
     assert (len(none), len(early), len(late)) == (0, 1, 1)
     sentence = findings.error_count_caption(200, 14, [none, none], [early, none])
-    assert_states(sentence, "200 characters … each of two seeds … never … with its state … at most once … state cut")
-    assert "none slips before the string's own end" in findings.error_count_caption(
-        200, 14, [late, none], [early, early]
-    )
-    assert "own end" not in findings.error_count_caption(200, 14, [early, late], [early, early])
+    assert_states(sentence, "200 characters … each of two seeds … no errors with its state, 0 to 1 error without")
+    assert "none makes an error before the end" in findings.error_count_caption(200, 14, [late, none], [early, early])
+    assert "before the end" not in findings.error_count_caption(200, 14, [early, late], [early, early])
 
 
 def test_the_hint_explains_an_error() -> None:
     text, written = "abca abca abca ", "bcab"
     (error,) = find_errors(text, written)
-    assert_states(findings.error_hint(error, written, "a"), "After “abca” … space, not “b” … may follow “a”")
+    assert_states(findings.error_hint(error, written, "a"), "After “abca” … space, not “b” … does follow “a”")
     (error,) = find_errors(text, "c")
     assert_states(findings.error_hint(error, "c", "a"), "After “a” … “b”, not “c” … nowhere … follow “a”")
 

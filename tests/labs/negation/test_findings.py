@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy import ndarray
 
+from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation.findings import (
     ModelAnswer,
     answers_finding,
     attention_finding,
+    attention_title,
     beyond_sums_finding,
     ceiling_finding,
     comparison_with_best,
     contributions_finding,
+    cross_entropy_finding,
     final_accuracy_finding,
     held_out_finding,
     padding_finding,
@@ -82,14 +85,35 @@ YES, NO = 0.9, 0.1
         ([NO, NO], COLLAPSE, "Both say collapse, and so does the grammar."),
         ([NO], COLLAPSE, "A says collapse, and so does the grammar."),
         ([NO], SUSTAIN, "A says collapse; the grammar says sustain."),
-        ([YES, NO, NO], None, "A … sustain … two … collapse … grammar … no sentence like this"),
-        ([NO, NO, NO], None, "All three … collapse … grammar … no sentence like this"),
-        ([], COLLAPSE, "No model … trained"),
+        ([YES, NO, NO], None, "A says sustain. The other two say collapse."),
+        ([NO, NO, NO], None, "All three say collapse."),
+        ([], COLLAPSE, "No model … finished run"),
     ],
 )
 def test_the_headline_names_the_answer_of_every_model(sustain: list[float], truth: int | None, sentence: str) -> None:
     answers = [make_answer(title, p) for title, p in zip("ABCDE", sustain, strict=False)]
     assert_states(answers_finding(answers, truth), sentence)
+
+
+@pytest.mark.parametrize("truth", [SUSTAIN, COLLAPSE, None])
+def test_a_model_whose_seeds_disagree_gives_no_answer(truth: int | None) -> None:
+    split, sure = make_answer("A", YES, YES, NO, NO), [make_answer(title, NO, NO, NO, NO) for title in "BCD"]
+    assert answers_finding([split], truth) == "The seeds of A disagree."
+    found = answers_finding([split, *sure], truth)
+    assert found.startswith("B, C and D say collapse") and found.endswith("The seeds of A disagree.")
+    assert ("so does the grammar" in found) == (truth == COLLAPSE)
+    assert "The other" not in answers_finding([split, make_answer("E", YES), *sure], truth)
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=4), max_size=6), st.sampled_from([0, 1, None]))
+def test_the_headline_is_never_stronger_than_the_answers(sustain: list[list[float]], truth: int | None) -> None:
+    answers = [make_answer(f"M{i}", *values) for i, values in enumerate(sustain)]
+    found = answers_finding(answers, truth)
+    assert ("grammar" in found) <= (truth is not None)
+    assert "so does the grammar" not in found or any(a.is_unanimous and a.answer == truth for a in answers)
+    for answer in answers:
+        if not answer.is_unanimous:
+            assert answer.title in found.split(".")[-2], "its seeds disagree"
 
 
 def test_the_contributions_finding_is_about_not_or_else_the_strongest_word() -> None:
@@ -117,17 +141,53 @@ def test_the_units_finding_names_the_strongest_unit() -> None:
 
 def test_the_reading_finding_names_the_largest_change() -> None:
     sentence = reading_finding(("<BOS>", "not", "preserve"), np.array([0.5, 0.45, 0.05]))
-    assert_states(sentence, "largest … 0.45 to 0.05 … “preserve”")
+    assert "changes most at “preserve”, from 0.45 to 0.05. Only the answer after the last token" in sentence
+    assert "changes" not in reading_finding(("<BOS>",), np.array([0.5]))
+
+
+TOKENS = ("<BOS>", "not", "preserve", "<PAD>")
+EVEN = np.array([0.3, 0.36, 0.34, np.nan])
 
 
 def test_uniform_attention_has_no_strongest_token() -> None:
-    tokens = ("<BOS>", "not", "preserve", "<PAD>")
-    row = np.array([0.3, 0.36, 0.34, np.nan])
-    even = attention_finding(tokens, np.stack([row] * 4), 0, 1)
-    assert "almost evenly at everything, 0.30 to 0.36" in even
-    sharp = np.stack([[0.1, 0.2, 0.7, np.nan], [0.9, 0.1, 0.0, np.nan], row, row])
-    assert_states(attention_finding(tokens, sharp, 0, 1), "“<BOS>” … “preserve”: 0.70")
-    assert attention_finding(tokens, sharp, 0, 2).startswith("In block 1 of 2, “<BOS>”, which looks hardest")
+    heads = np.stack([np.stack([EVEN] * 4)])
+    assert attention_title(TOKENS, heads[0]) == "The Transformer averages all tokens"
+    even = attention_finding(TOKENS, heads, 0, 0, 1, solved=True)
+    assert_states(even, "almost evenly, 0.30 to 0.36: an average of the words is enough")
+    assert "enough" not in attention_finding(TOKENS, heads, 0, 0, 1, solved=False)
+
+
+def test_sharp_attention_is_named_with_that_of_another_head() -> None:
+    one, other = ([0.1, 0.2, 0.7, np.nan], [0.1, 0.8, 0.1, np.nan])
+    heads = np.stack([np.stack([row, EVEN, EVEN, EVEN]) for row in (one, other)])
+    assert attention_title(TOKENS, heads[0]) == "The Transformer attends to “preserve”"
+    assert_states(
+        attention_finding(TOKENS, heads, 0, 0, 1, True), "most to “preserve”, with weight 0.70. Head 2 … “not” … 0.80"
+    )
+    assert "Head" not in attention_finding(TOKENS, heads[:1], 0, 0, 1, True)
+    assert attention_finding(TOKENS, heads, 0, 0, 2, True).startswith("In layer 1 of 2, “<BOS>”. It attends most")
+
+
+def test_attention_without_a_token_above_one_half_attends_to_several() -> None:
+    row = np.array([0.05, 0.45, 0.3, 0.1, 0.05, 0.05])
+    assert attention_title(tuple("abcdef"), np.stack([row] * 6)) == "The Transformer attends to several tokens"
+
+
+def test_the_head_that_is_shown_attends_most_to_not_or_else_to_the_verb_or_a_word() -> None:
+    def heads(tokens: tuple[str, ...], *at: int) -> ndarray:
+        rows = np.full((len(at), len(tokens), len(tokens)), 0.1)
+        for head, key in enumerate(at):
+            rows[head, 0, key] = 0.9
+        return rows
+
+    tokens = ("<BOS>", "human", "not", "preserve", "nature", "<EOS>")
+    assert find_attending_head(tokens, heads(tokens, 3, 1, 2, 5)) == 2
+    plain = ("<BOS>", "human", "preserve", "nature", "<EOS>")
+    assert find_attending_head(plain, heads(plain, 0, 4, 2, 1)) == 2
+    words = ("<BOS>", "human", "<EOS>")
+    assert find_attending_head(words, heads(words, 0, 2, 1)) == 2
+    assert find_attending_head(("<BOS>", "<EOS>"), heads(("<BOS>", "<EOS>"), 0, 1)) == 0
+    assert find_attending_head(tokens, np.where(np.arange(6) < 4, heads(tokens, 3, 2), np.nan)) == 1
 
 
 @pytest.mark.parametrize(
@@ -135,56 +195,55 @@ def test_uniform_attention_has_no_strongest_token() -> None:
     [
         (
             ends(Bag=[0.8833, 0.8833], RNN=[1, 1]),
-            "RNN … 1.000 in every seed … Bag … 0.883 in every seed … ceiling",
+            "RNN gets every sentence right with every seed. Bag ends at 0.883, the ceiling of a sum of word weights.",
         ),
-        (ends(Bag=[0.6667, 0.6667]), "Bag ends at 0.667 in every seed."),
-        (ends(Bag=[1, 1], RNN=[1, 1], GRU=[1, 1]), "All three reach 1.000 in every seed."),
-        (ends(Bag=[1, 1], RNN=[1, 1]), "Both reach 1.000 in every seed."),
-        (ends(RNN=[1, 1]), "RNN reaches 1.000 in every seed."),
+        (ends(Bag=[0.6667, 0.6667]), "Bag ends at 0.667."),
+        (ends(Bag=[1, 1], RNN=[1, 1], GRU=[1, 1]), "All three models get every sentence right with every seed."),
+        (ends(Bag=[1, 1], RNN=[1, 1]), "Both get every sentence right with every seed."),
+        (ends(RNN=[1]), "RNN gets every sentence right."),
         (
             ends(RNN=[1, 1], GRU=[1, 0.9]),
-            "RNN … 1.000 in every seed … depends on the seed … right … GRU in 1 of 2 seeds",
+            "RNN gets every sentence right with every seed. GRU does so with only 1 of 2 seeds.",
+        ),
+        (ends(Bag=[0.65, 0.7]), "Bag ends between 0.650 and 0.700."),
+        (ends(A=[0.6], B=[0.7], C=[0.8]), "A ends at 0.600. B ends at 0.700. The table has the others."),
+        (
+            ends(RNN=[1], GRU=[1], A=[1], B=[0.7]),
+            "Three of four models get every sentence right. B ends at 0.700.",
         ),
         (
-            ends(GRU=[1, 0.9], LSTM=[1, 0.8]),
-            "depends on the seed … right … GRU in 1 of 2 seeds … LSTM in 1 of 2 seeds",
+            ends(RNN=[1 - 1e-7], Bag=[0.8833]),
+            "RNN gets every sentence right. Bag ends at 0.883, the ceiling of a sum of word weights.",
         ),
-        (ends(RNN=[1 - 1e-7], Bag=[0.8833]), "RNN … 1.000 … Bag … 0.883 … ceiling"),
+        (ends(GRU=[1, 0.9]), "GRU gets every sentence right with only 1 of 2 seeds."),
     ],
 )
 def test_the_final_accuracies_are_described_as_measured(values: list[tuple[str, ndarray]], sentence: str) -> None:
-    assert_states(final_accuracy_finding(values, 0.88333), sentence)
+    assert final_accuracy_finding(values, 0.88333) == sentence
+    assert len(sentence.split()) <= 20
 
 
-def test_a_model_without_a_solved_seed_is_described_by_its_range() -> None:
-    sentence = final_accuracy_finding(ends(Bag=[0.65, 0.7, 0.6667]), 0.8333)
-    assert "0 of 3" not in sentence
-    assert_states(sentence, "Bag … between 0.650 and 0.700 … seed")
+def test_the_ceiling_of_a_sum_is_described_with_its_number() -> None:
+    assert_states(ceiling_finding(0.88333), "No sum … more than 0.8833 … right")
+    assert_states(ceiling_finding(1.0), "can get every sentence right")
 
 
 @pytest.mark.parametrize(
-    ("ceiling", "lead", "reached", "parts"),
+    ("lead", "reached", "sentence"),
     [
-        (
-            0.88333,
-            0.88333,
-            None,
-            ["No sum of word weights passes 0.8833 here", "Cross-entropy leads up to the ceiling."],
-        ),
-        (0.83333, 0.66667, None, ["passes 0.8333", "Training does not even lead there", "gets only 0.6667 right."]),
-        (1.0, 1.0, None, ["a sum of word weights is enough: the ceiling is 1.", "leads up to the ceiling."]),
-        (0.9, 0.9, [0.9, 0.9], ["ended at 0.9000 in every seed."]),
-        (0.9, 0.9, [0.9, 0.75], ["ended at 0.7500 to 0.9000 over its seeds."]),
+        (0.9, None, "The minimum of the cross-entropy reaches this value."),
+        (0.66667, None, "Training does not lead there … gets only 0.6667 right"),
+        (0.9, [0.9, 0.9], "ended at 0.9000 with every seed"),
+        (0.9, [0.9], "ended at 0.9000."),
+        (0.9, [0.9, 0.75], "ended at 0.7500 to 0.9000 over its seeds"),
     ],
 )
-def test_both_ceilings_of_a_sum_are_described_with_their_numbers(
-    ceiling: float, lead: float, reached: list[float] | None, parts: list[str]
+def test_where_cross_entropy_leads_is_described_with_its_numbers(
+    lead: float, reached: list[float] | None, sentence: str
 ) -> None:
-    sentence = ceiling_finding(ceiling, lead, None if reached is None else np.array(reached))
-    assert [part for part in parts if part not in sentence] == []
-    assert ("The bag of words on this page" in sentence) == (reached is not None)
-    assert ("does not even" in sentence) == (lead < ceiling)
-    assert ("enough" in sentence) == (ceiling == 1)
+    found = cross_entropy_finding(0.9, lead, None if reached is None else np.array(reached))
+    assert_states(found, sentence)
+    assert ("The bag of words on this page" in found) == (reached is not None)
 
 
 @pytest.mark.parametrize(
@@ -211,43 +270,27 @@ def test_a_hidden_layer_over_the_counts_shows_what_a_sum_lacks(
     assert ("What fails" in finding) == (max(hidden) > 0.99 and ceiling < 1)
 
 
-def test_one_seed_is_not_called_every_seed() -> None:
-    assert "every seed" not in ceiling_finding(0.9, 0.9, np.array([0.9]))
-    assert "every seed" not in final_accuracy_finding(ends(RNN=[1.0], Bag=[0.9]), 0.9)
-
-
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        (
-            ends(Bag=[0, 0], RNN=[1, 0]),
-            "understood … RNN in 1 of 2 seeds … Bag never",
-        ),
-        (ends(Bag=[0, 0], RNN=[0.5, 0]), "Bag and RNN never"),
-        (ends(RNN=[1, 1]), "understood … RNN in 2 of 2 seeds"),
+        (ends(Bag=[0, 0], RNN=[1, 0]), "RNN gets it right with 1 of 2 seeds; one of two models never does."),
+        (ends(Bag=[0, 0], RNN=[0.5, 0]), "No model gets it right with any seed."),
+        (ends(RNN=[1, 1]), "RNN gets it right with 2 of 2 seeds."),
+        (ends(RNN=[1, 1], GRU=[1, 1], LSTM=[1, 0]), "RNN and GRU get it right with 2 of 2 seeds."),
+        (ends(A=[1], B=[1], C=[1], D=[0], E=[0]), "Three models get it right; two of five models never do."),
+        (ends(A=[0]), "No model gets it right."),
     ],
 )
-def test_the_held_out_pair_is_described_seed_by_seed(values: list[tuple[str, ndarray]], sentence: str) -> None:
-    assert_states(held_out_finding("destroy", values), f"“not destroy” … never … training … {sentence}")
+def test_the_held_out_pair_is_described_by_its_best_models(values: list[tuple[str, ndarray]], sentence: str) -> None:
+    assert held_out_finding("destroy", values) == f"Training never shows “not destroy”. {sentence}"
 
 
-def test_padding_without_effect_is_described_so() -> None:
+def test_the_effect_of_padding_is_described_by_the_models_that_it_changes() -> None:
     same = [make_answer("A", 0.9, 0.8), make_answer("B", 0.2, 0.1)]
-    assert_states(padding_finding(same, same, SUSTAIN), "same sentence … same answer, alone or in company")
-
-
-def test_padding_that_changes_an_answer_is_described_with_both_answers() -> None:
-    sentence = padding_finding([make_answer("A", 0.2, 0.1)], [make_answer("A", 0.9, 0.8)], SUSTAIN)
-    assert_states(
-        sentence, "One sentence, two answers … A … collapse alone, sustain in company … alone … wrong in all 2 seeds"
-    )
-    assert "wrong" not in padding_finding([make_answer("A", 0.9)], [make_answer("A", 0.2)], SUSTAIN)
-
-
-def test_padding_that_only_changes_a_probability_is_not_called_two_answers() -> None:
-    sentence = padding_finding([make_answer("A", 0.9)], [make_answer("A", 0.8)], SUSTAIN)
-    assert "A is 0.90 sure alone, 0.80 in company." in sentence
-    assert "two answers" not in sentence
+    assert_states(padding_finding(same, same), "answers are the same")
+    changed = padding_finding([make_answer("A", 0.2, 0.1)], [make_answer("A", 0.9, 0.8)])
+    assert changed == "The padding changes the answer of A (collapse, then sustain)."
+    assert_states(padding_finding([make_answer("A", 0.9)], [make_answer("A", 0.8)]), "probability, but no answer: A")
 
 
 def test_seeds_that_are_right_everywhere_are_compared_by_an_exact_test() -> None:

@@ -28,14 +28,14 @@ def test_each_figure_has_its_own_lowest_tokenizer() -> None:
     bits = 1.45 / math.log(2)
     assert_states(
         finding,
-        "per token … lowest for characters … per character for words … the only … compared … lowest for byte-level "
+        "lowest for characters … the only comparable figure … byte-level "
         f"BPE: {bits:.3f}, against {1.5 / math.log(2):.3f} for characters",
     )
 
 
 def test_a_small_difference_in_bits_per_byte_is_said_to_be_small() -> None:
     near = LOSSES | {"bytes": loss(2.99, 2.0)}
-    assert findings.tokenizers_finding(near, counted=True).endswith("for characters, which is practically the same.")
+    assert findings.tokenizers_finding(near, counted=True).endswith("for characters (practically the same).")
 
 
 def test_one_tokenizer_may_have_the_lowest_of_all_figures() -> None:
@@ -72,7 +72,7 @@ WINDOWS = {16: np.array([[1.7, 1.6], [1.5, 1.5], [1.49, 1.5]]), 128: np.array([[
 def test_the_highest_and_the_lowest_perplexity_of_the_same_networks() -> None:
     assert_states(
         findings.windows_finding(WINDOWS),
-        f"perplexity of {math.exp(1.65):.2f} … blocks of 16 … {math.exp(1.3):.2f} … windows of 128 … begin 64 apart",
+        f"perplexity {math.exp(1.65):.2f} … blocks of 16 … {math.exp(1.3):.2f} … windows of 128 … begin 64 apart",
     )
 
 

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from explorer.labs.runs import descriptions
 from explorer.labs.runs.descriptions import (
     describe_end,
-    describe_settings,
     display_name,
+    find_score,
     format_age,
     run_facts,
 )
@@ -27,11 +28,29 @@ def entry(name: str = "negation-half-rnn") -> index.Entry:
     return next(e for e in index.search() if e.folder == name)
 
 
-def test_a_run_is_described_by_its_changed_settings() -> None:
-    assert describe_settings(entry()) == "p_not = 0.5"
-    assert describe_settings(entry("negation-single-rnn")) == "as released"
-    assert describe_settings(replace(entry(), parent="abcdefghijkl")) == "p_not = 0.5, branch of abcdefghijkl"
-    assert display_name(entry()) == "RNN" and display_name(replace(entry(), name="mine")) == "mine"
+def test_a_run_is_named_by_its_settings_or_by_its_visitor() -> None:
+    assert display_name(entry()) == "Negation: RNN, “not” with probability 0.5, 8 seeds"
+    assert display_name(entry(), with_task=False) == "RNN, “not” with probability 0.5, 8 seeds"
+    assert display_name(replace(entry(), name="mine")) == "mine"
+    branch = replace(entry(), key="branchbranch", parent="abcdefghijkl")
+    assert display_name(branch).endswith("branch of abcdefghijkl")
+    unknown = replace(entry(), key="unknownunkno", settings={"no_such": 1})
+    assert display_name(unknown) == "RNN", "a run of another version of the program"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "text", "seeds"),
+    [
+        ({"exact_accuracy": {"values": [1.0, 0.5, 0.9]}}, "accuracy 0.900", 3),
+        ({"exact": {"values": [None, 0.5]}, "loss": {"values": [0.1]}}, "exact match 0.500", 1),
+        ({"loss": {"values": [0.25, None, 0.75]}}, "0.500 nats", 0),
+        ({"loss": {"values": [None]}}, "–", 0),
+        ({}, "–", 0),
+    ],
+)
+def test_the_score_is_the_median_of_the_seeds_with_its_name(metrics: Any, text: str, seeds: int) -> None:
+    score = find_score(replace(entry(), metrics=metrics))
+    assert (score.text, len(score.values)) == (text, seeds)
 
 
 def test_the_end_of_a_run_is_described_only_if_it_did_not_finish() -> None:
@@ -72,7 +91,7 @@ def test_the_facts_of_a_run_are_those_of_its_card() -> None:
     record = replace(record_run(short_config("bag_of_words", replicas=2, **SMALL)), config=config)
     run = store.save_run(record, store.run_folder(config))
     facts = dict(run_facts(run))
-    assert facts["seeds"] == "0 to 1" and facts["steps"] == "1 of 1" and facts["learning_rate"] == "0.5"
+    assert facts["seeds"] == "0 to 1" and facts["steps"] == "1 of 1" and facts["learning rate"] == "0.5"
     assert facts["parameters"] == f"{run.card.parameters:,}"
     assert key(config) == run.key
     assert operations.may_change(run, "", True)
@@ -80,7 +99,7 @@ def test_the_facts_of_a_run_are_those_of_its_card() -> None:
 
 def test_a_loss_on_text_is_shown_with_its_tokens_and_its_context() -> None:
     best = entry("text-best")
-    assert descriptions.format_result(best).endswith(" nats a character")
+    assert find_score(best).text.endswith(" nats a character")
     assert descriptions.describe_measurement(best) == "characters, blocks of 128"
     assert descriptions.describe_measurement(entry("text-gru")) == "characters, reading on"
     assert descriptions.describe_measurement(entry("text-assignment")) == "BPE tokens (500), lower case, single lines"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explorer.inspection.steps_to_solve import LossCurves
-from explorer.labs.scaled_attention.findings import softmax_at_width, training_verdict, width_finding
+from explorer.labs.scaled_attention.findings import softmax_at_width, training_text, training_verdict, width_finding
 from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
 from explorer.ui.state import url_codec
 from tests.words import assert_mentions, assert_states
@@ -88,22 +88,20 @@ def test_the_width_finding_follows_the_numbers() -> None:
     widths = (1, 4, 16, 64)
     even = np.full(4, 0.18)
     sentence = width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.0003], even]))
-    assert_mentions(sentence, "rises, to 0.30 at d_k = 16 … collapses … at 64 … 1,000 times lower")
-    assert "Divided, it stays at 0.18." in sentence
-    assert "falls from the start, 5.0 times lower at 64" in width_finding(
-        widths, np.array([[0.5, 0.4, 0.3, 0.1], even])
-    )
-    assert "grows all the way, to 0.4 at 64" in width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.4], even]))
+    assert_mentions(sentence, "1,000 times lower at d_k = 64 … at d_k = 16")
+    assert "With it, it stays at 0.18." in sentence
+    assert "falls: 5.0 times lower at d_k = 64" in width_finding(widths, np.array([[0.5, 0.4, 0.3, 0.1], even]))
+    assert "grows to 0.4 at d_k = 64" in width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.4], even]))
     gone = width_finding(widths, np.array([[0.1, 0.2, 0.1, 0.0], [0.1, 0.2, 0.1, 0.05]]))
-    assert "more than a million times lower" in gone and "Divided, it goes from 0.05 to 0.2." in gone
+    assert "more than a million times lower" in gone and "With it, it lies between 0.05 and 0.2." in gone
 
 
 def test_softmax_at_one_width_is_described_with_its_numbers() -> None:
     sentence = softmax_at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72]))
     assert_states(
         sentence,
-        "d_k = 64 … divided by 8.00 … largest of 32 weights … 0.10 … entropy 3.72 … "
-        "at most ln 32 = 3.47 nats … Not divided … 0.87 … 0.49",
+        "d_k = 64 … divided by 8.00 … largest of 32 weights … 0.10 … entropy … 3.72 nats … "
+        "at most ln 32 = 3.47. Without … 0.87 … 0.49",
     )
 
 
@@ -115,20 +113,25 @@ def loss_curves(*reached: float | None) -> LossCurves:
 
 def test_the_training_verdict_follows_the_numbers() -> None:
     assert loss_curves(50, None).steps_to_solve.tolist() == [50, np.inf]
-    slower = training_verdict(64, loss_curves(50, 60), loss_curves(100, 120))
-    assert_mentions(slower, "all two seeds … below 0.1 nats, after 50 to 60 steps")
+    curves = loss_curves(50, 60), loss_curves(100, 120)
+    assert (
+        training_verdict(64, *curves)
+        == "With the division 2 of two seeds learn the task at d_k = 64; without it 2 of two."
+    )
+    slower = training_text(*curves)
+    assert_mentions(slower, "With the division … 50 to 60 steps; without it … 100 to 120 steps")
     assert "2.00 times as many steps: no verdict with fewer than eight seeds." in slower
-    lost = training_verdict(64, loss_curves(50, 50, 50), loss_curves(90, None, None))
-    assert_mentions(lost, "one of three seeds … below 0.1 nats, after 90 steps")
-    assert lost.endswith("not divided: 3 of 3 against 1 of 3 seeds: no verdict with fewer than eight seeds.")
-    assert "takes 0.5 times as many steps." in training_verdict(8, loss_curves(100), loss_curves(50))
+    lost = training_text(loss_curves(50, 50, 50), loss_curves(90, None, None))
+    assert_mentions(lost, "without it … seeds that learn it need 90 steps")
+    assert lost.endswith("3 of 3 against 1 of 3 seeds: no verdict with fewer than eight seeds.")
+    assert "takes 0.5 times as many steps." in training_text(loss_curves(100), loss_curves(50))
     steps = [50, 60, 70, 80, 90, 100, 110, 120]
-    assert training_verdict(8, loss_curves(*steps), loss_curves(*steps)).endswith("the same value in every seed.")
-    doubled = training_verdict(8, loss_curves(*[50] * 8), loss_curves(*[100] * 7, 110))
+    assert training_text(loss_curves(*steps), loss_curves(*steps)).endswith("the same value in every seed.")
+    doubled = training_text(loss_curves(*[50] * 8), loss_curves(*[100] * 7, 110))
     assert_mentions(doubled, "2.02 (1.97 to 2.08) times as many steps: different.")
-    near = training_verdict(8, loss_curves(*[100] * 8), loss_curves(*[100] * 7, 110))
+    near = training_text(loss_curves(*[100] * 8), loss_curves(*[100] * 7, 110))
     assert "practically equal (the interval lies within a factor of 1.2)" in near
-    never = training_verdict(64, loss_curves(50), loss_curves(None))
-    assert "not divided, none of one seed comes below" in never and "more slowly" not in never
-    assert training_verdict(64, loss_curves(None), loss_curves(None)).startswith("Neither model learned it")
-    assert training_verdict(64, None, loss_curves(50)) == ""
+    assert "without it, no seed learns it" in training_text(loss_curves(50), loss_curves(None))
+    none = loss_curves(None), loss_curves(None)
+    assert training_verdict(64, *none).startswith("Neither model learns") and training_text(*none) == ""
+    assert training_verdict(64, None, loss_curves(50)) == training_text(None, loss_curves(50)) == ""

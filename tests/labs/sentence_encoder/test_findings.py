@@ -7,6 +7,7 @@ from explorer.labs.sentence_encoder.findings import (
     format_sense,
     masked_word_finding,
     nearest_neighbour_finding,
+    similarity_note,
     similarity_verdict,
     word_sense_finding,
 )
@@ -17,19 +18,21 @@ FALLING = np.array([[0.9, 0.8, 0.4], [0.91, 0.7, 0.5], [0.89, 0.75, 0.45]])
 
 
 def test_the_verdict_follows_the_numbers() -> None:
-    assert_states(
-        similarity_verdict(FLAT, FALLING),
-        "Before attention … “bank” … one vector … 0.90 and 0.90 … two layers … "
-        "0.90 … same, 0.45 … other … three seeds … every seed",
+    assert similarity_verdict(FLAT, FALLING) == (
+        "After two layers, similarity is 0.90 within one sense and 0.45 between senses; at layer 0 both are 0.90."
     )
-    assert_states(
-        similarity_verdict(FLAT, FLAT),
-        "two layers … two senses … still one vector … 0.90 … same, 0.90 … other … three seeds",
+    assert similarity_note(FLAT, FALLING) == (
+        "Medians of three seeds; the senses are separated in every seed. At layer 0 the same word has the same "
+        "embedding; only its position in the sentence differs."
     )
+    assert_states(similarity_verdict(FLAT, FLAT), "two layers … not separated … 0.90 within … 0.90 between")
+    assert "separated in 0 of three seeds" in similarity_note(FLAT, FLAT)
     uneven = FALLING.copy()
     uneven[2] = 0.9
-    assert similarity_verdict(FLAT, uneven).endswith("Not in every seed do the senses part.")
-    assert_mentions(similarity_verdict(FLAT[:1, :2], FALLING[:1, [1, 2]]), "Before attention … 0.90 and 0.80")
+    assert "separated in 2 of three seeds" in similarity_note(FLAT, uneven)
+    assert similarity_verdict(FLAT[:1, :2], FALLING[:1, [1, 2]]).endswith("at layer 0 they are 0.90 and 0.80.")
+    one = np.ones((1, 2))
+    assert similarity_note(one, one * 0).endswith("separated in 1 of one seed.")
 
 
 def test_the_controls_finding_names_what_separates_senses() -> None:
@@ -44,21 +47,19 @@ def test_the_controls_finding_names_what_separates_senses() -> None:
 
 
 def test_the_nearest_neighbour_proves_nothing_if_it_was_right_before_training() -> None:
-    assert nearest_neighbour_finding(FLAT, FLAT - 0.1).startswith(
-        "The nearest neighbour proves nothing"
-    ) and "0.80 of the time already" in nearest_neighbour_finding(FLAT, FLAT - 0.1)
-    assert_states(nearest_neighbour_finding(FLAT, FLAT * 0 + 0.5), "nearest … right sense 0.90 … 0.50 before training")
+    sentence = nearest_neighbour_finding(FLAT, FLAT - 0.1)
+    assert_states(sentence, "0.90, but already 0.80 before training … nearest neighbours alone prove nothing")
+    assert_states(nearest_neighbour_finding(FLAT, FLAT * 0 + 0.5), "same sense … 0.90; before training it is 0.50")
 
 
 def test_accuracy_and_its_limits_are_reported() -> None:
     right, new = np.array([0.98, 0.96]), np.array([0.5, 0.7])
     sentence = word_sense_finding(right, new, 0.49)
-    assert_mentions(sentence, "fresh sentences … right 0.97 (0.96 to 0.98) … Without attention … 0.49")
+    assert_mentions(sentence, "accuracy is 0.97 (0.96 to 0.98) … Without attention … 0.49; guessing gives 0.50")
     assert "in training it is 0.60 (0.50 to 0.70)" in sentence
     assert "Without attention" not in word_sense_finding(right, right, None)
-    assert_mentions(word_sense_finding(right, new, 0.9), "Without attention … 0.90; a coin is right in 0.50")
     gist = masked_word_finding(right, right * 0 + 0.9, 0.5)
-    assert "it is 0.90. By chance it would be 0.50." in gist and "Without attention 0.50 do" in gist
+    assert "it is 0.90; guessing gives 0.50." in gist and "Without attention it is 0.50" in gist
     assert "Without attention" not in masked_word_finding(right, right * 0 + 0.5, None)
 
 

@@ -7,7 +7,6 @@ from explorer.errors import LineageError
 from explorer.inspection.recurrent.unrolled import UnrolledNetwork, UnrolledStep
 from explorer.labs.sequence_shapes import unrolled_findings as findings
 from explorer.labs.sequence_shapes.unrolled_rnn import EXAMPLES, component_data
-from tests.words import assert_mentions
 
 
 def unrolled(*steps: tuple[str, str, float], unused: int = 0) -> UnrolledNetwork:
@@ -23,48 +22,51 @@ WORDS = ("human", "consume", "nature")
 
 @pytest.mark.parametrize(("label", "verdict"), [("collapse", "which is right"), ("sustain", "which is wrong")])
 def test_the_final_prediction_is_judged_by_the_grammar(label: str, verdict: str) -> None:
-    sentence = findings.many_to_one_finding(
+    headline, details = findings.many_to_one_finding(
         unrolled(("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7), ("<EOS>", label, 0.9)), WORDS
     )
-    assert f"it says {label}, with 90%, {verdict}" in sentence and "at 1 of 2 steps" in sentence
-    assert "which" not in findings.many_to_one_finding(unrolled(("not", label, 0.9)), ("not",))
+    assert headline == f"After the last token the network answers “{label}” (90%), {verdict}."
+    assert "at 1 of 2 earlier steps" in details
+    assert "which" not in findings.many_to_one_finding(unrolled(("not", label, 0.9)), ("not",))[0]
 
 
 def test_senses_are_reported_with_preceding_cue_nouns() -> None:
-    sentence = findings.senses_finding(
+    headline, details = findings.senses_finding(
         unrolled(("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0))
     )
-    assert_mentions(sentence, "“bank” … bank (river), 80% … 1 of 3 nouns")
-    assert "None has two senses: write one of bank" in findings.senses_finding(unrolled(("the", "the", 1.0)))
+    assert headline == "The network tags “bank” as bank (river) (80%)." and "1 of 3 before “bank”" in details
+    headline, details = findings.senses_finding(unrolled(("the", "the", 1.0)))
+    assert headline == "None of these 1 words has two senses." and "bank" in details
+    many = findings.senses_finding(unrolled(*[("bank", "bank (river)", 0.8)] * 5))[0]
+    assert many == "The network tags 5 words that have two senses."
 
 
 def test_accuracy_of_all_seeds_is_reported() -> None:
-    assert "three seeds name the sense right in 50% to 70%" in findings.senses_caption([0.6, 0.5, 0.7])
+    assert "three seeds name the right sense in 50% to 70%" in findings.senses_caption([0.6, 0.5, 0.7])
 
 
 def test_predicted_letters_are_compared_with_the_next_ones() -> None:
-    sentence = findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2)))
-    assert_mentions(sentence, "1 of 2 steps … next character")
-    assert sentence.endswith("After the last one it expects “⏎”, with 20%.")
-    assert findings.letters_finding(unrolled(("a", "b", 0.5))).startswith("After the last")
+    headline, details = findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2)))
+    assert headline == "At 1 of 2 steps the most likely next character is the right one."
+    assert details == "After the last character it predicts “⏎” (20%)."
+    assert findings.letters_finding(unrolled(("a", "b", 0.5)))[0].startswith("After the last character")
 
 
 @pytest.mark.parametrize(
-    ("right", "words"), [("12", ", which is right"), ("21", ", where 21 is right"), (None, "write 12. ")]
+    ("right", "words"), [("12", "writes 12, which is right."), ("21", "writes 12 instead of 21."), (None, "writes 12.")]
 )
 def test_generated_output_is_judged(right: str | None, words: str) -> None:
     two = unrolled(("x", "", 0.0), ("<BOS>", "1", 0.9), ("1", "2", 0.9), ("2", "<EOS>", 0.9), unused=1)
-    sentence = findings.unaligned_finding(two, right)
-    assert (
-        sentence.startswith("1 step reads and says nothing; then")
-        and "3 steps write 12" in sentence
-        and words in sentence
-    )
+    headline, details = findings.unaligned_finding(two, right)
+    assert headline == f"The encoder reads 1 token, then the decoder {words}"
+    assert "3 tokens" in details
+    nothing = findings.unaligned_finding(unrolled(("x", "", 0.0), ("<BOS>", "<EOS>", 0.9), unused=1), None)[0]
+    assert nothing.endswith("writes nothing.")
 
 
 def test_the_least_certain_step_is_reported() -> None:
-    sentence = findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3)))
-    assert "From “T” alone it writes “h␣”" in sentence and "least sure of “␣”: 30%" in sentence
+    headline, details = findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3)))
+    assert headline == "From “T” alone the network writes “h␣”." and "least certain of “␣” (30%)" in details
 
 
 def test_probabilities_are_never_rounded_to_certainty() -> None:

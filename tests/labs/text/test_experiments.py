@@ -68,7 +68,7 @@ def test_the_window_finding_compares_consecutive_sizes_and_judges_the_claim() ->
     }
     assert_states(
         experiment_finding(WINDOW, make_outcomes(WINDOW, ends)),
-        "2 characters instead of 1 saves 0.400 bits … character … 4 instead of 2 saves 0.100 … "
+        "2 characters instead of 1 saves 0.400 bits per character … 4 instead of 2 saves 0.100 … "
         "8 instead of 4 … better with two of three seeds … 16 instead of 8 costs 0.200 … "
         "better with every seed at two of four steps … three seeds … too few",
     )
@@ -111,14 +111,16 @@ def test_disagreement_is_mentioned_only_where_seeds_disagree() -> None:
     sentence = experiment_finding(
         NORM, make_outcomes(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)})
     )
-    assert_mentions(sentence, "lower at 0.01 … 1.000 bits … character … at 0.03 and 0.1 nothing … at 0.3 … no")
+    assert_mentions(
+        sentence, "lower at 0.01 … 1.000 bits per character … at 0.03 and 0.1 nothing … at 0.3 … not finite"
+    )
     assert "disagree" not in sentence
 
 
 def test_a_condition_that_helps_everywhere_is_reported_without_a_verdict() -> None:
     every = {t.name: (2.0, 2.1, 2.2) for t in WARM.trials if t.condition == WARM.conditions[1]}
     sentence = experiment_finding(WARM, make_outcomes(WARM, every))
-    assert_mentions(sentence, "lower at 0.01 with the norm after … 1.000 bits … character")
+    assert_mentions(sentence, "lower at 0.01 with the norm after … 1.000 bits per character")
     assert sentence.endswith("Three seeds are too few to tell whether the claim holds.")
 
 
@@ -154,7 +156,7 @@ def test_divergence_only_with_clipping_or_nowhere_is_reported() -> None:
 def test_a_run_with_nan_counts_as_diverged_and_enters_no_mean() -> None:
     gone = make_outcome(trial(CLIP, "descent-none-1"), math.nan, math.nan, math.nan, worst=8.0)
     assert gone.worse_than_blind and not gone.is_finite and gone.diverged_seeds == 3
-    assert findings.describe_outcome(gone) == "no numbers any more"
+    assert findings.describe_outcome(gone) == "not finite"
     sentence = experiment_finding(CLIP, make_outcomes(CLIP, {"descent-none-1": gone}))
     assert "at 1 with gradient descent (all three seeds)" in sentence and "nan" not in sentence
     lost = make_outcome(trial(NORM, "none-0.3"), math.nan, math.nan, math.nan)
@@ -162,7 +164,7 @@ def test_a_run_with_nan_counts_as_diverged_and_enters_no_mean() -> None:
     assert_mentions(sentence, "lower at 0.3 … other ends worse than … guessing")
     assert "nan" not in sentence
     lost = make_outcome(trial(NORM, "bn-0.3"), math.nan, math.nan, math.nan)
-    assert "higher at 0.3 (it ends worse than blind guessing)" in experiment_finding(
+    assert "higher at 0.3 (it ends worse than uniform guessing)" in experiment_finding(
         NORM, make_outcomes(NORM, {"bn-0.3": lost})
     )
 
@@ -173,7 +175,7 @@ def test_a_diverged_condition_is_judged_without_an_interval() -> None:
     (compared,) = [each for each in findings.compare_conditions(NORM, NORM.panels[0], ends) if each.value == 0.3]
     assert compared.difference is not None and compared.difference.low < 0 < compared.difference.high
     assert compared.direction == "lower"
-    assert findings.describe_difference(compared) == "the first is worse than blind guessing"
+    assert findings.describe_difference(compared) == "the first is worse than uniform guessing"
 
 
 def test_no_experiment_has_enough_seeds_for_a_verdict() -> None:
@@ -182,7 +184,7 @@ def test_no_experiment_has_enough_seeds_for_a_verdict() -> None:
 
 
 def test_nothing_is_concluded_before_all_runs_are_finished() -> None:
-    assert experiment_finding(WINDOW, {}) == "Nobody has asked this here yet."
+    assert experiment_finding(WINDOW, {}) == "No run of this experiment has ended yet."
     some = make_outcomes(WINDOW, {})
     some.pop("16")
     assert_states(experiment_finding(WINDOW, some), "4 of 5 runs")
@@ -196,7 +198,7 @@ def test_nothing_is_concluded_before_all_runs_are_finished() -> None:
         (57.2, "57"),
         (1_234.0, "1,234"),
         (1.3e8, "1.3\u00a0×\u00a010⁸"),
-        (math.inf, "endless"),
+        (math.inf, "infinite"),
     ],
 )
 def test_lengths_are_formatted_with_few_digits(value: float, written: str) -> None:
@@ -208,7 +210,7 @@ def test_differences_are_formatted_with_their_interval() -> None:
     written = [findings.describe_difference(each) for each in findings.compare_conditions(NORM, NORM.panels[0], ends)]
     assert written[0] == "−0.500 (−0.500 to −0.500)"
     assert written[1].startswith("0.000 (−0.4") and written[1].endswith("+0.497)")
-    assert written[2] == "none, bit for bit"
+    assert written[2] == "none: identical losses"
     assert findings.describe_outcome(ends["bn-0.01"]) == "2.600 (2.500 to 2.700)"
 
 
@@ -338,7 +340,7 @@ def test_a_diverged_run_is_shown_as_a_result(tmp_path: Path) -> None:
         store_run(each.config, np.full(3, 3.0), "diverged" if each.name == "descent-none-1" else "finished")
     at = section(tmp_path, "clipping")
     (row,) = [row for row in table(at, "experiment-table") if row["value"]["text"].endswith("momentum, 1")]
-    assert row["none"]["text"] == "no numbers any more"
+    assert row["none"]["text"] == "not finite"
     assert "at 1 with gradient descent (all three seeds)" in page_text(at).replace("\\", "")
     notes = [note["text"] for note in plot_frame_figures(at, "experiment-ends")[0]["plot"]["layout"]["annotations"]]
     assert "no numbers" in notes
@@ -354,7 +356,7 @@ def test_without_runs_the_section_offers_to_train(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(service, "submit", submit)
     at = section(tmp_path, "nonsense")
-    assert "Nobody has asked this here yet\\." in page_text(at)
+    assert "No run of this experiment has ended yet\\." in page_text(at)
     assert at.pills(key="text.experiment").value == "window"
     assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
     assert submitted == [(each.config, "ada") for each in WINDOW.trials]

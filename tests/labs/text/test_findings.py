@@ -13,7 +13,7 @@ from explorer.inspection.language.bits_per_byte import HeldOutText
 from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
 from explorer.labs.text import findings, results_table, text_choice, training_chart
-from explorer.labs.text.current_standings import current_standings
+from explorer.labs.text.current_standings import current_standings, stopped_steps
 from explorer.labs.text.standings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.tasks.text.config import TextConfig
@@ -50,19 +50,16 @@ def config(model: str, seeds: int = 1) -> RunConfig:
     return with_settings(default_config("text", model), {} if model == "ngram" else {"replicas": seeds})
 
 
-def make_standing(
-    model: str, held_out: list[list[float]], ngram_loss: float | None = None, rising: bool = False
-) -> Standing:
-    found = compute_standing(curves(held_out, rising), config(model, len(held_out[0])), ngram_loss)
+def make_standing(model: str, held_out: list[list[float]], rising: bool = False) -> Standing:
+    found = compute_standing(curves(held_out, rising), config(model, len(held_out[0])))
     assert found
     return found
 
 
-def test_a_standing_has_the_best_step_the_step_that_passed_the_ngram_and_the_speed() -> None:
-    found = make_standing("gru", [[3.0, 3.2], [1.4, 1.6], [1.6, 1.8]], ngram_loss=1.55)
+def test_a_standing_has_the_best_step_and_the_gap() -> None:
+    found = make_standing("gru", [[3.0, 3.2], [1.4, 1.6], [1.6, 1.8]])
     assert (found.best_step, found.best_loss, found.final_loss) == (5, 1.5, pytest.approx(1.7))
-    assert found.ngram_passed == (5, 5.0)
-    assert found.tokens_per_second == pytest.approx(200)  # two seeds with a hundred tokens a second each
+    assert found.training_tokens == 1_000
     assert found.gap == pytest.approx(0.7)
     assert found.overfits
 
@@ -83,23 +80,51 @@ def test_the_loss_is_converted_to_other_units() -> None:
 def test_the_best_network_is_compared_with_the_ngram() -> None:
     found = {
         "ngram": make_standing("ngram", [[1.6]]),
-        "gru": make_standing("gru", [[3.0], [1.5]], 1.6),
-        "rnn": make_standing("rnn", [[1.8]], 1.6),
+        "gru": make_standing("gru", [[3.0, 3.0, 3.0], [1.5, 1.52, 1.59]]),
+        "rnn": make_standing("rnn", [[1.8]]),
     }
-    sentence = findings.best_model_finding(found, live=False, token="character")
-    assert_states(sentence, "In blocks of 64 … GRU … lowest … 1.500 nats … character … 1.600 … step 10 … 10 s")
-    found["gru"] = make_standing("gru", [[3.0], [1.7]], 1.6)
-    assert_states(
-        findings.best_model_finding(found, live=True, token="token"),
-        "So far, in blocks of 64 … GRU … lowest … 1.700 nats … token … 1.600 … no network … yet",
+    sentence = findings.best_model_finding(found, "character")
+    assert sentence == "The GRU beats the n-gram: 1.520 against 1.600 nats per character (median of three seeds)."
+    assert len(sentence.split()) <= 20
+    found["gru"] = make_standing("gru", [[1.5, 1.52, 1.65]])
+    assert findings.best_model_finding(found, "token") == (
+        "The GRU beats the n-gram (1.600 nats per token) with 2 of three seeds."
     )
+    found["gru"] = make_standing("gru", [[1.7]])
+    assert findings.best_model_finding(found, "token") == (
+        "No network beats the n-gram: 1.600 nats per token, the GRU 1.700."
+    )
+    found["gru"] = make_standing("gru", [[1.6001]])
+    assert "as good as the n-gram" in findings.best_model_finding(found, "token")
+
+
+def test_unfinished_trainings_are_no_basis_for_a_finding() -> None:
+    assert "No model has been trained to the end" in findings.best_model_finding({}, "token")
+    assert findings.best_model_finding({}, "token", [(1, 300), (0, 300)]) == (
+        "The training was stopped at step 1 of 300: too early for a result."
+    )
+    live = JobView(config("gru"), "ada", "running", 1, curves=curves([[3.0], [1.0]]))
+    stopped = JobView(config("rnn"), "ada", "stopped", 1, curves=curves([[3.0], [1.0]]))
+    views = {"gru": RunView(config("gru"), None, live), "rnn": RunView(config("rnn"), None, stopped)}
+    assert current_standings(views) == {}
+    assert stopped_steps(views) == [(1, config("rnn").steps)]
+
+
+def test_the_effort_of_networks_is_grouped() -> None:
+    found = {name: make_standing(name, [[1.5]]) for name in ("ngram", "gru", "rnn", "transformer")}
+    parameters = {"ngram": 5, "gru": 201_000, "rnn": 199_000, "transformer": 804_224}
+    assert findings.effort_note(found, parameters, "character") == (
+        "GRU and RNN: 199,000 to 201,000 parameters, 0.0 million characters read in training; "
+        "Transformer: 804,224 parameters, 0.0 million characters read in training."
+    )
+    assert findings.effort_note({}, {}, "token") == findings.effort_note(found, {}, "token") == ""
 
 
 def test_a_lead_from_few_seeds_has_a_size_and_no_verdict() -> None:
     found = {"ngram": make_standing("ngram", [[1.6]]), "gru": make_standing("gru", [[1.50, 1.56, 1.53]])}
     assert findings.network_comparison_finding(found) == findings.network_comparison_finding({}) == ""
     found["lstm"] = make_standing("lstm", [[1.52, 1.57, 1.56]])
-    assert_mentions(findings.best_model_finding(found, live=False, token="token"), "1.530 nats … mean of three seeds")
+    assert "1.530 against 1.600 nats per token (median of three seeds)" in findings.best_model_finding(found, "token")
     sentence = findings.network_comparison_finding(found)
     assert_mentions(sentence, "GRU … best on average … LSTM by 0.020 (−0.005 to 0.045) nats … Three seeds … too few")
     assert_mentions(sentence, "95 % confidence … same test set")
@@ -114,28 +139,12 @@ def test_a_lead_from_eight_seeds_has_a_verdict() -> None:
     assert "RNN" not in findings.network_comparison_finding(found)
 
 
-def test_models_that_pass_the_ngram_are_named_and_those_that_do_not() -> None:
-    found = {
-        "ngram": make_standing("ngram", [[1.6]]),
-        "gru": make_standing("gru", [[3.0], [1.5]], 1.6),
-        "rnn": make_standing("rnn", [[1.8]], 1.6),
-    }
-    assert_states(findings.ngram_passed_finding(found), "Below … GRU … step 10 (10 s) … Never below … RNN")
-    while_it_trains = findings.ngram_passed_finding(found, live=True)
-    assert_states(while_it_trains, "Below … GRU … step 10 (10 s) … Not yet below … RNN")
-    del found["gru"]
-    assert findings.ngram_passed_finding(found, live=True) == "Not yet below the n-gram: RNN."
-    assert findings.ngram_passed_finding(found) == "Never below the n-gram: RNN."
-    del found["ngram"]
-    assert findings.ngram_passed_finding(found) == ""
-
-
 def test_a_model_whose_best_step_is_past_overfits() -> None:
     over = {"gru": make_standing("gru", [[1.5], [1.4], [1.6]]), "rnn": make_standing("rnn", [[1.8], [1.7], [1.65]])}
     sentence = findings.overfitting_finding(over)
-    assert_mentions(sentence, "GRU … overfit … best at step 5 … 0.200 nats")
-    assert "RNN has begun" not in sentence
-    assert findings.overfitting_finding({"rnn": over["rnn"]}).startswith("No model overfits yet")
+    assert_mentions(sentence, "GRU … overfits … lowest at step 5 … 0.200 nats")
+    assert "RNN overfits" not in sentence
+    assert findings.overfitting_finding({"rnn": over["rnn"]}).startswith("No network overfits yet")
     assert findings.overfitting_finding({}) == ""
 
 
@@ -146,10 +155,17 @@ def test_rising_training_loss_is_instability_and_not_overfitting() -> None:
     }
     assert not unstable["gru"].overfits
     sentence = findings.overfitting_finding(unstable)
-    assert_mentions(sentence, "No model overfits … GRU … best at step 5 … 0.200 nats … not")
-    assert (
-        "training is unstable" in sentence and "RNN was best" not in sentence and "best where it ended" not in sentence
-    )
+    assert_mentions(sentence, "No network overfits … GRU is unstable … lowest at step 5 … 0.200 nats")
+    assert "training of the RNN" not in sentence and "lowest at the end" not in sentence
+
+
+def test_the_widest_gap_is_compared_with_that_of_the_ngram() -> None:
+    found = {"gru": make_standing("gru", [[1.5], [1.4]]), "rnn": make_standing("rnn", [[1.8], [1.7]])}
+    assert_mentions(findings.overfitting_finding(found), "RNN has the widest gap of all models, 0.700 nats")
+    found["ngram"] = make_standing("ngram", [[1.9]])
+    assert_mentions(findings.overfitting_finding(found), "Of the networks, the RNN … 0.700 … n-gram is wider, 0.900")
+    found["ngram"] = make_standing("ngram", [[1.2]])
+    assert_mentions(findings.overfitting_finding(found), "RNN has the widest gap of all models")
 
 
 def test_a_model_with_nan_is_never_the_best() -> None:
@@ -158,14 +174,15 @@ def test_a_model_with_nan_is_never_the_best() -> None:
         "gru": make_standing("gru", [[3.0], [NAN]]),
         "rnn": make_standing("rnn", [[1.8], [1.7]]),
     }
-    sentence = findings.best_model_finding(found, live=False, token="token")
-    assert_mentions(sentence, "RNN has 1.700 nats")
+    sentence = findings.best_model_finding(found, "token")
+    assert_mentions(sentence, "the RNN 1.700")
     assert "nan" not in sentence
     del found["rnn"]
-    assert_states(
-        findings.best_model_finding(found, live=False, token="token"),
-        "In blocks of 64 … network … no numbers … 1.600 nats … token",
+    assert findings.best_model_finding(found, "token") == (
+        "The losses of the networks are not finite: their training diverged."
     )
+    del found["gru"]
+    assert_mentions(findings.best_model_finding(found, "token"), "n-gram has a loss of 1.600 … no network")
 
 
 @pytest.mark.parametrize(
@@ -194,16 +211,10 @@ def test_losses_in_different_contexts_are_not_ranked() -> None:
         "gru": reading_on(make_standing("gru", [[1.50]])),
         "transformer": make_standing("transformer", [[1.62]]),
     }
-    sentence = findings.best_model_finding(found, live=False, token="character")
-    assert_states(
-        sentence,
-        "In blocks of 64 … Transformer has 1.620 nats … n-gram has 1.570 … no network … beats it. Reading on … GRU … "
-        "lowest … 1.500 nats a character",
-    )
-    assert_states(findings.ngram_passed_finding(found), "Never below … Transformer. Not compared … n-gram … RNN … GRU")
+    sentence = findings.best_model_finding(found, "character")
+    assert sentence == "No network beats the n-gram: 1.570 nats per character, the Transformer 1.620."
     del found["transformer"]
-    sentence = findings.best_model_finding(found, live=False, token="character")
-    assert_states(sentence, "In blocks of 64 … n-gram has 1.570 nats … Reading on … GRU … lowest … 1.500 nats")
+    assert_states(findings.best_model_finding(found, "character"), "GRU has the lowest loss, 1.500 nats per character")
 
 
 def test_networks_are_compared_within_one_context_only() -> None:
@@ -220,18 +231,6 @@ def test_networks_are_compared_within_one_context_only() -> None:
     assert_mentions(sentence, "In blocks of 64: GRU is best … Transformer by 0.220 (0.170 to 0.270) nats")
     assert_mentions(sentence, "Reading on: LSTM is best … RNN by 0.120")
     assert sentence.count("95 %") == 1, "what stands in brackets is said once"
-
-
-def test_the_ngram_is_passed_by_networks_in_its_context_only() -> None:
-    lab = TextLab()
-    low = curves([[3.0, 3.2], [1.4, 1.6]])
-    views = {
-        model: RunView(lab.configs[model], None, JobView(lab.configs[model], "ada", "finished", 10, curves=low), None)
-        for model in ("ngram", "gru", "transformer")
-    }
-    standings = current_standings(views)
-    assert standings["transformer"].ngram_passed
-    assert standings["gru"].ngram_passed is None
 
 
 def test_models_that_read_on_are_marked_beside_models_that_read_blocks() -> None:
@@ -254,15 +253,15 @@ def test_the_caption_states_how_much_held_out_text_was_evaluated() -> None:
 
     made = curves([[3.0], [2.0]])
     whole = np.array([[NAN], [2.5]])
-    assert "Curves" not in caption(None)
-    assert_mentions(caption(made), "Curves and the table below … all … held-out text")  # no more is held out
+    assert "Evaluated" not in caption(None)
+    assert_mentions(caption(made), "Evaluated on all … held-out text")  # no more is held out
     assert_mentions(
         caption(replace(made, metrics={**made.metrics, "val_loss": whole})),
-        "Curves: 16,384 tokens … held-out text … table below … all",
+        "last point … all … held-out text … 16,384 tokens",
     )
     assert_mentions(
         caption(replace(made, metrics={**made.metrics, "val_loss": np.full((2, 1), NAN)})),
-        "Curves … at most 16,384 tokens … held-out text",
+        "Evaluated on at most 16,384 tokens … held-out text",
     )
 
 
@@ -323,7 +322,7 @@ def test_bits_per_byte_are_pending_until_the_text_is_counted() -> None:
 def test_only_a_task_with_a_test_split_has_its_losses_in_the_table() -> None:
     data, _ = draw_row(TextConfig(), (), {})
     assert "test" not in [column["key"] for column in data["columns"]]
-    assert_mentions(data["caption"], "over all of the held-out text … no test split … evaluations … read all")
+    assert_mentions(data["caption"], "all of the held-out text … no test split … evaluations … read all")
     reserved = TextConfig(test=0.25)
     for awaited, results, text in (
         (("gru",), {}, "…"),
@@ -343,9 +342,9 @@ def test_the_caption_of_curves_says_what_bits_per_character_leave_out(monkeypatc
     def caption(tokenizer: str, unit: Unit) -> str:
         return training_chart.curves_caption(replace(TextLab().with_tokenizer(tokenizer), unit=unit), views)
 
-    assert_mentions(caption("word", "bits"), "unknown words and dropped spaces cost nothing … bits per byte")
+    assert_mentions(caption("word", "bits"), "do not count unknown words and dropped spaces … bits per byte")
     for other in (caption("char", "bits"), caption("bytes", "bits"), caption("word", "loss")):
-        assert "cost nothing" not in other
+        assert "do not count" not in other
 
 
 def test_the_note_on_lines_names_repeated_lines_and_a_sorted_text() -> None:

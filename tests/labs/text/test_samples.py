@@ -45,7 +45,7 @@ def test_the_caption_names_the_token_that_each_text_begins_after() -> None:
         made = tokenizer(kind, shakespeare, 300)
         begins[kind] = made.decode(prompt_ids(made, "\n")[0].tolist())
     assert begins == {"char": "\n", "word": "\n", "bpe": "!", "bytes": "\n"}
-    assert_mentions(CAPTION, "line break … no token … first token … “!”")
+    assert_mentions(CAPTION, "line break … no token … first token, such as “!”")
 
 
 @pytest.mark.parametrize("model", ["gru", "ngram"])

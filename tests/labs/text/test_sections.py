@@ -18,18 +18,18 @@ from streamlit.testing.v1 import AppTest
 from explorer.inspection.language.bracket_accuracy import BracketAccuracy
 from explorer.inspection.language.context_cost import LENGTHS, ContextCosts, StepCost
 from explorer.inspection.language.context_use import ContextUse
+from explorer.labs.context.context_cost import context_cost_finding, cost_formulas
+from explorer.labs.context.context_use import context_finding
 from explorer.labs.text.bracket_accuracy import bracket_finding, is_bracket_task
-from explorer.labs.text.context_cost import context_cost_finding, cost_formulas
-from explorer.labs.text.context_use import context_finding
-from explorer.labs.text.line_charts import cache_key
 from explorer.run_store import store
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
+from explorer.ui.language_lines import cache_key
 from tests.pages import screen
 from tests.pages.screen import component_data, findings
 from tests.words import assert_mentions, assert_states
 
-LAST = np.array([1, 2, 4, 8, 16])
+CONTEXTS = np.array([1, 2, 4, 8, 16])
 
 
 def page_prose(at: AppTest) -> str:
@@ -37,40 +37,29 @@ def page_prose(at: AppTest) -> str:
     return re.sub(r"\\([^a-zA-Z,;])", r"\1", screen.page_text(at))
 
 
-def make_context_use(enough: int, limit: int | None = None, bins: int = 5) -> ContextUse:
+def make_context_use(enough: int, limit: int | None = None, count: int = 5) -> ContextUse:
     """Return the result of a model that gains from up to `enough` tokens of context."""
-    last = LAST[:bins]
-    gain = np.where(last < enough, 0.5, 0.0)
-    losses = np.linspace(3, 2, bins)[None]
-    return ContextUse(last, np.full(bins, 100), losses, np.full(bins, 0.01), gain, np.full(bins, 0.01), limit)
+    contexts = CONTEXTS[:count]
+    gain = np.where(contexts < enough, 0.5, 0.0)
+    losses = np.linspace(3, 2, count)[None]
+    return ContextUse(contexts, 100, losses, np.full(count, 0.01), gain, np.full(count, 0.01), limit)
 
 
-def test_the_finding_names_models_that_gain_from_more_context() -> None:
+def test_the_finding_names_the_context_that_each_model_uses() -> None:
     found = {
         "n-gram": make_context_use(8, limit=5),
         "Feedforward": make_context_use(4, limit=8),
         "LSTM": make_context_use(16),
         "Transformer": make_context_use(16),
     }
-    assert_states(
-        context_finding(found),
-        "Feedforward … nothing … 4 tokens … n-gram … 5, as far … LSTM and Transformer … gain … 16 tokens, all",
-    )
-    assert_states(context_finding({"RNN": make_context_use(16)}), "RNN … gains … 16 tokens, all")
-    assert context_finding({"RNN": make_context_use(1)}) == "RNN gains nothing measurable beyond 1 token."
-    assert_states(context_finding({"n-gram": make_context_use(1, limit=0)}), "n-gram … nothing … 1 token, as far")
+    assert context_finding(found) == "The LSTM and Transformer use all 16 tokens; the n-gram 5; the Feedforward 4."
+    assert context_finding({"RNN": make_context_use(1)}) == "The RNN uses 1 token."
     worse = replace(make_context_use(1), losses=np.array([[3, 2.1, 2.5, 2.5, 2.55]]), gain=np.array([0, -0.4, 0, 0, 0]))
     assert_states(
         context_finding({"n-gram": worse, "RNN": make_context_use(16)}),
-        "n-gram … worse with more … 2.10 nats after 2 tokens, 2.55 after 16 … RNN … gains … 16 tokens, all",
+        "RNN uses all 16 tokens; the loss of the n-gram rises after 2 tokens, from 2.10 to 2.55 nats",
     )
-    together = {
-        "n-gram": make_context_use(4, limit=5),
-        "RNN": make_context_use(4),
-        "Feedforward": make_context_use(8, limit=8),
-    }
-    assert_states(context_finding(together), "n-gram and RNN … nothing … 4 tokens … Feedforward … 8, as far")
-    assert "nobody can look further back" in context_finding({"RNN": make_context_use(1, bins=1)})
+    assert "no model has more context" in context_finding({"RNN": make_context_use(1, count=1)})
 
 
 def make_bracket_accuracy(near: float, far: float, requested: int = 400) -> BracketAccuracy:
@@ -89,9 +78,9 @@ def test_the_finding_names_models_that_close_distant_brackets() -> None:
         "From 17 characters … Transformer … 0.97 … RNN 0.50 … n-gram 0.28 … no better … “)” … 0.27",
     )
     none_better = bracket_finding({"n-gram": make_bracket_accuracy(0.9, 0.28), "RNN": make_bracket_accuracy(0.9, 0.2)})
-    assert_states(none_better, "From 17 characters … nobody … n-gram 0.28 … RNN 0.20 … “)” … 0.27")
+    assert_states(none_better, "From 17 characters … no model … n-gram 0.28 … RNN 0.20 … “)” … 0.27")
     assert "no better" not in bracket_finding({"RNN": make_bracket_accuracy(1, 0.5)})
-    assert "nobody knows" in bracket_finding({"RNN": make_bracket_accuracy(1, 0.5, requested=5)}), "too few positions"
+    assert "no model knows" in bracket_finding({"RNN": make_bracket_accuracy(1, 0.5, requested=5)}), "too few positions"
 
 
 def test_models_evaluated_at_different_distances_are_compared_at_large_ones() -> None:
@@ -102,7 +91,7 @@ def test_models_evaluated_at_different_distances_are_compared_at_large_ones() ->
     assert bracket_finding({"RNN": make_bracket_accuracy(1, 0.5), "n-gram": many}) == sentence
     near = BracketAccuracy(np.array([4]), np.array([400]), np.array([[0.9]]), 0.27, ")", 64)
     assert bracket_finding({"RNN": make_bracket_accuracy(1, 0.5), "LSTM": near}).startswith(
-        "From 17 characters on RNN closes 0.50"
+        "From 17 characters on, RNN closes 0.50"
     )
     assert "LSTM" not in bracket_finding({"RNN": make_bracket_accuracy(1, 0.5), "LSTM": near}), (
         "it has no position at this distance"
@@ -111,7 +100,7 @@ def test_models_evaluated_at_different_distances_are_compared_at_large_ones() ->
 
 def test_without_distant_brackets_all_distances_count() -> None:
     near = BracketAccuracy(np.array([2, 4]), np.array([30, 10]), np.array([[1.0, 0.5]]), 0.3, "]", 64)
-    assert_mentions(bracket_finding({"RNN": near}), "these distances RNN … 0.88")
+    assert_mentions(bracket_finding({"RNN": near}), "these distances … RNN … 0.88")
 
 
 N = np.array(LENGTHS, float)
@@ -210,13 +199,12 @@ def small(model: str, **changes: Any) -> RunConfig:
 
 def page(section: str) -> None:
     """Draw a section with the run views of the test; AppTest runs this function."""
-    import streamlit as st
-
-    from explorer.labs.text import bracket_accuracy, context_cost, context_use
+    from explorer.labs.context import context_cost, context_use
+    from explorer.labs.text import bracket_accuracy
     from tests.labs.text.test_sections import RUN_VIEWS
 
     if section == "closing":
-        bracket_accuracy.bracket_section(RUN_VIEWS, lambda: st.session_state.update(chosen=True))
+        bracket_accuracy.bracket_section(RUN_VIEWS)
     elif section == "price":
         context_cost.context_cost_section(RUN_VIEWS)
     else:
@@ -264,13 +252,10 @@ def test_context_use_is_drawn_for_every_model_with_weights(make_run_views: Any) 
     at = run_until(open_section("distance"), lambda at: component_data(at, "plot_frame"))
     (data,) = component_data(at, "plot_frame")
     (panel,) = data["figures"]
-    assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "GRU", "Transformer"]
-    assert panel["plot"]["data"][2]["x"] == [1, 2, 3, 4, 6, 8, 12, 16]
-    assert findings(at)[0].count("gain") >= 1
-    assert "GRU learned with carried state" in page_prose(at)
+    assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "Transformer"]
+    assert panel["plot"]["data"][2]["x"] == [1, 2, 4, 8, 16]
+    assert_mentions(page_prose(at), "Left out: GRU, which was trained with the state carried")
     assert "Without a finished run: RNN" in page_prose(at)
-    assert "500 held-out targets" in page_prose(at)
-    assert len(at.latex) == 1 and at.header[0].value == "How far back does it look?"
 
 
 def test_without_trained_models_there_is_a_message(make_run_views: Any) -> None:
@@ -325,7 +310,7 @@ def test_costs_are_measured_on_request_with_the_sizes_of_the_selected_models(
     assert requested == [["gru", "transformer"]]
     time_, memory = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in time_["tracks"]] == ["GRU", "Transformer, explicit"]
-    assert memory["title"] == "Megabytes kept for the way back"
+    assert memory["title"] == "Memory kept for the backward pass, MB"
     assert_mentions(page_prose(at), "from 128 tokens … GRU 1.00 … Transformer (explicit) 1.00")
     assert "What is missing" not in page_prose(at)
     assert "measured in 3.2 s on this server" in page_prose(at) and len(at.latex) == 2
@@ -364,14 +349,8 @@ def test_bracket_accuracy_is_drawn_for_brackets_and_offered_for_other_texts(make
     (panel,) = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "GRU"]
     assert "low" in panel["tracks"][1], "two seeds have a band"
-    assert "Always answering" in findings(at)[0] and "where a mark closes another" in page_prose(at)
+    assert "Always answering" in findings(at)[0] and "at which a mark closes another" in page_prose(at)
     json.dumps(panel)  # nothing in it that JSON does not know
-
-    make_run_views("gru", train=False, corpus="toy")
-    at = open_section("closing")
-    assert "nested brackets and quotes" in page_prose(at)
-    at.button[0].click().run()
-    assert at.session_state["chosen"]
 
 
 def test_the_cache_key_contains_the_hash_of_a_private_text() -> None:

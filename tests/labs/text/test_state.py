@@ -14,7 +14,8 @@ from hypothesis.strategies import SearchStrategy
 from explorer.catalogue import MODELS, models_of
 from explorer.errors import InvalidSetting
 from explorer.experiments.presets import PRESETS
-from explorer.labs.text.state import TextLab
+from explorer.experiments.text_setups import SETUPS
+from explorer.labs.text.state import DEFAULT_SETUP, TextLab
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import Optimiser, RunConfig
@@ -117,12 +118,27 @@ def test_state_is_not_carried_between_unrelated_rows() -> None:
     assert lines.with_shared(rows="blocks", split="end").config("gru") == lab.config("gru")
 
 
-def test_another_corpus_starts_with_a_quick_run_and_the_default_one_is_restored() -> None:
-    lab = TextLab().with_corpus("brackets")
-    assert lab.corpus == "brackets"
-    assert {lab.config(model).iterations for model in TRAINED} == {300}
-    assert lab.value("replicas") == 1
-    assert lab.with_corpus("tinyshakespeare") == TextLab()
+@pytest.mark.parametrize("name", SETUPS)
+def test_every_choice_of_the_first_screen_shows_included_runs(name: str) -> None:
+    lab, problems = read(TextLab, {"setup": name})
+    assert not problems and write(lab) == {"setup": name}
+    for config in lab.configs.values():
+        assert store.find_by_config(config), config
+    assert set(lab.tokenizers) == {"char", "bpe"} if lab.corpus == "tinyshakespeare" else {"char"}
+    for tokenizer in lab.tokenizers:
+        assert lab.with_tokenizer(tokenizer).setup in SETUPS
+    changed = lab.with_shared(replicas=2).with_own("gru", hidden=20)
+    assert write(changed) == {"setup": name, "replicas": "2", "gru.hidden": "20"}
+    assert read(TextLab, write(changed)) == (changed, ())
+    assert not changed.has_included_settings and lab.has_included_settings
+
+
+def test_another_corpus_shows_its_included_runs() -> None:
+    lab = TextLab.of_setup(DEFAULT_SETUP)
+    assert lab.with_corpus("brackets") == TextLab.of_setup("brackets")
+    assert lab.with_corpus("brackets").with_corpus("tinyshakespeare") == lab == lab.with_shared(replicas=2).reset()
+    assert write(lab.with_tokenizer("word")) == {"setup": DEFAULT_SETUP, "tokenizer": "word", "test": "0.5"}
+    assert read(TextLab, {"setup": "nothing"})[1][0].startswith("setup = nothing is not possible")
 
 
 def test_a_private_text_is_awaited_and_then_identified_by_its_hash() -> None:
@@ -183,8 +199,8 @@ def test_what_the_page_trains_anew_has_a_test_split_and_a_tokenizer_of_training_
     assert not pairs.task.tokenizer_from_training, "it is impossible for single targets"
     assert pairs.with_text_settings(rows="blocks", split="end").with_tokenizer("char").configs == lab.configs
     assert lab.with_corpus("repeats").task.test == lab.with_corpus("own", SHA).task.test == 0.5
-    assert lines.with_corpus("toy").task.tokenizer_from_training
-    assert lines.with_corpus("tinyshakespeare").configs == lab.configs
+    assert lines.with_corpus("own", SHA).task.tokenizer_from_training
+    assert lines.with_corpus("tinyshakespeare").setup == DEFAULT_SETUP
 
 
 def test_an_address_without_a_test_split_has_none() -> None:

@@ -42,24 +42,21 @@ def test_percentages_and_ratios_are_formatted() -> None:
 
 def test_the_finding_on_tokenizers_names_characters_per_token_and_losses() -> None:
     sentence = tokenizers_finding("Tiny Shakespeare", PER_TOKEN, {**NONE, "word": 0.2158}, ["char", "bytes"])
-    assert_mentions(sentence, "token of BPE … 2.49 characters, one of byte-level BPE 1.92")
-    assert_mentions(sentence, "3.81 … 21.6 % … “<unk>”")
-    assert_mentions(sentence, "Only characters and byte-level BPE … back")
-    assert "none is unknown" in tokenizers_finding("Toy", PER_TOKEN, NONE, ["bytes"])
-    assert tokenizers_finding("Toy", PER_TOKEN, NONE, ["bytes"]).endswith("Only byte-level BPE gives the text back.")
-    assert tokenizers_finding("Toy", PER_TOKEN, NONE, list(PER_TOKEN)).endswith(
-        "All four give this text back as it was."
-    )
-    assert tokenizers_finding("Toy", PER_TOKEN, NONE, []).endswith("None of them gives the text back as it was.")
+    assert_mentions(sentence, "BPE token has 2.49 characters … 21.6 % … unknown")
+    assert_mentions(sentence, "Exact round trip: characters and byte-level BPE")
+    assert "no word is unknown" in tokenizers_finding("Toy", PER_TOKEN, NONE, ["bytes"])
+    assert tokenizers_finding("Toy", PER_TOKEN, NONE, ["bytes"]).endswith("Exact round trip: byte-level BPE.")
+    assert tokenizers_finding("Toy", PER_TOKEN, NONE, list(PER_TOKEN)).endswith("All four round trips are exact.")
+    assert tokenizers_finding("Toy", PER_TOKEN, NONE, []).endswith("No round trip is exact.")
 
 
 def test_the_finding_on_merges_has_their_counts() -> None:
     bpe: TrainedTokenizer = train_tokenizers(TextConfig(corpus="brackets", size=5_000))["bpe"]
     sentence = merges_finding(bpe, bpe.min_vocabulary + 10)
     assert f"{bpe.merge_uses[0]:,} times" in sentence
-    assert f"After 10 merges {bpe.lengths[0]:,} tokens have become {bpe.lengths[10]:,}." in sentence
+    assert f"After 10 merges the text has {bpe.lengths[10]:,} tokens instead of {bpe.lengths[0]:,}." in sentence
     assert "merge" not in merges_finding(bpe, 2).split("become")[0].split("tokens of the")[-1]
-    assert "nothing is ever merged" in merges_finding(train_tokenizers(TextConfig(corpus="toy", size=1_000))["char"], 9)
+    assert "nothing is merged" in merges_finding(train_tokenizers(TextConfig(corpus="toy", size=1_000))["char"], 9)
 
 
 def make_preview(in_loss: list[list[bool]], positions: list[int], **more: Any) -> BatchPreview:
@@ -74,29 +71,29 @@ def make_preview(in_loss: list[list[bool]], positions: list[int], **more: Any) -
 
 def test_targets_and_padding_are_counted() -> None:
     every = make_preview([[True] * 4] * 2, [3, 9])
-    assert batch_finding(every, "blocks", 4).startswith("Two rows, 8 places, 8 questions: every position")
+    assert batch_finding(every, "blocks", 4).startswith("Two rows, 8 positions, 8 targets: every position")
     some = make_preview([[True, True, False, False]], [3])
     assert_states(batch_finding(some, "sentences", 4), "One row, 4 … 2 … every token … line … next … 2 … padding")
     last = make_preview([[False, False, True]], [3])
     assert_mentions(batch_finding(last, "prefixes", 3), "1 … only the last … row … 1 … padding")
     assert_mentions(epoch_finding(every, "blocks"), "70 targets … 7 rows … 10.0 targets")
-    assert "they need 7 rows: one each." in epoch_finding(every, "prefixes")
+    assert "in 7 rows: one target per row." in epoch_finding(every, "prefixes")
 
 
 def test_the_origin_of_rows_is_described_for_both_orders() -> None:
     assert_mentions(
         origin_finding(make_preview([[True]], [1_234])), "Row 1 … token 1,234, 1,234 and 1,234 … every step"
     )
-    assert "goes on where it ended" in origin_finding(make_preview([[True]], [3], rows_continue=True))
+    assert "continues where it ended" in origin_finding(make_preview([[True]], [3], rows_continue=True))
 
 
 @pytest.mark.parametrize(
     ("honest", "leaky", "sentence"),
     [
         (2.19, 0.82, "0.82 bits … character … 2.19 … leak"),
-        (2.19, 0.82, "same n-gram by 63%."),
+        (2.19, 0.82, "n-gram look 63% better."),
         (2.00, 1.99, "hardly matters"),
-        (2.00, 2.50, "even the harder one, by 25%."),
+        (2.00, 2.50, "harder here, by 25%."),
         (0.004, 0.001, "hardly matters"),
     ],
 )
@@ -106,10 +103,10 @@ def test_a_leak_is_described_as_measured(honest: float, leaky: float, sentence: 
 
 def test_the_headline_names_the_largest_leak_or_that_there_is_none() -> None:
     large, none = LeakageGap("blocks", 2.19, 0.82), LeakageGap("sentences", 2.0, 2.0)
-    assert "Split into overlapping windows" in leakage_finding([large, none])
+    assert "With overlapping windows" in leakage_finding([large, none])
     assert_mentions(leakage_finding([none, large]), "0.82 bits … character … 2.19")
-    assert "no leak flatters" in leakage_finding([none, LeakageGap("blocks", problem="too short")])
-    assert "no leak flatters" in leakage_finding([LeakageGap("blocks", 0.034, 0.031)])
+    assert "no leak makes the n-gram" in leakage_finding([none, LeakageGap("blocks", problem="too short")])
+    assert "no leak makes the n-gram" in leakage_finding([LeakageGap("blocks", 0.034, 0.031)])
     assert "too short" in leakage_finding([LeakageGap("blocks", problem="x")])
     assert_states(
         describe_leak(LeakageGap("sentences", problem="No line is long.")), "No line is long … leak cannot be measured"

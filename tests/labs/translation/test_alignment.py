@@ -139,8 +139,8 @@ def test_the_section_shows_the_selected_model(name: str) -> None:
     (data,) = component_data(at, "alignment")
     assert (data["kind"], data["title"], data["colour"]) == (name, VARIANTS[name].title, VARIANTS[name].colour)
     assert (data["target"], data["at"]) == (list(make_alignment(name).target), 0)
-    assert VARIANTS[name].words in findings(at)[-1]
-    assert_mentions(page_text(at).replace("\\", ""), "No finished run … vector … twice as wide")
+    assert VARIANTS[name].words in findings(at)[-1].lower().replace("transformer", "Transformer")
+    assert_mentions(page_text(at).replace("\\", ""), "No finished run … wider vector")
     assert at.latex
 
 
@@ -159,4 +159,4 @@ def test_an_invalid_source_draws_nothing_and_a_missing_run_is_reported() -> None
     assert headings(open_section(say="3x1")) == []
     at = AppTest.from_function(script, default_timeout=600)
     at.session_state["lanes"] = {"wide": RunView(STATE.configs["wide"], None, None)}
-    assert "No model with a finished run yet" in page_text(assert_no_errors(at.run())).replace("\\", "")
+    assert "No finished run yet" in page_text(assert_no_errors(at.run())).replace("\\", "")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def test_hits_of_additive_attention_are_counted_step_by_step() -> None:
         CopyConfig(), "the model with it", "314", target, attention_on(0, 1, 1, 0), (0, 0)
     )
     assert "In 2 of 3 steps" in sentence
-    assert "has nothing to look for" in findings.attention_finding(
+    assert "writes nothing" in findings.attention_finding(
         ReverseConfig(), "it", "3", ("<EOS>",), attention_on(0), (0, 0)
     )
 
@@ -48,12 +50,12 @@ def test_the_selected_head_is_compared_with_the_best() -> None:
     two = np.concatenate([attention_on(0, 0, 0, 0), attention_on(2, 1, 0, 0)], axis=1)
     target = ("4", "1", "3", "<EOS>")
     sentence = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 0))
-    assert_mentions(sentence, "In 1 of 3 steps layer 1, head 1 … Transformer")
-    assert sentence.endswith("layer 1, head 2, the best of its 2, in 3.")
-    sentence = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 1))
-    assert sentence.startswith("In 3 of 3 steps layer 1, head 2") and sentence.endswith(
-        "none of its 2 heads is more often."
-    )
+    assert sentence == "In 1 of 3 steps layer 1, head 1 of the Transformer attends most to the digit it has to write."
+    compare = partial(findings.head_comparison, ReverseConfig(), "314", target, two)
+    assert compare((0, 0)) == "Of the 2 heads layer 1, head 2 does so most."
+    assert compare((0, 1)) == "Of the 2 heads this one does so most."
+    assert findings.head_comparison(ReverseConfig(), "314", target, two[:, :1], (0, 0)) == ""
+    assert findings.head_comparison(ReverseConfig(), "3", ("<EOS>",), two, (0, 0)) == "", "nothing was written"
 
 
 # ---- dates
@@ -76,14 +78,17 @@ def test_the_weight_on_the_year_is_compared_with_uniform_attention() -> None:
     weights = attention_on(13, 14, 15, 16, *[0] * 7, columns=17)
     sentence = findings.attention_finding(DatesConfig(), "the model", DATE, target, weights, (0, 0))
     share = 0.8 + 3 * 0.2 / 16
-    assert_states(sentence, f"year, {share:.2f} … on “1997”; evenly … 0.24")
+    percent = f"{100 * share:.0f}"
+    assert sentence.replace("\u00a0", " ") == (
+        f"Writing the year, the model puts {percent} % of its attention on “1997” (uniform: 24 %)."
+    )
     two = np.concatenate([attention_on(*[0] * 11, columns=17), weights], axis=0)
     sentence = findings.attention_finding(DatesConfig(), "the Transformer", DATE, target, two, (0, 0))
-    assert_mentions(sentence, f"layer 1, head 1 … source … {4 * 0.2 / 16:.2f}")
-    assert f"layer 2, head 1, the one with most, {share:.2f}" in sentence
-    assert "the most of 2 heads" in findings.attention_finding(
-        DatesConfig(), "the Transformer", DATE, target, two, (1, 0)
-    )
+    assert_mentions(sentence, "layer 1, head 1 … Transformer … 5\u00a0% … “1997”")
+    compare = partial(findings.head_comparison, DatesConfig(), DATE, target, two)
+    assert compare((0, 0)) == "Of the 2 heads layer 2, head 1 does so most."
+    assert compare((1, 0)) == "Of the 2 heads this one does so most."
+    assert findings.head_comparison(DatesConfig(), "31 february 1999", target, two, (0, 0)) == "", "there is no year"
 
 
 def test_an_invalid_date_is_reported_with_the_answer() -> None:
@@ -91,11 +96,11 @@ def test_an_invalid_date_is_reported_with_the_answer() -> None:
     sentence = findings.attention_finding(
         DatesConfig(), "the model", "31 february 1999", (*"1999-02-28", "<EOS>"), weights, (0, 0)
     )
-    assert "28 days, not 31" in sentence and sentence.endswith("The model writes “1999-02-28” all the same.")
+    assert "28 days, not 31" in sentence and sentence.endswith("The model writes “1999-02-28” anyway.")
     sentence = findings.attention_finding(
         DatesConfig(), "the model", DATE, ("1", "9", "<EOS>"), attention_on(0, 0, 0, columns=17), (0, 0)
     )
-    assert sentence == "The model writes “19”, and so not even a year."
+    assert sentence == "The model writes “19”, which is not even a year."
 
 
 # ---- one vector, and what is written
@@ -104,7 +109,7 @@ def test_an_invalid_date_is_reported_with_the_answer() -> None:
 def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
     sentence = findings.sensitivity_finding(tuple("314"), np.array([0.5, 2.0, 1.0], np.float32))
     assert_mentions(sentence, "2 … “1” … vector most … 2.00")
-    assert sentence.endswith("At place 1, instead of “3”, by 0.50, the least.")
+    assert sentence.endswith("At position 1, instead of “3”, it changes least, by 0.50.")
     assert findings.sensitivity_finding(("a b"[1],), np.array([0.5], np.float32)).startswith(
         "Another symbol instead of “␣”"
     )
@@ -114,10 +119,10 @@ def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
 @pytest.mark.parametrize(
     ("target", "right", "sentence"),
     [
-        (("4", "1", "<EOS>"), ("4", "1", "<EOS>"), "It writes “41”, which is right."),
+        (("4", "1", "<EOS>"), ("4", "1", "<EOS>"), "The model writes “41”, which is right."),
         (("4", "<EOS>"), ("4", "1", "<EOS>"), "1 of 3 tokens … right … <EOS> … right answer … “41”"),
         (("4", "1", "7"), ("4", "1", "<EOS>"), "“417”, without an end: 2 of 3 tokens are right"),
-        (("<EOS>",), ("4", "<EOS>"), "It writes nothing: 0 of 2"),
+        (("<EOS>",), ("4", "<EOS>"), "The model writes nothing: 0 of 2"),
         (("4", "<EOS>"), None, "There is no right answer to compare."),
     ],
 )

@@ -21,7 +21,7 @@ from explorer.training.recorder import record_run
 from explorer.ui.state.session import PageSession
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
-from tests.pages.screen import assert_no_errors, component_data, findings, wait_until_ready, warnings_of
+from tests.pages.screen import assert_no_errors, component_data, findings, texts, wait_until_ready, warnings_of
 from tests.words import assert_mentions
 
 TINY: dict[str, object] = {"longest": 3, "iterations": 4, "replicas": 2}
@@ -137,6 +137,7 @@ def screen() -> None:
     from explorer.ui.page_sections import show_problems
 
     session, views = st.session_state["page"], st.session_state["lanes"]
+    answers.input_row(session)
     show_problems(session.problems)
     answers.section(session, views)
     decoding_steps.section(session, views)
@@ -182,8 +183,8 @@ def test_dates_have_no_length_selection(views: Mapping[str, RunView]) -> None:
     (data,) = component_data(at, "translation_answers")
     assert [head["title"] for head in data["head"]] == ["source"]
     assert (data["rows"][0]["right"], data["rows"][0]["note"]) == (None, "one seed")
-    answer = next(sentence for sentence in findings(at) if "one vector" in sentence)
-    assert_mentions(answer, "no such date … february 1999 … 28 days, not 31 … one vector")
+    assert_mentions("\n".join(findings(at)), "no such date … february 1999 … 28 days, not 31")
+    assert any(text.startswith("The model with one vector writes") for text in texts(at))
     assert component_data(at, "beam_search")[0]["right"] is None
     assert (
         len(component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]) == 11
@@ -196,7 +197,7 @@ def test_another_source_is_answered_and_an_invalid_one_is_reported(views: Mappin
     at = open_sections(views)
     at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("1212").run()))
     (data,) = component_data(at, "translation_answers")
-    assert "Beyond training: this source has 4 digits" in data["caption"]
+    assert "4 digits instead of at most 3" in data["caption"]
     at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("12a").run()))
     assert warnings_of(at) == ["The source has “a”, which the model never saw. Give digits from 0 to 9."]
     assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
@@ -205,7 +206,7 @@ def test_another_source_is_answered_and_an_invalid_one_is_reported(views: Mappin
 def test_without_a_run_nothing_is_drawn(views: Mapping[str, RunView]) -> None:
     at = open_sections({"transformer": views["transformer"]}, replace(STATE, who=("transformer",)))
     assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
-    assert any("No model with a finished run" in part.value for part in at.markdown)
+    assert any("No finished run yet" in part.value for part in at.markdown)
 
 
 def test_a_stored_run_uses_the_cached_model(monkeypatch: pytest.MonkeyPatch, views: Mapping[str, RunView]) -> None:

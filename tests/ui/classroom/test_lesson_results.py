@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 
 import pytest
 
-from explorer.catalogue import PAGES
+from explorer.catalogue import PAGES, page_file
 from explorer.errors import InvalidSetting
 from explorer.lessons.parse import FOLDER, read_lesson, read_lessons
 from explorer.lessons.yaml_lines import LessonError
@@ -18,16 +19,31 @@ from explorer.web import lesson_results
 
 def test_every_lesson_uses_valid_page_states() -> None:
     lessons = read_lessons(check_state=page_states.url_problems)
-    assert len(lessons) >= 6 and all(4 <= len(lesson.steps) <= 6 for lesson in lessons)
-    titles = [lesson.title for lesson in lessons]
-    assert titles[:6] == [
-        "What a sum of word weights cannot do",
-        "A window is not a memory",
-        "Why gradients vanish, and what an open gate does",
-        "The bottleneck and the look back",
-        "Attention from the inside",
-        "Temperature and taste",
-    ]
+    assert len(lessons) == 12 and all(3 <= len(lesson.steps) <= 6 for lesson in lessons)
+    for lesson in lessons:
+        assert lesson.goals and lesson.recap and lesson.reason and lesson.task and lesson.notes, lesson.name
+
+
+def test_every_lesson_stands_behind_those_that_it_needs() -> None:
+    names = [lesson.name for lesson in read_lessons()]
+    assert names[0] == "counting"
+    for lesson in read_lessons():
+        assert all(names.index(each) < names.index(lesson.name) for each in lesson.after)
+    numbered = ("counting", "window", "gradients", "look-back", "attention", "temperature", "induction", "word-vectors")
+    assert set(numbered) <= set(names), "a released name stays in links"
+
+
+def test_every_step_leads_to_a_section_or_figure_of_its_page() -> None:
+    root = FOLDER.parent
+    for lesson in read_lessons():
+        for part in (*lesson.steps, lesson.task):
+            assert part is not None and part.section, f"{lesson.name}: a step without a section"
+            file = root / "pages" / page_file(part.page)
+            sources = [file, *(root / "explorer" / "labs" / file.stem).glob("*.py")]
+            text = "".join(each.read_text("utf-8") for each in sources)
+            computed = re.findall(r'f"([a-z]+-(?:[a-z]+-)?)\{', text)  # names with a part that is filled in
+            is_found = f'"{part.section}"' in text or any(map(part.section.startswith, computed))
+            assert is_found, f"{lesson.name}: the page {part.page} has no section or figure “{part.section}”"
 
 
 @pytest.mark.parametrize(

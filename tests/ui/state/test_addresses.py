@@ -46,11 +46,12 @@ def open_address(kind: type[Any], params: dict[str, str]) -> tuple[dict[str, str
     return write(state), problems
 
 
-@pytest.mark.parametrize("page", KINDS)
+@pytest.mark.parametrize("page", RECORDED["pages"])  # a page without records is newer
 def test_recorded_addresses_open_the_same_state(page: str) -> None:
     """The file was recorded by `make_addresses.py` with the code of commit 52ba472.
 
-    Since then the negation page shows two more models if its address names none.
+    Since then the negation page shows two more models if its address names none, and a Transformer with eight heads if
+    its address names no setting of the Transformer.
     """
     assert len(RECORDED["pages"][page]) > 120
     for address, canonical, *messages in RECORDED["pages"][page]:
@@ -58,6 +59,15 @@ def test_recorded_addresses_open_the_same_state(page: str) -> None:
         expected = params if canonical == 0 else dict(parse_qsl(canonical, keep_blank_values=True))
         written, problems = open_address(KINDS[page], params)
         recorded = [RECORDED["messages"][i] for i in messages]
+        if page == "negation":  # its default Transformer has eight heads, so the address may choose one of them
+            recorded = [message for message in recorded if not message.startswith("head =")]
+            problems = tuple(problem for problem in problems if not problem.startswith("head ="))
+            written.pop("head", None)
+            if written.get("transformer.start") == "0.1":  # the released defaults, which used to be the default
+                assert any(name.startswith("transformer.") for name in params), address
+                del written["transformer.start"]
+        if page == "attention" and written == {"model": "text-through-training"}:  # which used to be the default
+            written = {}
         added = [problem for problem in problems if problem not in recorded]
         assert (written, [problem for problem in problems if problem in recorded]) == (expected, recorded), address
         # That code was silent about models that a page does not have if it had another one or could not show the run.
@@ -115,7 +125,7 @@ def test_a_state_is_read_as_it_was_written(page: str, data: st.DataObject) -> No
 
 
 @settings(deadline=None, max_examples=60)
-@pytest.mark.parametrize("page", KINDS)
+@pytest.mark.parametrize("page", RECORDED["pages"])
 @given(data=st.data())
 def test_an_opened_address_stays_as_it_is(page: str, data: st.DataObject) -> None:
     """A page opened with the address that it wrote writes the same address, without a message."""

@@ -97,7 +97,7 @@ def test_settings_that_are_valid_only_together_round_trip() -> None:
     for model in MODELS:
         lab = lab.with_own(model, epochs=1)
     lab = lab.with_shared(train_size=20_000).with_shared(batch_size=1)
-    lab = lab.with_own("transformer", width=15).with_own("transformer", heads=5)
+    lab = lab.with_own("transformer", heads=5, width=15)
     assert read(NegationLab, write(lab)) == (lab, ())
 
 
@@ -127,9 +127,55 @@ def test_any_url_gives_a_valid_lab(params: dict[str, str]) -> None:
     assert lab.models
     assert 0 <= lab.look < lab.value("replicas")
     assert 0 <= lab.layer < lab.value("layers", "transformer")
-    assert 0 <= lab.head < lab.value("heads", "transformer")
+    assert lab.head is None or 0 <= lab.head < lab.value("heads", "transformer")
     assert len(problems) <= len(params)
     assert all(0 < len(problem) < 400 and problem.isprintable() for problem in problems)
+
+
+ATTENDING = {"width": 32, "heads": 8, "start": 0.5}
+RELEASED = {"width": 16, "heads": 1, "start": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("params", "settings", "canonical"),
+    [
+        ({}, ATTENDING, {}),
+        ({"p_not": "0.5"}, ATTENDING, {"p_not": "0.5"}),
+        ({"transformer.heads": "2"}, {**RELEASED, "heads": 2}, {"transformer.heads": "2"}),
+        ({"transformer.start": "1.0"}, {**RELEASED, "start": 1.0}, {"transformer.start": "1.0"}),
+        ({"transformer.start": "0.1"}, RELEASED, {"transformer.start": "0.1"}),
+        ({"transformer.heads": "1"}, RELEASED, {"transformer.start": "0.1"}),
+        ({"transformer.heads": "8"}, {**RELEASED, "heads": 8}, {"transformer.heads": "8"}),
+        ({"transformer.heads": "x"}, ATTENDING, {}),
+        ({f"transformer.{name}": str(value) for name, value in ATTENDING.items()}, ATTENDING, {}),
+        ({"run": "negation-single-transformer"}, RELEASED, {"run": "negation-single-transformer"}),
+        ({"run": "negation-half-transformer-attending"}, ATTENDING, {"run": "negation-half-transformer-attending"}),
+        ({"run": "negation-single-rnn"}, ATTENDING, {"run": "negation-single-rnn"}),
+        (
+            {"run": "negation-half-transformer-attending", "transformer.epochs": "4"},
+            {**ATTENDING, "epochs": 4},
+            {
+                "p_not": "0.5",
+                **{f"transformer.{name}": str(value) for name, value in ATTENDING.items()},
+                "transformer.epochs": "4",
+            },
+        ),
+    ],
+)
+def test_an_address_without_a_setting_of_the_transformer_shows_the_preset_and_any_other_the_released_defaults(
+    params: dict[str, str], settings: dict[str, object], canonical: dict[str, str]
+) -> None:
+    lab, _ = read(NegationLab, params)
+    assert {name: lab.value(name, "transformer") for name in settings} == settings
+    assert write(lab) == canonical
+    assert read(NegationLab, canonical)[0].configs == lab.configs
+
+
+def test_a_change_on_the_page_keeps_the_other_settings_of_the_preset() -> None:
+    lab = NegationLab().with_own("transformer", heads=4)
+    assert [lab.value(name, "transformer") for name in ATTENDING] == [32, 4, 0.5]
+    assert read(NegationLab, write(lab)) == (lab, ())
+    assert lab.with_own("transformer", heads=8) == NegationLab()
 
 
 BAD = {
@@ -149,7 +195,7 @@ BAD = {
     "metric": ("f1", "metric = f1 is not possible. Give accuracy or loss."),
     "look": ("8", "look = 8 is not possible. Give a whole number from 0 to 7."),
     "layer": ("1", "layer = 1 is not possible. Give a whole number from 0 to 0."),
-    "head": ("x", "head = x is not possible. Give a whole number from 0 to 0."),
+    "head": ("x", "head = x is not possible. Give a whole number from 0 to 7."),
     "run": ("nonsense", "Run “nonsense” is not on this machine"),
 }
 GOOD = {"say": "human destroy nature", "train_size": "900", "rnn.width": "9", "feedforward.epochs": "3"}

@@ -143,13 +143,13 @@ const quoteToken = (token) => `“${tokenLabel(token)}”`;
 export function rowWords(view, look, place, tokens) {
   const { row } = place,
     keysRead = strongestColumns(view, row, 4).map(
-      ({ column, weight }) => `${quoteToken(view.answers[column])} (place ${column + 1}) ${formatWeight(weight, 2)}`,
+      ({ column, weight }) => `${quoteToken(view.answers[column])} (position ${column + 1}) ${formatWeight(weight, 2)}`,
     );
   const subject =
     look === "encoder"
       ? `${quoteToken(view.asks[row])}, token ${row + 1} of the source,`
-      : `While it writes ${stepWords(tokens, row)}, it`;
-  return `${subject} looks at ${keysRead.join(", ")}.`;
+      : `Writing ${stepWords(tokens, row)}, the model`;
+  return `${subject} attends to ${keysRead.join(", ")}.`;
 }
 
 /** Describe a generated token as part of a sentence. */
@@ -160,7 +160,7 @@ export function stepWords(tokens, step) {
       ? ""
       : right
         ? " (right)"
-        : ` (wrong: ${wanted === null ? "nothing should stand there" : `${quoteToken(wanted)} is right`})`;
+        : ` (wrong: ${wanted === null ? "there should be no token" : `${quoteToken(wanted)} is right`})`;
   return `${quoteToken(token)}, token ${step + 1} of ${tokens.length}${truth}`;
 }
 
@@ -168,9 +168,9 @@ export function stepWords(tokens, step) {
 export function cellWords(view, { row, column }, score) {
   if (column === null) return "";
   if (column >= view.reach(row))
-    return ` ${quoteToken(view.answers[column])} at place ${column + 1} is masked: it comes later.`;
+    return ` ${quoteToken(view.answers[column])} at position ${column + 1} is masked: it comes later.`;
   const at = row * view.columns + column;
-  return ` Here: ${quoteToken(view.answers[column])} at place ${column + 1}, ${score} ${formatNumber(view.scores[at])}, weight ${formatWeight(view.weights[at])}.`;
+  return ` Here: ${quoteToken(view.answers[column])} at position ${column + 1}, ${score} ${formatNumber(view.scores[at])}, weight ${formatWeight(view.weights[at])}.`;
 }
 
 /** Summarize a vector of numbers. */

@@ -56,15 +56,17 @@ const STRIP = 30,
   BARS = 170,
   SEND_DELAY = 300; // px; ms after the last arrow key until the event is sent
 const TITLES = {
-  source: "The writing looks at the source",
-  encoder: "The source looks at itself",
-  decoder: "The writing looks at itself",
+  source: "Decoder attends to the source",
+  encoder: "Encoder self-attention",
+  decoder: "Decoder self-attention",
 };
 const SCORES = { additive: "energy", transformer: "score" };
 
+const PRESENTATION = { slides: [".bar, .written, .both", ".strips, .below"] };
+
 export default defineComponent((place) => {
   const heads = headPicker((layer, head) => sendEvent("open", [layer, head]));
-  const tabs = makeChoice("What looks at what", (look) => {
+  const tabs = makeChoice("Kind of attention", (look) => {
     sendEvent("look", look);
     keepRow(-1);
   });
@@ -87,7 +89,7 @@ export default defineComponent((place) => {
   const words = node("p", { class: "words", role: "status" }),
     likely = node("div", { class: "likely" });
   const stripTitle = node("h4"),
-    changeTitle = node("h4", {}, "How far the vector moves if this token were another");
+    changeTitle = node("h4", {}, "How far the vector changes if this token is replaced");
   const strips = node("div", { class: "strips" }, stripTitle, own.root, changeTitle, change.root);
   const legend = node("div", { class: "legend" });
   const group = node("div", { class: "parts", tabindex: 0, role: "group" }, outputRow, both, strips);
@@ -350,9 +352,7 @@ export default defineComponent((place) => {
       }
     }
     if (i === null)
-      likely.replaceChildren(
-        node("p", { class: "right" }, "The encoder reads and writes nothing: no candidates here."),
-      );
+      likely.replaceChildren(node("p", { class: "right" }, "The encoder writes nothing: there are no candidates."));
     else candidatesOf(i);
     const rest =
       keptRow() === null && !hover
@@ -369,10 +369,10 @@ export default defineComponent((place) => {
   const movedWords = (at) =>
     at === null
       ? ""
-      : ` Another symbol instead of “${tokenLabel(data.source[at])}” at place ${at + 1} moves the vector by ${formatNumber(arrays.moved.data[at])} on average.`;
+      : ` Another symbol instead of “${tokenLabel(data.source[at])}” at position ${at + 1} changes the vector by ${formatNumber(arrays.moved.data[at])} on average.`;
 
   function candidatesOf(i) {
-    const title = node("h4", {}, `What could stand at step ${i + 1}`),
+    const title = node("h4", {}, `Candidates at step ${i + 1}`),
       best = likeliestTokens(arrays.probabilities, data.vocabulary, i),
       { wanted } = outputTokens[i];
     likely.replaceChildren(
@@ -509,4 +509,4 @@ export default defineComponent((place) => {
       clearTimeout(timer);
     },
   };
-});
+}, PRESENTATION);

@@ -47,7 +47,7 @@ export function drawCurve(pen, x0, y0, x1, y1) {
 export function headView(does) {
   const below = node("canvas", { class: "below", role: "img" }),
     above = node("canvas", { class: "above", "aria-hidden": "true" });
-  const queries = node("div", { class: "asks", role: "group", "aria-label": "Tokens that ask" }),
+  const queries = node("div", { class: "asks", role: "group", "aria-label": "Query tokens" }),
     answers = node("div", { class: "answers", "aria-hidden": "true" });
   const stage = node("div", { class: "stage" }, below, above, queries, answers);
   const cellsOf = document.createElement("canvas"); // the matrix alone
@@ -353,14 +353,14 @@ export function headView(does) {
         .slice(0, 3);
       const name = tokenQuoter(keys)(hover.at);
       text = view.hidden[hover.at]
-        ? `Nobody may look at ${name}.`
+        ? `No query attends to ${name}: it is masked.`
         : from.length
-          ? `${name} is looked at by ${from.map(([i, weight]) => `${tokenQuoter(tokens)(i)} ${formatWeight(weight, 2)}`).join(", ")}.`
-          : `Nobody looks at ${name} with more than 0.04.`;
+          ? `${name} gets attention from ${from.map(([i, weight]) => `${tokenQuoter(tokens)(i)} ${formatWeight(weight, 2)}`).join(", ")}.`
+          : `No query attends to ${name} with more than 0.04.`;
     } else if (hover?.key >= 0 && state.kind === "matrix") {
       const weight = view.at(layer, head, asking, hover.key),
-        pair = `${tokenQuoter(tokens)(asking)} ${Number.isNaN(weight) ? "cannot look" : "looks"} at ${tokenQuoter(keys)(hover.key)}`;
-      text = Number.isNaN(weight) ? `${pair}: empty, not zero.` : `${pair} with ${formatWeight(weight, 4)}.`;
+        pair = `${tokenQuoter(tokens)(asking)} ${Number.isNaN(weight) ? "cannot attend" : "attends"} to ${tokenQuoter(keys)(hover.key)}`;
+      text = Number.isNaN(weight) ? `${pair}: the pair is masked.` : `${pair} with ${formatWeight(weight, 4)}.`;
     } else text = asking >= 0 ? describeQuery(view, layer, head, asking, tokenQuoter(keys), tokenQuoter(tokens)) : "";
     setTextIfChanged(reading, text);
   }

@@ -147,6 +147,7 @@ export function headScores(view, layer, head, ids) {
   const from = looksAhead ? 0 : ahead;
   return {
     ...Object.fromEntries(SCORES.map((name) => [name, safeMean(sum[name], could[name])])),
+    cases: could,
     entropy: safeMean(entropy, asking),
     spread: Math.exp(safeMean(entropy, asking)),
     room: Math.exp(safeMean(room, asking)),
@@ -155,57 +156,43 @@ export function headScores(view, layer, head, ids) {
   };
 }
 
-/** The middle of the profile, in at most `most` bars: { shown: [{ back, share }], farther: the highest share left out | null }. */
-export function distanceProfile({ distances, distance }, most) {
-  const all = distances.map((back, i) => ({ back, share: distance[i] })).filter(({ share }) => !Number.isNaN(share));
-  const both = all.some(({ back }) => back < 0),
-    [least, last] = both ? [-Math.floor((most - 1) / 2), Math.floor((most - 1) / 2)] : [0, most - 1];
-  const isInRange = ({ back }) => back >= least && back <= last,
-    left = all.filter((one) => !isInRange(one));
-  return { shown: all.filter(isInRange), farther: left.length ? Math.max(...left.map(({ share }) => share)) : null };
-}
-
-const PLACES = {
+const MIN_CASES = 3; // queries of a text that could follow a pattern, for a sentence about it
+const TARGETS = {
   previous: (unit) => `the ${unit} before`,
-  itself: () => "itself",
+  itself: (unit) => `the ${unit} itself`,
   first: (unit) => `the first ${unit}`,
   same: (unit) => `the same ${unit} earlier`,
-  after_same: (unit) => `what followed the same ${unit}`,
-};
-const WORDS = {
-  previous: (unit) => `It watches the ${unit} before`,
-  itself: () => "It keeps to itself",
-  first: (unit) => `It rests on the first ${unit}`,
-  same: (unit) => `It looks back at the same ${unit}`,
-  after_same: (unit) => `It finds the same ${unit} earlier and reads what followed`,
+  after_same: (unit) => `the ${unit} that followed the same ${unit} earlier`,
 };
 
 /** Describe a head by its scores in one sentence. `unit` is "letter", "token" or "word". */
 export function describeHead(scores, unit) {
-  if (scores.room < 1.001) return `One ${unit}: there is nowhere else to look.`;
-  const formatDistance = (number) => `${formatNumber(number, 1)} ${unit}s`;
+  if (scores.room < 1.001) return `There is only one ${unit} to attend to.`;
+  const formatCount = (number) => `${formatNumber(number, 1)} ${unit}s`;
   if (scores.spread >= 0.95 * scores.room)
-    return `It looks everywhere alike: over ${formatDistance(scores.spread)} on average, of ${formatNumber(scores.room, 1)} that it could.`;
-  const shares = SCORES.filter((name) => scores[name] >= 0.3).sort((a, b) => scores[b] - scores[a]),
+    return `It attends to all ${unit}s equally: ${formatCount(scores.spread)} on average, of ${formatNumber(scores.room, 1)} possible.`;
+  const isFrequent = (name) => (scores.cases?.[name] ?? MIN_CASES) >= MIN_CASES;
+  const shares = SCORES.filter((name) => scores[name] >= 0.3 && (name === "first" || isFrequent(name))).sort(
+      (a, b) => scores[b] - scores[a],
+    ),
     [name, second] = shares;
-  if (!name) return `No single habit: it spreads over ${formatDistance(scores.spread)} on average.`;
+  if (!name) return `It has no simple pattern: it attends to ${formatCount(scores.spread)} on average.`;
   const pair = [name, second].every((one) => one === "previous" || one === "itself"),
-    condition = name.endsWith("same") ? ", where there was one" : "";
+    condition = name.endsWith("same") ? ", where there is one" : "";
   if (pair)
-    return `It divides its attention between ${PLACES[name](unit)}, ${formatNumber(scores[name])}, and ${PLACES[second](unit)}, ${formatNumber(scores[second])}.`;
-  const start = scores[name] >= 0.5 ? WORDS[name](unit) : `It leans to ${PLACES[name](unit)}`;
-  return `${start}: ${formatNumber(scores[name])} of its attention goes there${condition}.`;
+    return `It attends to ${TARGETS[name](unit)} (${formatNumber(scores[name])}) and to ${TARGETS[second](unit)} (${formatNumber(scores[second])}).`;
+  return `It attends ${scores[name] >= 0.5 ? "mostly" : "partly"} to ${TARGETS[name](unit)}${condition}: ${formatNumber(scores[name])} of its attention.`;
 }
 
 /** Describe what one token attends to. */
 export function describeQuery(view, layer, head, query, named, asking = named) {
   const strongest = strongestKeys(view, layer, head, query, 3, 0.05);
   const [first] = strongestKeys(view, layer, head, query, 1);
-  if (!first) return `${asking(query)} may look at nothing.`;
+  if (!first) return `${asking(query)} attends to nothing: all keys are masked.`;
   const weights = (strongest.length ? strongest : [first]).map(
     ([key, weight]) => `${named(key)} ${formatWeight(weight, 2)}`,
   );
-  return `${asking(query)} looks at ${weights.length > 1 ? `${weights.slice(0, -1).join(", ")} and ${weights.at(-1)}` : weights[0]}.`;
+  return `${asking(query)} attends to ${weights.length > 1 ? `${weights.slice(0, -1).join(", ")} and ${weights.at(-1)}` : weights[0]}.`;
 }
 
 export const CHANCE = 2.5; // standard errors that chance rarely exceeds; the same value as in attention_findings.py
@@ -284,10 +271,10 @@ export function describeInterventions({ off, flat, unmasked, unplaced }) {
   const countHeads = (list, words) =>
     list.length ? [`${list.length} head${list.length > 1 ? "s" : ""} ${words}`] : [];
   const parts = [
-    ...countHeads(off, "off"),
+    ...countHeads(off, "switched off"),
     ...countHeads(flat, "uniform"),
-    ...(unmasked ? ["mask lifted"] : []),
-    ...(unplaced ? ["no positions"] : []),
+    ...(unmasked ? ["causal mask removed"] : []),
+    ...(unplaced ? ["positions removed"] : []),
   ];
-  return parts.length ? `Touched: ${parts.join(", ")}.` : "";
+  return parts.length ? `Intervention: ${parts.join(", ")}.` : "";
 }

@@ -124,18 +124,18 @@ export function trainingSlider(does) {
       );
     },
     /** Move the cursor without causing a new layout of the page. */
-    setStep(index, loading) {
+    setStep(index, loading, ablated = false) {
       at = index;
       waiting = loading;
       const step = data.steps[index],
         share = data.steps.length < 2 ? 0 : index / (data.steps.length - 1);
       if (Number(slider.value) !== index) slider.value = index;
       slider.style.setProperty("--at", share);
-      const loss = data.curve?.steps.length ? lossAt(data.curve, step) : NaN;
+      const loss = data.curve?.steps.length ? lossAt(data.curve, step) : NaN; // of the unchanged model
       const words = `step ${formatCount(step)} of ${formatCount(data.steps.at(-1))}`;
       const text = loading
-        ? `${words}, on its way…`
-        : Number.isNaN(loss)
+        ? `${words}, loading …`
+        : Number.isNaN(loss) || ablated
           ? words
           : `${words}, loss ${formatNumber(loss)} ${data.unit ?? ""}`.trim();
       setTextIfChanged(stepLabel, text);

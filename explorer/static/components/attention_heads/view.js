@@ -26,6 +26,7 @@
  * @property {number[][] | null} worth head importance: rise of the loss without that head, [layer][head]
  * @property {number[][] | null} worth_error its standard error
  * @property {string} worth_of the text on which it is measured, "held-out text"
+ * @property {any} [answers] {where, rows: [{text, now, before}], changed}: what the model predicts at `asked`
  * @property {"letter" | "token" | "word"} unit
  * @property {string} colour CSS variable
  * @property {string} title
@@ -50,6 +51,7 @@ import {
   readWeights,
   describeInterventions,
 } from "./math.js";
+import { answersPanel } from "./answers.js";
 import { headGrid } from "./head_grid.js";
 import { headName } from "../../shared/runtime/format.js";
 import { headScoresPanel, scoreTitles, scoreFormat } from "./head_scores.js";
@@ -82,6 +84,16 @@ function makeChoice(label, options, press) {
     setChosen: (value) => buttons.forEach((one) => one.setAttribute("aria-pressed", one.value === value)),
   };
 }
+
+const PRESENTATION = {
+  slides: [
+    ".first, .heads, .third, .model-answers",
+    ".second",
+    ".third, .habits-figure",
+    ".third, .said, .buttons, .worth, .model-answers",
+  ],
+  controls: ".training",
+};
 
 export default defineComponent((place) => {
   const syncedValues = Object.fromEntries(KEPT.map((name) => [name, new SyncedValue()]));
@@ -122,8 +134,8 @@ export default defineComponent((place) => {
   const scale = makeChoice(
     "Scale of the colours",
     [
-      ["one", "one scale"],
-      ["row", "each row"],
+      ["one", "0 to 1"],
+      ["row", "by row"],
     ],
     (value) => sendEvent("scale", value, "colours"),
   );
@@ -164,7 +176,7 @@ export default defineComponent((place) => {
   const trouble = node(
     "div",
     { class: "trouble", hidden: "" },
-    node("p", {}, "The numbers of this text did not arrive."),
+    node("p", {}, "The attention weights of this text did not arrive."),
     again,
   );
   const heads = node(
@@ -173,14 +185,14 @@ export default defineComponent((place) => {
     node(
       "div",
       { class: "order" },
-      node("label", {}, node("span", { class: "words-by" }, "Heads by"), sort),
+      node("label", {}, node("span", { class: "words-by" }, "Sort heads"), sort),
       scale.root,
     ),
     grid.root,
     legend,
     words,
   );
-  const first = node("section", { class: "first" }, training.root, heads);
+  const first = node("section", { class: "first" }, heads, training.root);
   const second = node(
     "section",
     { class: "second" },
@@ -188,11 +200,14 @@ export default defineComponent((place) => {
     under,
     large.root,
   );
+  const answers = answersPanel();
   const third = node(
     "section",
     { class: "third" },
+    answers.root,
+    node("div", { class: "buttons actions" }, ...scoresPanel.buttons, maskButton, positionsButton, resetButton),
+    state,
     scoresPanel.root,
-    node("div", { class: "model" }, node("div", { class: "buttons" }, maskButton, positionsButton, resetButton), state),
   );
   const parts = node("div", { class: "parts" }, first, second, third);
   place.replaceChildren(parts, trouble);
@@ -320,7 +335,7 @@ export default defineComponent((place) => {
     }
     if (data.snapshots && any("step")) {
       training.show(data.snapshots, widths[0]);
-      training.setStep(stepIndex(), !showsServerStep() && !loadedSnapshots());
+      training.setStep(stepIndex(), !showsServerStep() && !loadedSnapshots(), !withoutInterventions());
     }
     if (any("grid", "open", "touch", "asked")) {
       const frozen = settling && state.sort !== "place";
@@ -348,8 +363,8 @@ export default defineComponent((place) => {
       setTextIfChanged(
         under,
         state.view === "matrix"
-          ? "rows: query token, columns: key token; the stronger the colour, the more attention"
-          : `left asks, right answers${smallestVisible(data.tokens.length) > VISIBLE_WEIGHT ? `, from ${smallestVisible(data.tokens.length)} on` : ""}; hover a ${data.unit}, click keeps it`,
+          ? "rows: query token, columns: key token (where it looks)"
+          : `left: query, right: key${smallestVisible(data.tokens.length) > VISIBLE_WEIGHT ? ` (weights from ${smallestVisible(data.tokens.length)} on)` : ""}; point at a ${data.unit}, click to keep it`,
       );
       kind.setChosen(state.view);
       large.show(
@@ -359,12 +374,7 @@ export default defineComponent((place) => {
       grid.markQuery(state.asked, data.tokens.length);
     }
     if (any("step", "open"))
-      scoresPanel.show({
-        found: scoresOf(layer, head),
-        unit: data.unit,
-        keys: countVisibleKeys(),
-        label: headName(layer, head).toLowerCase(),
-      });
+      scoresPanel.show({ found: scoresOf(layer, head), unit: data.unit, keys: countVisibleKeys() });
     if (any("step", "open", "touch")) showInterventions(state);
     if (any("words", "step", "open", "touch", "grid")) showWords(state);
     if (any("colours")) showLegend();
@@ -380,43 +390,41 @@ export default defineComponent((place) => {
       where: data.worth_of,
       ended: !snapshotSteps().length || stepIndex() === snapshotSteps().length - 1,
     });
-    setTextIfChanged(maskButton, what.unmasked ? "Mask as it was" : "Remove the causal mask");
-    setTextIfChanged(positionsButton, what.unplaced ? "Positions as they were" : "No positions");
+    setTextIfChanged(maskButton, what.unmasked ? "Restore the causal mask" : "Remove the causal mask");
+    setTextIfChanged(positionsButton, what.unplaced ? "Restore positions" : "Remove positions");
     maskButton.hidden = !data.can?.mask;
     positionsButton.hidden = !data.can?.positions;
     const description = describeInterventions(what);
-    resetButton.disabled = !description;
+    resetButton.hidden = !description;
     setTextIfChanged(
       state,
       description && !showsServerStep()
-        ? `${description} The steps of the training are shown without that until you let go.`
+        ? `${description} While you drag, the training steps are shown without it.`
         : description,
     );
   }
   function showWords({ touch: what, sort: order }) {
     if (!pointed) {
-      const all = order === "place" ? " A layer’s switch turns off the whole layer." : "";
+      const all = order === "place" ? " The switch of a layer turns off all its heads." : "";
       words.className = "words hint";
       return void setTextIfChanged(
         words,
-        (grid.hidesSwitches()
-          ? "Click a head to open it; there it can be switched off."
-          : "Click a head to open it; its small switch turns it off.") + all,
+        (grid.hidesSwitches() ? "Click a head to open it." : "Click a head to open it. Its switch turns it off.") + all,
       );
     }
     words.className = "words";
     const [layer, head] = pointed;
-    const off = includesHead(what.off, layer, head) ? " It is switched off: what it reads goes nowhere." : "";
+    const off = includesHead(what.off, layer, head) ? " It is switched off: its output is zero." : "";
     words.replaceChildren(
       node("b", {}, `${headName(layer, head)}. `),
       describeHead(scoresOf(layer, head), data.unit) + off,
     );
   }
   function showLegend() {
-    full.textContent = look.scale === "row" ? "strongest of its row" : "1";
+    full.textContent = look.scale === "row" ? "largest of its row" : "1";
     const ahead = view.causal,
       pads = data.masked?.length > 0;
-    empty.textContent = ahead ? "empty: cannot look ahead" : "empty: padding";
+    empty.textContent = ahead ? "empty: masked (later)" : "empty: padding";
     empty.hidden = legend.querySelector(".none").hidden = !ahead && !pads;
   }
 
@@ -424,12 +432,13 @@ export default defineComponent((place) => {
     parts.hidden = false;
     trouble.hidden = true;
     const options = [
-      ["place", "their place"],
+      ["place", "by layer"],
       ...[...SCORES, "spread", ...(data.worth ? ["worth"] : [])].map((one) => [one, scoreTitles(data.unit)[one]]),
     ];
     if ([...sort.options].map(({ text }) => text).join() !== options.map(([, text]) => text).join()) {
       sort.replaceChildren(...options.map(([value, text]) => node("option", { value }, text)));
     }
+    answers.show(data.answers);
     training.root.hidden = !data.snapshots;
     if (!data.snapshots) {
       training.stop();
@@ -528,4 +537,4 @@ export default defineComponent((place) => {
       large.close();
     },
   };
-});
+}, PRESENTATION);

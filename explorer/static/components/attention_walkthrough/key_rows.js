@@ -51,7 +51,7 @@ function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
 
 /** Return the note at the end of a row: the number by which keys are compared at this step. */
 function rowNote({ walk, step }, i) {
-  if (step < SCORES) return step === QUERY && i === walk.asked ? "asks" : "";
+  if (step < SCORES) return step === QUERY && i === walk.asked ? "query" : "";
   if (step >= MASK && Number.isNaN(walk.weights[i])) return step === MASK ? formatNumber(-Infinity) : ""; // empty, not zero
   if (step >= SOFTMAX) return formatWeight(walk.weights[i]);
   return formatNumber((step === SCORES ? walk.raw : walk.scaled)[i]);
@@ -136,7 +136,7 @@ export class KeyList {
       bar.classList.toggle("minus", number < 0);
       ghost.classList.toggle("minus", number < 0);
       if (value.data !== text) value.data = text;
-      root.ariaLabel = `${unit} ${i + 1}, ${quoteToken(tokens[i])}${hidden ? ", hidden" : text && text !== "asks" ? `: ${text}` : ""}`;
+      root.ariaLabel = `${unit} ${i + 1}, ${quoteToken(tokens[i])}${hidden ? ", hidden" : text && text !== "query" ? `: ${text}` : ""}`;
     });
     this.strips.style.display = axis ? "none" : "";
     if (!axis) paintShapes(this.strips, vectorTiles(scene), look, size.track, size.row * size.count);

@@ -134,11 +134,11 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
     name = quoteToken(tokens[walk.asked]),
     other = quoteToken(tokens[key]);
   const numbers = `${width} number${width === 1 ? "" : "s"}`;
-  if (step === QUERY) return `Layer ${layer + 1}, head ${head + 1} turns ${name} into a query: ${numbers} that ask.`;
+  if (step === QUERY) return `Layer ${layer + 1}, head ${head + 1} computes the query of ${name}: ${numbers}.`;
   if (step === KEYS)
     return count === 1
-      ? `The only ${unit} holds out a key: ${numbers} that answer.`
-      : `Every ${unit} holds out a key: ${count} times ${numbers} that answer.`;
+      ? `The only ${unit} has a key: ${numbers}.`
+      : `Every ${unit} has a key: ${count} times ${numbers}.`;
   if (step === SCORES)
     return `Query times key, number by number, all added up: ${other} scores ${formatNumber(walk.raw[key])}.`;
   if (step === SCALE) {
@@ -151,40 +151,40 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
     };
     return `Every score is ${division}: they lay ${formatRange(walk.raw)} apart, now ${formatRange(walk.scaled)}.`;
   }
-  if (!seen.length) return `${name} may look at nothing: here its walk ends. Choose another ${unit} above.`;
+  if (!seen.length) return `${name} attends to nothing, because all keys are masked. Choose another ${unit} above.`;
   if (step === MASK) {
     if (!hidden.length)
       return count === 1
         ? `Nothing is hidden: there is only ${name} itself.`
-        : `Nothing is hidden here: ${name} may look at all ${formatUnits(count, unit)}.`;
+        : `Nothing is hidden here: ${name} may attend to all ${formatUnits(count, unit)}.`;
     const becomes = `${hidden.length} of ${count} scores become${hidden.length === 1 ? "s" : ""} ${MINUS}${INFINITE}`;
     if (hidden.every((i) => i > walk.asked) && hidden.length === count - 1 - walk.asked)
-      return `${name} may not look ahead: ${becomes}.`;
+      return `${name} cannot attend to later tokens: ${becomes}.`;
     const kinds = [...new Set(hidden.map((i) => quoteToken(tokens[i])))];
     return `${kinds.slice(0, 2).join(", ")}${kinds.length > 2 ? " and others" : ""} ${hidden.length === 1 ? "is" : "are"} hidden from ${name}: ${becomes}.`;
   }
   if (step === SOFTMAX) {
     if (walk.uniform)
       return `This head was made uniform: whatever the scores, each of ${formatUnits(seen.length, unit)} gets ${formatWeight(walk.weights[seen[0]])}.`;
-    if (seen.length === 1) return `One ${unit} to look at: it gets all of the attention.`;
+    if (seen.length === 1) return `There is one ${unit} to attend to: it gets all of the attention.`;
     const first = largestKey(walk);
-    return `Scores become shares that sum to 1: ${name} looks at ${first === walk.asked ? "itself" : quoteToken(tokens[first])} most, with ${formatWeight(walk.weights[first])}.`;
+    return `Softmax turns the scores into weights that sum to 1: ${name} attends to ${first === walk.asked ? "itself" : quoteToken(tokens[first])} most, with ${formatWeight(walk.weights[first])}.`;
   }
   if (walk.off) return `The head is switched off: instead of this sum, ${width} zeros go on from ${name}.`;
-  return `Each value times its share, all added up: ${numbers} go on from ${name}.`;
+  return `The sum of all values, each times its weight: ${numbers} go on from ${name}.`;
 }
 
 /** Return the caption of the picture next to the keys. */
 export function describePicture(walk, step, key, { tokens }) {
   const name = quoteToken(tokens[walk.asked]),
     other = quoteToken(tokens[key]);
-  const pair = key === walk.asked ? `${name} asks itself` : `${name} asks, ${other} answers`;
+  const pair = key === walk.asked ? `query of ${name}, key of itself` : `query of ${name}, key of ${other}`;
   return [
     `The query of ${name}`,
     pair,
     pair,
     "Every score before and after",
-    "Rows ask, columns answer",
+    "Rows: query token, columns: key token",
     "From score to share",
     `From ${other} to ${key === walk.asked ? "itself" : name}, and the sum`,
   ][step];
@@ -270,7 +270,7 @@ export function filledFormula(walk, step, key, place) {
       makeResult(hidden ? MINUS + INFINITE : formatNumber(scaled[key])),
     ];
   }
-  if (!seen.length) return ["nothing to weigh"];
+  if (!seen.length) return ["no weights"];
   if (step === SOFTMAX) {
     const left = [...withSubscript("w", key), " = "];
     if (hidden) return [...left, "exp(", MINUS + INFINITE, ") / … = ", makeResult("0"), ": hidden"];
@@ -305,12 +305,12 @@ export function filledFormula(walk, step, key, place) {
 export function stepNote(walk, step, { turned = undefined } = {}) {
   if (step === QUERY)
     return turned
-      ? "x is what this layer reads here; R turns it by its place."
+      ? "x is the input of this layer at this position; R rotates it by position."
       : turned === false
-        ? "x is what this layer reads here."
+        ? "x is the input of this layer at this position."
         : "";
   if (step === SOFTMAX && walk.seen.length && !walk.uniform && (walk.top > 7 || walk.top < -3)) {
-    return `The highest score, ${formatNumber(walk.top)}, is taken off every one first: the shares stay the same, the powers stay small.`;
+    return `The highest score, ${formatNumber(walk.top)}, is subtracted from all scores first: the weights stay the same, and the powers stay small.`;
   }
   return "";
 }

@@ -95,9 +95,11 @@ class Formula {
   }
 }
 
+const PRESENTATION = { slides: [".askers, .rail, .formula, .note", ".lens", ".keys"] };
+
 export default defineComponent((place) => {
-  const chips = node("div", { class: "chips", role: "group", "aria-label": "Who asks" });
-  const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Who asks"), chips);
+  const chips = node("div", { class: "chips", role: "group", "aria-label": "Query token" });
+  const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Query token"), chips);
   const steps = STEPS.map((name, i) => {
     const button = node(
       "button",
@@ -443,4 +445,4 @@ export default defineComponent((place) => {
       document.fonts?.removeEventListener("loadingdone", redrawAll);
     },
   };
-});
+}, PRESENTATION);

@@ -40,7 +40,7 @@ export default defineComponent((place) => {
         node(
           "tr",
           { class: title },
-          node("th", { scope: "row" }, title === "reads" ? "reads" : "is asked"),
+          node("th", { scope: "row" }, title === "reads" ? "input" : "target"),
           ...cells.map((cell) => {
             const { text, kind } = make(cell);
             return node("td", {}, node("span", { class: `cell ${kind}`, dir: "auto" }, text));

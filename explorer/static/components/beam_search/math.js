@@ -77,13 +77,15 @@ export function headingText(width, best, greedy, right) {
   if (width === 1)
     return `Greedy decoding${sequence ? ` writes${sequence}` : ""} ${sequence ? "at" : "ends at"} log-probability ${at}${verdictClause(verdict)}.`;
   if (best.text === greedy.text)
-    return `With width ${width} beam search ends with what greedy decoding writes${sequence && `:${sequence}`}, at log-probability ${at}${verdictClause(verdict)}.`;
+    return `With width ${width} beam search finds the same sequence as greedy decoding${sequence && `:${sequence}`}, at log-probability ${at}${verdictClause(verdict)}.`;
   const less = best.score < greedy.score,
     greedyVerdict = verdictOf(greedy.text, right);
   const both =
     verdict &&
-    (verdict === greedyVerdict ? ` Both are ${verdict}.` : ` It is ${verdict}; the greedy one is ${greedyVerdict}.`);
-  return `With width ${width} beam search ends with a ${less ? "less likely" : "likelier"} sequence than greedy decoding${sequence && `,${sequence}`}: log-probability ${at} against ${formatLog(greedy.score)}.${both}`;
+    (verdict === greedyVerdict
+      ? ` Both are ${verdict}.`
+      : ` It is ${verdict}; that of greedy decoding is ${greedyVerdict}.`);
+  return `With width ${width} beam search finds a ${less ? "less likely" : "more likely"} sequence than greedy decoding${sequence && `,${sequence}`}: log-probability ${at} against ${formatLog(greedy.score)}.${both}`;
 }
 
 /** Describe one node. */

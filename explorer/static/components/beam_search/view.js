@@ -44,19 +44,14 @@ const nodeLeft = ({ step }) => 2 + (step - 1) * (BOX + GAP);
 /** The branch between two nodes, from the right of one to the left of the other. */
 const branchPath = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + GAP / 2} ${to} ${x + GAP} ${to}`;
 
+const PRESENTATION = { slides: [".control, h3, .scroller", ".lists, .words, .lineage-caption"] };
+
 export default defineComponent((place) => {
   const title = node("span", { class: "name" }),
     source = node("span", { class: "source" });
-  const slider = node("input", {
-    type: "range",
-    class: "slider",
-    min: 1,
-    max: 8,
-    step: 1,
-    "aria-label": "Width of the beam",
-  });
+  const slider = node("input", { type: "range", class: "slider", min: 1, max: 8, step: 1, "aria-label": "Beam width" });
   const meter = node("output", { class: "meter" });
-  const control = node("label", { class: "control" }, node("span", {}, "Width of the beam"), slider, meter);
+  const control = node("label", { class: "control" }, node("span", {}, "Beam width"), slider, meter);
   const heading = node("h3", { class: "finding", "aria-live": "polite" });
   const tree = svgNode("svg", { class: "tree" });
   const scroller = node("div", { class: "scroller", role: "application", tabindex: 0 }, tree);
@@ -67,7 +62,7 @@ export default defineComponent((place) => {
   const caption = node(
     "p",
     { class: "lineage-caption" },
-    "From above: the likeliest sequences of each step, of those that had not ended before. Box: a token and the log-probability of the sequence that ends there, at width 1 the token’s probability; bar: the token’s probability. Dashed: dropped, the best of them only. Round: ended. Bold: the way to the best.",
+    "Columns: steps; the most likely sequences are at the top. Box: a token and the log-probability of the sequence up to it (at width 1 the token’s probability); bar: the token’s probability. Dashed: dropped (only the best are drawn). Round: ended. Bold: the path to the best sequence.",
   );
   place.replaceChildren(
     head,
@@ -193,7 +188,7 @@ export default defineComponent((place) => {
       ...order.map((one) => drawNode(one, y.get(one), nodeState(one))),
     );
     tree.setAttribute("aria-hidden", "true");
-    scroller.ariaLabel = `${data.title}, ${data.source}: the tree of beam search with width ${width.value}. Arrow keys move, Escape lets go.`;
+    scroller.ariaLabel = `${data.title}, ${data.source}: the tree of beam search with width ${width.value}. Arrow keys move, Escape clears.`;
   }
 
   /** The most nodes at a step of this width: the tree keeps its height whatever the width. */
@@ -260,7 +255,7 @@ export default defineComponent((place) => {
       node(
         "table",
         {},
-        node("caption", {}, "At the end, by log-probability"),
+        node("caption", {}, "Final sequences by log-probability"),
         node(
           "tbody",
           {},
@@ -272,7 +267,7 @@ export default defineComponent((place) => {
                 i ? String(i + 1) : "best",
                 `${text || "nothing"}${open}`,
                 formatLog(nodes[one].score),
-                `${verdictText(text)}${pushed ? ", pushed out" : ""}`.replace(/^, /, ""),
+                `${verdictText(text)}${pushed ? ", dropped" : ""}`.replace(/^, /, ""),
               ],
               { "data-at": one, class: i ? null : "best" },
             );
@@ -284,7 +279,7 @@ export default defineComponent((place) => {
       node(
         "table",
         {},
-        node("caption", {}, "The best of every width"),
+        node("caption", {}, "Best sequence for every width"),
         node(
           "tbody",
           {},
@@ -356,4 +351,4 @@ export default defineComponent((place) => {
       );
     },
   };
-});
+}, PRESENTATION);

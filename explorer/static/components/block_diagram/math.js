@@ -253,7 +253,7 @@ export function isHidden(model, name, h, r, c) {
 /** The axes of a tensor in words: “batch 1 × heads 4 × tokens 12 × width 64”. */
 export function shapeWords({ shape, columns, made }) {
   const names = { width: "width", hidden: "hidden units", head: "width of a head", answers: "answers", id: "number" };
-  const last = names[columns] ?? "tokens looked at",
+  const last = names[columns] ?? "key tokens",
     heads = shape.length === 3 ? [`heads ${shape[0]}`] : [];
   const batch = made === "mask" ? [] : ["batch 1"];
   return [...batch, ...heads, `tokens ${shape.at(-2)}`, `${last} ${shape.at(-1)}`].join(" × ");

@@ -39,7 +39,7 @@ export class TensorPanel {
     this.learned = node("div", { class: "learned" });
     this.root = node(
       "section",
-      { class: "panel", "aria-label": "What is opened" },
+      { class: "panel", "aria-label": "The selected tensor" },
       this.title,
       this.from,
       this.shape,
@@ -69,8 +69,8 @@ export class TensorPanel {
         ? [`${alias ? `${alias.title} · ` : ""}tap `, node("code", {}, flow.tap)]
         : [
             flow.made === "ids"
-              ? "What the model is given."
-              : `${alias ? `${alias.title} · ` : ""}computed with the model’s own layers from what its taps saw`,
+              ? "The input of the model."
+              : `${alias ? `${alias.title} · ` : ""}computed with the model’s own layers`,
           ]),
     );
     this.shape.textContent = shapeWords(flow);
@@ -186,8 +186,8 @@ export class TensorPanel {
             "p",
             { class: "formula" },
             flow.made === "blocks"
-              ? "Made in blocks that are closed: open one with the stepper above."
-              : "Each token is a number: its place in the vocabulary.",
+              ? "Computed in other blocks: choose one in the settings."
+              : "Each token is a number: its index in the vocabulary.",
           ),
         ];
     this.cell.replaceChildren(head, ...parts);
@@ -227,7 +227,7 @@ export class TensorPanel {
       { class: "share" },
       names.length
         ? node("b", {}, formatUnits(box.count, "parameter"))
-        : `${box ? `${box.title}: nothing is learned here.` : "Nothing is learned here."}`,
+        : `${box ? `${box.title}: no parameters.` : "No parameters."}`,
       names.length ? `, ${formatPercent(box.count / model.total)} of the model’s ${formatCount(model.total)}` : "",
     );
     this.learned.replaceChildren(

@@ -33,17 +33,39 @@ import { formatUnits } from "../../shared/runtime/format.js";
 const LETTERS = { small: 13, usual: 15 }; // px of letters
 let count = 0;
 
+const PRESENTATION = {
+  slides: [".tower", ".walk, h3, .from, .shape, .pills, .plot", ".walk, h3, .below", "h3, .learned"],
+};
+
 export default defineComponent((place) => {
   const id = ++count,
     shared = new SyncedValue(),
     figure = svgNode("svg", { class: "diagram", role: "group" });
   const diagram = node("div", { class: "tower" }, figure),
     stage = node("div", { class: "stage" }, diagram);
+  const makeStep = (label, by) => {
+    const button = node("button", { type: "button", class: "lineage-button" }, label);
+    button.onclick = () => openNeighbour(by);
+    button.onkeydown = (event) => {
+      const offset = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (offset) openNeighbour(offset);
+    };
+    return button;
+  };
+  const backButton = makeStep("← Back", -1),
+    nextButton = makeStep("Next →", 1),
+    stepLabel = node("span", { class: "step-label", role: "status" });
   place.replaceChildren(stage);
   const theme = new Theme(place, () => drawDiagram()),
     panel = new TensorPanel(theme);
   const trouble = node("p", { class: "trouble", role: "status" });
-  stage.append(panel.root);
+  const side = node(
+    "div",
+    { class: "side-panel" },
+    node("div", { class: "walk" }, backButton, nextButton, stepLabel),
+    panel.root,
+  );
+  stage.append(side);
   place.append(trouble);
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   const watch = new ResizeObserver(() => drawDiagram());
@@ -68,6 +90,22 @@ export default defineComponent((place) => {
     shared.set(choice);
     show();
     sendEvent?.("set", choice);
+  }
+  /** The tensors of the boxes, in the order in which the model computes them. */
+  const walkSteps = () =>
+    Object.keys(model.flows).filter((flow) => model.boxes.some(({ flows }) => flows.includes(flow)));
+  function openNeighbour(by) {
+    if (!model) return;
+    const steps = walkSteps(),
+      next = steps[steps.indexOf(currentChoice().open) + by];
+    if (next) setChoice({ open: next });
+  }
+  function showWalk(choice) {
+    const steps = walkSteps(),
+      at = steps.indexOf(choice.open);
+    backButton.disabled = at <= 0;
+    nextButton.disabled = at === steps.length - 1;
+    stepLabel.textContent = at < 0 ? "" : `step ${at + 1} of ${steps.length}`;
   }
   const boxOf = (flow) =>
     model.boxes.find(({ flows }) => flows.includes(flow) || flows.includes(model.flows[flow]?.same));
@@ -233,6 +271,7 @@ export default defineComponent((place) => {
       shape.setAttribute("aria-pressed", String(own));
     }
     updateTabStops();
+    showWalk(choice);
     panel.show(model, choice);
   }
 
@@ -263,4 +302,4 @@ export default defineComponent((place) => {
       watch.disconnect();
     },
   };
-});
+}, PRESENTATION);

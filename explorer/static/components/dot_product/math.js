@@ -133,11 +133,11 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
       : `It is not divided: ${formatEntry(scaled[i][j])} stays. Divided by √${width} = ${root} it would be ${formatEntry(scores[i][j] / Math.sqrt(width))}.`;
   if (step === "masked")
     return masked[i][j] === null
-      ? `${from} may not look at ${to}: its score becomes −∞, and e to the −∞ is 0.`
-      : `${from} may look at ${to}: ${formatEntry(masked[i][j])} stays.`;
+      ? `${from} may not attend to ${to}: its score becomes −∞, and e to the −∞ is 0.`
+      : `${from} may attend to ${to}: ${formatEntry(masked[i][j])} stays.`;
   if (step === "weights") {
     if (masked[i].every((score) => score === null))
-      return `${from} sees nobody: softmax of nothing is 0 / 0. Unhide a token.`;
+      return `${from} has no visible key: softmax is 0 / 0. Make a token visible.`;
     if (weights[i][j] === null) return `${to} is hidden from ${from}: its weight is 0.`;
     const visibleScores = masked[i].filter((score) => score !== null),
       top = Math.max(...visibleScores);
@@ -150,7 +150,7 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
         .join("") + (visibleScores.length > TERMS ? ` + … (${visibleScores.length - TERMS} more)` : "");
     return `e^${formatEntry(masked[i][j])} / sum of the row = ${formatEntry(Math.exp(masked[i][j]))} / (${total}) = ${formatEntry(weights[i][j])}`;
   }
-  if (out[i][j] === null) return `${from} sees nobody and takes nothing.`;
+  if (out[i][j] === null) return `${from} has no visible key, so there is no output.`;
   const visibleWeights = weights[i].map((weight, at) => [weight, at]).filter(([weight]) => weight !== null);
   return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${formatProducts(
     visibleWeights.map(([weight]) => weight),
@@ -173,7 +173,7 @@ export function strongestPair(weights) {
 /** The finding: who looks hardest at whom, and what the division has to do with it. `other` is the same without it, or with. */
 export function formatFinding(tokens, width, divide, result, other) {
   const pair = strongestPair(result.weights);
-  if (!pair) return "Nobody sees more than one token: there is nothing to share out.";
+  if (!pair) return "No token sees more than one token, so all weights are 1.";
   const [i, j] = pair,
     weight = formatEntry(result.weights[i][j]),
     otherWeight = formatEntry(other.weights[i][j]);

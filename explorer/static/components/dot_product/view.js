@@ -35,9 +35,9 @@ import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const TABLES = [
-  { name: "q", title: "Q, the queries", words: "What each token looks for." },
-  { name: "k", title: "K, the keys", words: "What each token offers." },
-  { name: "v", title: "V, the values", words: "What is taken from it." },
+  { name: "q", title: "Q, the queries", words: "What each token looks for. Edit any number." },
+  { name: "k", title: "K, the keys", words: "What each query is compared with. Edit any number." },
+  { name: "v", title: "V, the values", words: "What is added to the output. Edit any number." },
 ];
 const STEPS = [
   { name: "scores", title: "1. Q Kᵀ", words: "each query · each key", scale: "sign" },
@@ -48,6 +48,8 @@ const STEPS = [
 ];
 const ROUNDING = 1e-5; // the model computes with seven digits
 const NAMES = STEPS.map(({ name }) => name);
+
+const PRESENTATION = { slides: [".tables, .words", ".steps"] };
 
 export default defineComponent((place) => {
   /** @type {DotProductData | null} */
@@ -74,7 +76,7 @@ export default defineComponent((place) => {
     more.ariaLabel = `One ${word} more`;
     return { less, more, count, root: node("span", { class: "pair" }, less, count, more) };
   };
-  const divide = node("input", { type: "checkbox" }),
+  const divide = node("input", { type: "checkbox", class: "toggle", role: "switch" }),
     mask = node("select", { class: "lineage-select" });
   const divided = node("label", {}, divide, "divide by √d_k"),
     masking = node("label", {}, "mask", mask);
@@ -210,17 +212,16 @@ export default defineComponent((place) => {
       model
         ? "the model’s own mask"
         : state.mask === "none"
-          ? "no mask: all stay"
+          ? "no mask"
           : state.mask === "causal"
-            ? "nobody sees what comes later"
-            : "nobody sees padding",
+            ? "later tokens are hidden"
+            : "padding is hidden",
     );
     show();
   }
   function describeDifference(model) {
     const most = largestDifference(attention.weights, model.weights);
-    if (copied)
-      return `You changed a copy: its weights are up to ${formatSignificant(most)} away from the model’s own.`;
+    if (copied) return `You changed a copy: its weights differ by up to ${formatSignificant(most)} from the model’s.`;
     const alike =
       most < ROUNDING
         ? "Computed here, its weights are the model’s own"
@@ -285,14 +286,17 @@ export default defineComponent((place) => {
       });
     }
     setTextIfChanged(description, cell ? describeCell(...cell) : "");
-    setTextIfChanged(hint, isKept ? "A click on it, or Enter, lets go." : "Point at any cell; a click keeps it.");
+    setTextIfChanged(
+      hint,
+      isKept ? "Click it again, or press Enter, to release it." : "Point at any cell; click to keep it.",
+    );
   }
   function describeCell(step, r, c) {
     const token = `“${data.tokens[r]}”`;
     if (step === "q") return `Number ${c + 1} of the query of ${token}: it takes part in each score of its row.`;
     if (step === "k") return `Number ${c + 1} of the key of ${token}: it takes part in each score of its column.`;
     if (step === "v")
-      return `Number ${c + 1} of the value of ${token}: everybody who looks at ${token} takes their share of it into output ${c + 1}.`;
+      return `Number ${c + 1} of the value of ${token}: it enters number ${c + 1} of every output, times the weight.`;
     return explainCell(step, r, c, { tokens: data.tokens, ...numbers, divide: state.divide, found: attention });
   }
   const parseCell = (text) => {
@@ -355,4 +359,4 @@ export default defineComponent((place) => {
       for (const { matrix } of all) matrix.close();
     },
   };
-});
+}, PRESENTATION);

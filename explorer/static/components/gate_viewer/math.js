@@ -1,6 +1,8 @@
 /* Order the units of a gated network by how long they hold their state. No DOM. */
 
-import { formatApproximate } from "../../shared/runtime/format.js";
+import { formatApproximate, formatCount } from "../../shared/runtime/format.js";
+
+const LONGEST = 1000; // symbols: no network is tested on longer sequences
 
 /** Return the units by half-life, the longest first; networks without gates keep their order. */
 export function orderByHalfLife(lives, count) {
@@ -11,6 +13,6 @@ export function orderByHalfLife(lives, count) {
 /** Describe the half-life of a unit. */
 export function describeHalfLife(life) {
   if (life === undefined || life === null) return "";
-  if (!Number.isFinite(life)) return "keeps what it holds";
+  if (life > LONGEST) return `keeps half for more than ${formatCount(LONGEST)} symbols`;
   return `keeps half for ${formatApproximate(life)} symbols`;
 }

@@ -26,6 +26,10 @@ import { formatNumber } from "../../shared/runtime/format.js";
 
 const STRIP = 56; // px: the line below a heat map
 
+const PRESENTATION = {
+  slides: [".parts > :nth-child(-n+2)", ".parts > :nth-child(n+3):nth-child(-n+4)", ".parts > :nth-child(n+5)"],
+};
+
 export default defineComponent((place) => {
   const grid = node("div", { class: "parts", tabindex: 0, role: "group" });
   const legend = node(
@@ -220,4 +224,4 @@ export default defineComponent((place) => {
       watch.disconnect();
     },
   };
-});
+}, PRESENTATION);

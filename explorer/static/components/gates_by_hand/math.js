@@ -179,12 +179,12 @@ export function formatFinding(which, traces) {
     closed = later.indexOf(0),
     remainder = later.reduce((product, value) => product * value, 1);
   const first = `step ${from + 1}`;
-  if (!later.length) return `The ${name} first writes at step ${end}, the last: there is nothing to forget yet.`;
+  if (!later.length) return `The ${name} first writes at step ${end}, the last: it has nothing to forget yet.`;
   if (closed >= 0)
-    return `Of ${first} the ${name} has nothing left at step ${end}: its ${letter} was 0 at step ${from + closed + 2}.`;
+    return `The ${name} keeps nothing of ${first} at step ${end}: its ${letter} was 0 at step ${from + closed + 2}.`;
   if (remainder === 1) return `With ${letter} = 1 the ${name} keeps all of ${first} until step ${end}.`;
   if (!later.every((value) => value === later[0]))
-    return `${later.length} values of ${letter} multiply: the ${name} keeps ${formatShare(remainder)} of ${first} at step ${end}.`;
+    return `The ${name} keeps ${formatShare(remainder)} of ${first} at step ${end}: the product of ${later.length} values of ${letter}.`;
   const better = 1 - (1 - later[0]) / 10; // a tenth of the leak
   return `With ${letter} = ${formatGate(later[0])} the ${name} keeps ${formatShare(remainder)} of ${first} at step ${end}; with ${formatGate(better)} it would be ${formatShare(better ** later.length)}.`;
 }
@@ -196,16 +196,18 @@ export function findingText(which, traces, cells, u, w) {
     later = traces[letter].slice(from + 1),
     one = cells[which];
   const first = `step ${from + 1}`,
-    other = u ? ` With the way through the candidate ${formatAmount(one.full[from])} of it comes back.` : "";
-  return `${describeHolding(letter, later)}${other} In a plain RNN with w = ${formatGate(w)}, given the same, ${formatAmount(one.rnn[from])} of ${first} comes back.`.trim();
+    other = u
+      ? ` With the path through the candidate, ${formatAmount(one.full[from])} of the gradient reaches ${first}.`
+      : "";
+  return `${describeHolding(letter, later)}${other} In a plain RNN with w = ${formatGate(w)} and the same input, ${formatAmount(one.rnn[from])} of the gradient reaches ${first}.`.trim();
 }
 function describeHolding(letter, values) {
   if (!values.length) return "";
-  if (values.includes(0)) return "Where the gate is 0 everything is lost at once.";
+  if (values.includes(0)) return "Where the gate is 0, the cell forgets everything.";
   const even = values.every((value) => value === values[0]);
   const mean = even ? values[0] : Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length),
     life = halfLife(mean);
-  if (life === Infinity) return `At ${letter} = 1 nothing is ever lost.`;
+  if (life === Infinity) return `At ${letter} = 1 the cell forgets nothing.`;
   const typical = even ? formatGate(mean) : formatAmount(mean),
     steps = life < 100 ? formatNumber(life, 1) : formatCount(life);
   return `Half-life at ${letter} = ${typical}${even ? "" : ", the geometric mean"}: ln 2 / −ln ${typical} = ${steps} steps.`;
@@ -220,7 +222,7 @@ export function describeStep(which, traces, cells, at) {
     which === "lstm"
       ? `c = ${formatAmount(one.c[at])}, h = ${formatAmount(one.h[at])}`
       : `h = ${formatAmount(one.h[at])}`;
-  return `${name}, step ${at + 1}: ${gates}; ${holds}; the straight path from here to step ${traces.f.length} is ${formatAmount(one.straight[at])}.`;
+  return `${name}, step ${at + 1}: ${gates}; ${holds}; the direct path from here to step ${traces.f.length} is ${formatAmount(one.straight[at])}.`;
 }
 
 /** Return the lower end of a logarithmic axis: a power of ten below all drawn values, from 10⁻³ to 10⁻¹⁶. */

@@ -29,12 +29,14 @@ const WORDS = {
   i: "input gate",
   g: "candidate",
   o: "output gate",
-  z: "update gate: what stays",
+  z: "update gate (share kept)",
   r: "reset gate",
   n: "candidate",
 };
 const MOST_UNDONE = 100,
   REST = 250; // ms
+
+const PRESENTATION = { slides: [".picture, .gates", ".states, .gradients"] };
 
 export default defineComponent((place) => {
   const { STEPS } = math;
@@ -52,7 +54,7 @@ export default defineComponent((place) => {
 
   const makeButton = (word, act) =>
     Object.assign(node("button", { class: "lineage-button", type: "button" }, word), { onclick: act });
-  const presets = node("div", { class: "presets", role: "group", "aria-label": "Settings to begin with" });
+  const presets = node("div", { class: "presets", role: "group", "aria-label": "Examples" });
   const undo = makeButton("Undo", () => {
     if (undone.length) {
       current = undone.pop();
@@ -66,7 +68,7 @@ export default defineComponent((place) => {
       current = { ...data.usual, show: current.show };
     }),
   );
-  const switches = node("div", { class: "switch", role: "group", "aria-label": "Which cell is shown" });
+  const switches = node("div", { class: "switch", role: "group", "aria-label": "Cell" });
   const play = new Playback(
     (cursor) => {
       current.at = Math.min(STEPS - 1, Math.floor(cursor + 1e-6));
@@ -75,17 +77,17 @@ export default defineComponent((place) => {
     },
     () => reportState(),
   );
-  const u = makeDial("u", "u, the weight by which the candidate also reads the state", -2, 2);
-  const w = makeDial("w", "w, the weight of the plain RNN that is drawn beside it", 0, 2);
+  const u = makeDial("u", "u: weight from the state to the candidate", -2, 2);
+  const w = makeDial("w", "w: recurrent weight of the plain RNN (dotted line)", 0, 2);
   const cells = { lstm: makeCell("lstm", lstmDiagram()), gru: makeCell("gru", gruDiagram()) };
   const status = node("p", { class: "unseen", role: "status" });
   const cellRow = node("div", { class: "cells" }, cells.lstm.root, cells.gru.root);
   place.replaceChildren(
     node("div", { class: "tools" }, presets, undo, usual),
     play.root,
-    node("div", { class: "dials" }, u.root, w.root),
     switches,
     cellRow,
+    node("div", { class: "dials" }, u.root, w.root),
     status,
   );
   for (const which of ["lstm", "gru"])
@@ -124,10 +126,10 @@ export default defineComponent((place) => {
     const strips =
       which === "lstm"
         ? [
-            makeStrip("c", "c, what it holds", lineStrip(LINE, STEPS, "c")),
-            makeStrip("h", "h, what it shows", lineStrip(LINE, STEPS, "h")),
+            makeStrip("c", "c, cell state", lineStrip(LINE, STEPS, "c")),
+            makeStrip("h", "h, output", lineStrip(LINE, STEPS, "h")),
           ]
-        : [makeStrip("h", "h, what it holds and shows", lineStrip(2 * LINE + 26, STEPS, "h"))];
+        : [makeStrip("h", "h, state and output", lineStrip(2 * LINE + 26, STEPS, "h"))];
     const gradient = gradientStrip(STEPS),
       state = which === "lstm" ? "c" : "h";
     const keys = Object.fromEntries(
@@ -138,7 +140,7 @@ export default defineComponent((place) => {
       node(
         "p",
         { class: "none" },
-        "The GRU has no output gate: it shows what it holds. And one gate does the work of two, so what it writes is what it does not keep.",
+        "The GRU has no output gate, and its update gate has two jobs: it keeps a share z of the state and writes a share 1 − z of the candidate.",
       );
     const root = tint(
       node(
@@ -147,19 +149,22 @@ export default defineComponent((place) => {
         node("h2", {}, math.KEEPS[which].name),
         heading,
         finding,
-        diagram.root,
-        ...traceRows.map((one) => one.root),
-        none || null,
-        ...strips.map((one) => one.root),
+        node("div", { class: "picture" }, diagram.root),
+        node("div", { class: "gates" }, ...traceRows.map((one) => one.root), none || null),
+        node("div", { class: "states" }, ...strips.map((one) => one.root)),
         node(
           "div",
-          { class: "head" },
-          node("b", {}, `∂${state}₅₀/∂${state}ₜ`),
-          node("span", { class: "scale" }, "what step 50 owes to each step, logarithmic"),
+          { class: "gradients" },
+          node(
+            "div",
+            { class: "head" },
+            node("b", {}, `∂${state}₅₀/∂${state}ₜ`),
+            node("span", { class: "scale" }, "gradient that reaches each step (log scale)"),
+          ),
+          gradient.root,
+          makeAxis(),
+          node("p", { class: "keys" }, ...Object.values(keys)),
         ),
-        gradient.root,
-        makeAxis(),
-        node("p", { class: "keys" }, ...Object.values(keys)),
       ),
       `--m-${which}`,
     );
@@ -352,6 +357,8 @@ export default defineComponent((place) => {
     undo.disabled = !undone.length;
     usual.disabled =
       isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => current[name] === data.usual[name]);
+    usual.hidden = usual.disabled;
+    undo.hidden = undo.disabled;
     setTextIfChanged(
       status,
       ["lstm", "gru"].map((which) => math.describeStep(which, current.lanes, computed, current.at)).join(" "),
@@ -376,7 +383,7 @@ export default defineComponent((place) => {
     const one = computed[which],
       { at } = current,
       gradients = current.u ? one : { ...one, full: [] };
-    const width = traceRows[0].trace.root.clientWidth || root.clientWidth;
+    const width = traceRows[0].trace.root.clientWidth || gradient.root.clientWidth || root.clientWidth;
     if (!width) return; // the other cell is shown
     diagram.show(current.lanes, one, at, current.u);
     for (const { name, label, trace, range, value } of traceRows) {
@@ -391,13 +398,13 @@ export default defineComponent((place) => {
       setTextIfChanged(each.scale, `−${math.formatAmount(span)} to ${math.formatAmount(span)}`);
       setTextIfChanged(each.value, math.formatAmount(one[each.name][at]));
     }
-    const owes = `The gradient at step ${at + 1}: straight path ${math.formatAmount(one.straight[at])}, plain RNN ${math.formatAmount(one.rnn[at])}.`;
+    const owes = `The gradient at step ${at + 1}: direct path ${math.formatAmount(one.straight[at])}, plain RNN ${math.formatAmount(one.rnn[at])}.`;
     gradient.show(gradients, at, width, floor, top, owes);
     const from = math.firstWritingStep(which, current.lanes),
       describeGradient = (line) =>
-        `${math.formatAmount(line[from])} from step ${from + 1}, ${math.formatAmount(line[at])} from here`;
-    setTextIfChanged(keys.straight, `straight path, Π ${math.KEEPS[which].gate}: ${describeGradient(one.straight)}`);
-    setTextIfChanged(keys.full, current.u ? `with the way through the candidate: ${describeGradient(one.full)}` : "");
+        `${math.formatAmount(line[from])} from step ${from + 1}, ${math.formatAmount(line[at])} from step ${at + 1}`;
+    setTextIfChanged(keys.straight, `direct path, Π ${math.KEEPS[which].gate}: ${describeGradient(one.straight)}`);
+    setTextIfChanged(keys.full, current.u ? `with the path through the candidate: ${describeGradient(one.full)}` : "");
     setTextIfChanged(keys.rnn, `plain RNN: ${describeGradient(one.rnn)}`);
     if (!all) return;
     setTextIfChanged(heading, math.formatFinding(which, current.lanes));
@@ -475,4 +482,4 @@ export default defineComponent((place) => {
       watch.disconnect();
     },
   };
-});
+}, PRESENTATION);

@@ -57,7 +57,10 @@ export default defineComponent((place) => {
       note = data.note;
       describeError(null);
       panels.replaceChildren(...data.texts.map((text) => makePanel(text)));
-      saveMenu(place, { csv: () => toCsv(["text", "characters", "why it is a slip"], csvRows(data)), file: data.file });
+      saveMenu(place, {
+        csv: () => toCsv(["text", "characters", "why it is an error"], csvRows(data)),
+        file: data.file,
+      });
     },
   };
 });

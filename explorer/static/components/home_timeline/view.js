@@ -3,9 +3,10 @@
  * that Streamlit does not load the page again.
  *
  * @typedef {object} HomeTimelineData
- * @property {any[]} stations {year, name, question, colour, href, page, link, figure}; figure is null or has kind
- *    "bars" {rows: [{label, value}]}, "shares" {rows, values 0 to 1}, "path" {labels, values, low, high}, "gaze"
- *    {tokens, from: index, weights} or "lines" {lines}, each with alt and caption
+ * @property {any[]} stations {year, name, source, question, colour, href, page, link, figure}; figure is null or has kind
+ *    "bars" {rows: [{label, value}]}, "amounts" {rows, values from 0}, "reach" {lines: [{label, colour, values}], low,
+ *    left, right}, "map" {points: [{label, x, y, strong}]}, "grid" {rows, columns, values} or "gaze" {query, tokens,
+ *    weights}, each with alt and caption
  *
  * @typedef {object} HomeTimelineEvents
  * @property {string} open a page
@@ -57,17 +58,17 @@ function drawBars({ rows }, width) {
   ];
 }
 
-/** Shares of one, each with its number. */
-function drawShares({ rows }, width) {
-  const step = HEIGHT / rows.length,
+/** Amounts from zero, each with its number. */
+function drawAmounts({ rows }, width) {
+  const step = Math.min(36, HEIGHT / rows.length),
     thick = Math.min(16, step - 6),
-    room = 34;
+    room = 38;
   const axis =
       widestText(
         rows.map((row) => row.label),
         width / 2 - 14,
       ) + 8,
-    longest = width - axis - room;
+    longest = (width - axis - room) / Math.max(...rows.map(({ value }) => value), 1e-9);
   return [
     ...rows.flatMap(({ label: word, value }, i) => {
       const y = (i + 0.5) * step,
@@ -78,64 +79,95 @@ function drawShares({ rows }, width) {
         svgLabel(formatNumber(value), axis + length + 5, y),
       ];
     }),
-    svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
+    svgNode("path", { class: "axis", d: `M${axis} 0V${rows.length * step}` }),
   ];
 }
 
-/** Time runs down, so that words read level and the two answers lie left and right as everywhere else. */
-function drawPath({ labels, values, low, high }, width) {
-  const left = widestText(labels, width * 0.45) + 14,
-    right = width - 6;
-  const step = HEIGHT / (labels.length + 1);
-  const x = (value) => left + (right - left) * value,
-    y = (i) => (i + 1.5) * step;
-  const lowAt = Math.min(left - 6, width - textWidth(high, SIZE) - 8 - textWidth(low, SIZE));
+/** Lines from now (right) back in time; they fall where less arrives. */
+function drawReach({ lines, low, left, right }, width) {
+  const bottom = HEIGHT - 20,
+    top = 8;
+  const y = (value) => top + ((bottom - top) * value) / low;
   return [
-    svgLabel(low, Math.max(0, lowAt), step / 2, "start", { class: "end" }),
-    svgLabel(high, width, step / 2, "end", { class: "end" }),
-    svgNode("path", { class: "rule", d: `M${x(0)} ${step}V${HEIGHT}M${x(1)} ${step}V${HEIGHT}` }),
-    svgNode("path", { class: "half", d: `M${x(0.5)} ${step}V${HEIGHT}` }),
-    ...labels.map((word, i) => svgLabel(shortenToWidth(word, left - 14, SIZE), left - 12, y(i), "end")),
-    svgNode("path", {
-      class: "line",
-      d: `M${values.map((value, i) => `${x(value).toFixed(1)} ${y(i).toFixed(1)}`).join("L")}`,
+    svgNode("path", { class: "rule", d: `M0 ${top}H${width}M0 ${bottom}H${width}` }),
+    svgLabel(left, 0, HEIGHT - 7, "start", { class: "end" }),
+    svgLabel(right, width, HEIGHT - 7, "end", { class: "end" }),
+    ...lines.flatMap(({ label, colour, values }) => {
+      const x = (i) => (i / (values.length - 1)) * width;
+      const middle = Math.floor(values.length / 2);
+      return [
+        svgNode("path", {
+          class: "line",
+          style: `stroke: var(${colour})`,
+          d: `M${values.map((value, i) => `${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}`,
+        }),
+        svgLabel(label, x(middle) + 6, y(values[middle]) + 12, "start", {}),
+      ];
     }),
-    ...values.map((value, i) => svgNode("circle", { class: "dot", cx: x(value), cy: y(i), r: 3.5 })),
   ];
 }
 
-function drawAttention({ tokens, from, weights }, width) {
+function drawMap({ points }, width) {
+  return points.map(({ label, x, y, strong }) =>
+    svgLabel(label, 8 + x * (width - 16), 8 + y * (HEIGHT - 16), "middle", { class: strong ? "strong" : "end" }),
+  );
+}
+
+/** Weights as tiles: the stronger the colour, the larger the weight. */
+function drawGrid({ rows, columns, values }, width) {
+  const cell = Math.min((HEIGHT - 14) / rows.length, (width - 14) / columns.length);
+  return [
+    ...columns.map((text, i) => svgLabel(text, 14 + (i + 0.5) * cell, 6, "middle", { "font-size": 11 })),
+    ...rows.map((text, i) => svgLabel(text, 4, 14 + (i + 0.5) * cell, "middle", { "font-size": 11 })),
+    ...values.flatMap((row, i) =>
+      row.map((value, j) =>
+        svgNode("rect", {
+          class: "share",
+          x: 14 + j * cell,
+          y: 14 + i * cell,
+          width: cell - 1,
+          height: cell - 1,
+          opacity: (0.06 + 0.94 * value).toFixed(3),
+        }),
+      ),
+    ),
+  ];
+}
+
+function drawAttention({ query, tokens, weights }, width) {
   const step = HEIGHT / tokens.length,
-    y = (i) => (i + 0.5) * step;
-  const words = widestText(tokens, (width - 36) / 2, 600);
-  const start = words + 7,
+    y = (i) => (i + 0.5) * step,
+    from = HEIGHT / 2;
+  const words = widestText([query, ...tokens], (width - 36) / 2, 600);
+  const start = textWidth(query, SIZE, 600) + 7,
     end = width - words - 7;
   const strongest = weights.indexOf(Math.max(...weights));
   return [
     ...weights.map((weight, i) =>
       svgNode("path", {
         class: "ray",
-        d: `M${start} ${y(from)}L${end} ${y(i)}`,
+        d: `M${start} ${from}L${end} ${y(i)}`,
         "stroke-width": Math.max(1, 9 * weight),
-        opacity: 0.5 + 0.5 * weight,
+        opacity: 0.35 + 0.65 * weight,
       }),
     ),
-    ...tokens.flatMap((word, i) => [
-      svgLabel(shortenToWidth(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),
+    svgLabel(query, 0, from, "start", { class: "strong" }),
+    ...tokens.map((word, i) =>
       svgLabel(shortenToWidth(word, words, SIZE, 600), width - words, y(i), "start", {
-        class: i === strongest ? "asks" : null,
+        class: i === strongest ? "strong" : "end",
       }),
-    ]),
+    ),
   ];
 }
 
-/** A few lines that a model wrote. */
-function drawLines({ lines: written }, width) {
-  const step = 20;
-  return written.map((text, i) => svgLabel(shortenToWidth(text, width, SIZE), 0, (i + 0.5) * step));
-}
-
-const DRAW_FIGURE = { bars: drawBars, shares: drawShares, path: drawPath, gaze: drawAttention, lines: drawLines };
+const DRAW_FIGURE = {
+  bars: drawBars,
+  amounts: drawAmounts,
+  reach: drawReach,
+  map: drawMap,
+  grid: drawGrid,
+  gaze: drawAttention,
+};
 
 function makeStation(station, open) {
   const box = node("div", { class: "figure" });
@@ -145,6 +177,7 @@ function makeStation(station, open) {
     { class: "card", href: station.href },
     node("span", { class: "year" }, station.year),
     node("span", { class: "name" }, station.name),
+    node("span", { class: "source" }, station.source),
     node("span", { class: "question" }, station.question),
     box,
     caption,
@@ -180,6 +213,9 @@ function makeStation(station, open) {
   };
 }
 
+// Four stations on a slide: they are one row there.
+const PRESENTATION = { slides: ["li:nth-child(-n+4)", "li:nth-child(n+5):nth-child(-n+8)", "li:nth-child(n+9)"] };
+
 export default defineComponent((place) => {
   const list = node("ol");
   place.replaceChildren(list);
@@ -207,4 +243,4 @@ export default defineComponent((place) => {
     },
     close: () => watch.disconnect(),
   };
-});
+}, PRESENTATION);

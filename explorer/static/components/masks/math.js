@@ -77,14 +77,15 @@ export function formatFinding(tokens, mask, first, second) {
     bare = mask.filter((line) => !line.some(Boolean)).length;
   const start =
     left === all
-      ? `All ${all} pairs may look at each other.`
-      : `${left} of ${all} pairs may look; the mask hides ${all - left}.`;
+      ? `All ${all} pairs are visible.`
+      : `${left} of ${all} pairs are visible; the mask hides ${all - left}.`;
   if (first) {
-    const spread = second > first ? ` A second layer makes it ${second} of ${tokens.length}, for 0 · NaN is NaN.` : "";
-    return `${start} ${formatCount(bare, "row has", "rows have")} nothing left to look at: softmax gives NaN.${spread}`;
+    const spread =
+      second > first ? ` After a second layer it is ${second} of ${tokens.length}, because 0 · NaN is NaN.` : "";
+    return `${start} ${formatCount(bare, "row has", "rows have")} no visible key: softmax gives NaN.${spread}`;
   }
   if (bare)
-    return `${start} ${formatCount(bare, "row has", "rows have")} nothing left to look at, and ${bare === 1 ? "looks" : "look"} evenly at everything hidden instead.`;
+    return `${start} ${formatCount(bare, "row has", "rows have")} no visible key, and ${bare === 1 ? "attends" : "attend"} equally to all hidden ones.`;
   return start;
 }
 
@@ -93,14 +94,14 @@ export function describePair(tokens, { padding, causal, fill }, result, q, k) {
   const quoteToken = (at) => `“${tokens[at]}” (${at + 1})`,
     nanOr = (value, format) => (Number.isNaN(value) ? "NaN" : format(value, 2));
   const reasons = [];
-  if (padding && tokens[k] === PAD) reasons.push("it is padding and says nothing");
-  if (causal && k > q) reasons.push("it comes later: in generation it is not there yet");
+  if (padding && tokens[k] === PAD) reasons.push("it is padding");
+  if (causal && k > q) reasons.push("it comes later, and is not there yet in generation");
   const saved = fill === "self" && q === k,
     score = nanOr(result.scores[q][k], formatNumber),
     weight = result.weights[q][k];
   if (reasons.length && !saved) {
     const power = fill === "finite" ? "−10⁹" : "−∞",
-      description = `${quoteToken(q)} may not look at ${quoteToken(k)}: ${reasons.join(", and ")}.`;
+      description = `${quoteToken(q)} may not attend to ${quoteToken(k)}: ${reasons.join(", and ")}.`;
     if (Number.isNaN(weight))
       return `${description} Its score ${score} becomes ${power}, as all of this row do: e to the ${power} is 0 everywhere, and 0 / 0 is NaN.`;
     if (weight > 0)
@@ -108,6 +109,6 @@ export function describePair(tokens, { padding, causal, fill }, result, q, k) {
     return `${description} Its score ${score} becomes ${power}, and its weight e to the ${power} = 0.`;
   }
   const excuse =
-    saved && reasons.length ? ", though it is hidden: a token may always see itself" : q === k ? ", itself" : "";
-  return `${quoteToken(q)} may look at ${quoteToken(k)}${excuse}. Score ${score}, weight ${nanOr(weight, formatWeight)}.`;
+    saved && reasons.length ? ", though it is hidden: every token may attend to itself" : q === k ? ", itself" : "";
+  return `${quoteToken(q)} may attend to ${quoteToken(k)}${excuse}. Score ${score}, weight ${nanOr(weight, formatWeight)}.`;
 }

@@ -34,14 +34,14 @@ const STEPS = [
   {
     name: "padding",
     title: "Padding mask",
-    words: "A column for each token that may be looked at; padding has none.",
+    words: "Padding tokens are hidden: their columns are empty.",
     scale: "amount",
     digits: 0,
   },
   {
     name: "causal",
     title: "Causal mask",
-    words: "Each row reaches as far as its own token.",
+    words: "Each token sees itself and earlier tokens.",
     scale: "amount",
     digits: 0,
   },
@@ -50,8 +50,10 @@ const STEPS = [
   { name: "under", title: "Scores under the mask", words: "", scale: "sign", digits: 2 },
   { name: "weights", title: "Weights", words: "softmax of each row: it sums to 1.", scale: "amount", digits: 2 },
 ];
-const FILLS = { infinite: "−∞", finite: "−10⁹", self: "−∞, but a token always sees itself" };
+const FILLS = { infinite: "−∞", finite: "−10⁹", self: "−∞, but every token sees itself" };
 const MAY = 2.4; // the end of the colour scale of a mask, whose tiles are all 1: a quiet blue
+
+const PRESENTATION = { slides: [".tools, .rows, .words", ".padding, .causal", ".both, .scores", ".under, .weights"] };
 
 export default defineComponent((place) => {
   /** @type {MasksData | null} */
@@ -64,7 +66,7 @@ export default defineComponent((place) => {
     at = null,
     isKept = false;
   const makeCheckbox = (name, word) => {
-    const box = node("input", { type: "checkbox" });
+    const box = node("input", { type: "checkbox", class: "toggle", role: "switch" });
     box.onchange = () => setState({ [name]: box.checked });
     return { box, root: node("label", {}, box, word) };
   };
@@ -81,7 +83,7 @@ export default defineComponent((place) => {
     causal = makeCheckbox("causal", "causal mask");
   const side = makeChoice("side", "padding stands", { right: "right", left: "left" }),
     fill = makeChoice("fill", "hidden scores become", FILLS);
-  const rows = node("div", { class: "rows", role: "group", "aria-label": "The batch: choose a sentence to look into" });
+  const rows = node("div", { class: "rows", role: "group", "aria-label": "The batch: choose a sentence" });
   const heading = node("h3", { role: "status" }),
     words = node("p", { class: "words", role: "status" }),
     steps = node("div", { class: "steps" });
@@ -139,7 +141,7 @@ export default defineComponent((place) => {
       ["padding", "causal"]
         .filter((one) => state[one])
         .map((one) => (one === "causal" ? "causal" : "no padding"))
-        .join(" and ") || "no mask: all see all",
+        .join(" and ") || "no mask",
     );
     setTextIfChanged(
       tables[4].text,
@@ -196,7 +198,7 @@ export default defineComponent((place) => {
       words,
       at
         ? describePair(tokens, state, attention, ...at)
-        : "Rows ask, columns answer. Point at a pair; a click keeps it. An empty place has no tile: that pair is hidden.",
+        : "Rows: query token, columns: key token. Point at a pair; click to keep it. A hidden pair has no tile.",
     );
   }
 
@@ -225,4 +227,4 @@ export default defineComponent((place) => {
       for (const { matrix } of tables) matrix.close();
     },
   };
-});
+}, PRESENTATION);

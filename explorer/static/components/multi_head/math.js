@@ -25,5 +25,5 @@ export function toneOf(weight, row, view) {
 
 /** Describe the query and the key of a cell. */
 export function describeCell(tokens, { row, column }) {
-  return `“${tokens[row]}” at place ${row + 1} looks at “${tokens[column]}” at place ${column + 1}.`;
+  return `“${tokens[row]}” at position ${row + 1} attends to “${tokens[column]}” at position ${column + 1}.`;
 }

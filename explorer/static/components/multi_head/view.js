@@ -29,9 +29,11 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 import { formatWeight } from "../../shared/runtime/format.js";
 
-const VIEWS = { shares: "the share of the attention, 0 to 1", even: "more or less than an even look" };
+const VIEWS = { shares: "attention weight, 0 to 1", even: "relative to uniform attention" };
 const ROOM = 11; // px of a cell from which on letters beside it are readable
 let count = 0;
+
+const PRESENTATION = { slides: [".controls, .finding, .about", ".stage, .words, .legend"] };
 
 export default defineComponent((place) => {
   const own = ++count,
@@ -118,13 +120,9 @@ export default defineComponent((place) => {
     legend.replaceChildren(
       ...(view === "shares"
         ? [node("span", {}, "0"), node("i", { class: "ramp amount" }), node("span", {}, "1")]
-        : [
-            node("span", {}, "an eighth of an even look"),
-            node("i", { class: "ramp sign" }),
-            node("span", {}, "eight times"),
-          ]),
+        : [node("span", {}, "1/8 of uniform"), node("i", { class: "ramp sign" }), node("span", {}, "8 times uniform")]),
     );
-    stage.ariaLabel = `${cut} ${cut === 1 ? "head" : "heads"} of ${data.who} over ${data.tokens.length} tokens: rows ask, columns answer. Arrow keys move, Escape lets go.`;
+    stage.ariaLabel = `${cut} ${cut === 1 ? "head" : "heads"} of ${data.who} over ${data.tokens.length} tokens: rows: query token, columns: key token. Arrow keys move, Escape releases.`;
     if (cuts) buildTiles();
   }
 
@@ -195,8 +193,8 @@ export default defineComponent((place) => {
     });
     stage.classList.toggle("kept", isKept);
     words.textContent = at
-      ? `${describeCell(data.tokens, at)} ${masked ? "comes later: nobody may look there." : `An even look would be ${formatWeight(evenShare(at.row), 2)}.`}`
-      : "Rows ask, columns answer. Point at a pair of letters to read it in every head; a click keeps it.";
+      ? `${describeCell(data.tokens, at)} ${masked ? "comes later, so it is masked." : `Uniform attention would be ${formatWeight(evenShare(at.row), 2)}.`}`
+      : "Rows: query token, columns: key token. Point at a pair to read its weight in every head; click to keep it.";
   }
 
   function weightsCsv() {
@@ -216,7 +214,7 @@ export default defineComponent((place) => {
             Number(weightAt(head, row, column).toPrecision(6)),
           ]);
         }
-    return toCsv(["heads", "head", "asking place", "asking", "answering place", "answering", "weight"], rows);
+    return toCsv(["heads", "head", "query position", "query", "key position", "key", "weight"], rows);
   }
 
   return {
@@ -244,4 +242,4 @@ export default defineComponent((place) => {
       watch.disconnect();
     },
   };
-});
+}, PRESENTATION);

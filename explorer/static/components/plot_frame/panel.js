@@ -14,13 +14,16 @@ import { element } from "../../shared/runtime/dom.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { sortByReach, Readout, reachDots, Target, withUnit } from "./draggable_target.js";
 
-const plotlyConfig = ({ dragmode }) => ({
+// A drag zooms and a double click resets it; on a touch screen a drag scrolls the page.
+const ZOOMABLE = matchMedia("(pointer: fine)").matches;
+const PLOTLY_CONFIG = {
   displayModeBar: false,
   scrollZoom: false,
-  doubleClick: dragmode ? "reset" : false,
+  doubleClick: ZOOMABLE ? "reset" : false,
   showTips: false,
   responsive: false,
-});
+};
+const DRAGGED = 4; // px between press and release that make a drag
 let count = 0;
 
 export class Panel {
@@ -62,7 +65,10 @@ export class Panel {
     this.root.append(this.title, this.area, this.readout.root, this.caption);
     frame.grid.append(this.root);
     this.plot.addEventListener("pointermove", (event) => this.movePointer(event));
-    this.plot.addEventListener("pointerdown", (event) => this.movePointer(event));
+    this.plot.addEventListener("pointerdown", (event) => {
+      this.pressed = [event.clientX, event.clientY];
+      this.movePointer(event);
+    });
     this.plot.addEventListener("pointerleave", () => this.showsReadout && !frame.kept && frame.readValuesAt(null));
     this.plot.addEventListener("click", (event) => this.onClick(event));
   }
@@ -118,7 +124,7 @@ export class Panel {
       { frames } = this.figure;
     if (this.painted?.look === look && this.painted.page === this.page) return this.painted;
     const { data, layout } = theme.resolveColours(JSON.parse(this.source));
-    const template = theme.template({ zoomable: Boolean(layout.dragmode) });
+    const template = theme.template({ zoomable: ZOOMABLE });
     // A box at the pointer would hide the curve: a figure with `track` shows the value in its title line.
     const quiet = this.showsReadout ? { hovermode: false } : {};
     return (this.painted = {
@@ -144,7 +150,7 @@ export class Panel {
         this.plot,
         this.shown === null ? data : data.map((trace) => truncateTrace(trace, this.shown)),
         { ...copy, annotations: spreadEndLabels(copy.annotations ?? [], this.px), width: this.width, height: this.px },
-        plotlyConfig(layout),
+        PLOTLY_CONFIG,
       );
       this.state = state;
       if (!this.plotly) this.addPlotlyListeners(plotly);
@@ -207,6 +213,8 @@ export class Panel {
   }
 
   onClick(event) {
+    const [x, y] = this.pressed ?? [event.clientX, event.clientY];
+    if (Math.hypot(event.clientX - x, event.clientY - y) > DRAGGED) return; // the end of a zoom
     if (this.showsReadout) {
       // plotly lays a cover over the page while a button is down, which looks like leaving
       const { kept } = this.frame;
@@ -384,7 +392,7 @@ export class Panel {
       { data, layout } = this.plot;
     const visible = this.cursor === null ? data : data.map((trace) => truncateTrace(trace, this.cursor));
     const drawing = await plotly.toImage(
-      { data: visible, layout, config: plotlyConfig(layout) },
+      { data: visible, layout, config: PLOTLY_CONFIG },
       { format: "svg", width: this.width, height: this.px, imageDataOnly: true },
     );
     const svg = new DOMParser().parseFromString(

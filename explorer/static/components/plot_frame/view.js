@@ -79,6 +79,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
 }
 
+/* In presentation mode, many panels are shown by rows (shared/runtime/component.js). */
+const slidesOf = (panels) => {
+  const row = panels === 4 ? 2 : 3;
+  return panels <= 3
+    ? []
+    : Array.from(
+        { length: Math.ceil(panels / row) },
+        (_, i) => `.frame-panel:nth-child(n+${i * row + 1}):nth-child(-n+${(i + 1) * row})`,
+      );
+};
+
 class Frame {
   /** @type {Panel[]} */
   panels = [];
@@ -137,6 +148,7 @@ class Frame {
     const titled = figures.some((figure) => figure.title);
     this.panels.forEach((panel, i) => panel.update(figures[i], titled));
     this.place.classList.toggle("frame-bare", !titled && !playback);
+    this.place.dataset.slides = JSON.stringify(slidesOf(figures.length));
     this.grid.classList.toggle("frame-fixed", Boolean(columns));
     this.grid.style.setProperty("--columns", columns ?? 1);
 
@@ -255,6 +267,7 @@ class Frame {
 
   /* Return all panels as one SVG file, with the text positions of the screen. */
   async figureSvg() {
+    while (this.turn) await new Promise(requestAnimationFrame); // panels are being drawn, perhaps in other colours
     const edge = 16,
       frame = this.grid.getBoundingClientRect();
     const width = Math.ceil(frame.width + 2 * edge),

@@ -121,16 +121,16 @@ const isConstant = ([low, high]) => high - low < 5e-3;
 /** Describe the similarity matrices. `learned`: its matrix, at how many positions it was trained, whether this is after training. */
 export function formatFinding(sinusoidal, learned, count) {
   const near = cosineRange(sinusoidal, count, 1);
-  const first = `Neighbours have a cosine of ${formatRange(...near)} under sines${isConstant(near) ? ", wherever they stand: only the distance counts" : ""}.`;
+  const first = `Sinusoidal neighbours have a cosine of ${formatRange(...near)}${isConstant(near) ? " at every position" : ""}.`;
   if (!learned) return first;
   const own = formatRange(...cosineRange(learned.square, count, 1, 0, learned.trained));
-  return `${first} Learned neighbours ${learned.after ? `have come to ${own}` : `start at ${own}, drawn at random`}.`;
+  return `${first} Learned neighbours have ${own}${learned.after ? " after training" : " before training, at random"}.`;
 }
 
 /** Describe how many learned vectors training has left unchanged. */
 export function describeUnmoved(shifts) {
   const unchanged = shifts.filter((shift) => shift === 0).length;
   return unchanged
-    ? `${unchanged} of ${shifts.length} never moved: no training row was that long.`
+    ? `${unchanged} of ${shifts.length} did not change: no training row was that long.`
     : "All of them moved.";
 }

@@ -29,6 +29,16 @@ const TALL = 90,
   ROUND = 150; // px of a line below a map, and of what is last
 const KINDS = ["sinusoidal", "learned", "rotary"];
 
+const PRESENTATION = {
+  slides: [
+    "h3, .about, .about ~ .dials",
+    "section > :nth-child(n+4):nth-child(-n+5)",
+    "section > :nth-child(n+6):nth-child(-n+7)",
+    "section > :nth-child(n+8):nth-child(-n+10)",
+    "section > :nth-child(n+11)",
+  ],
+};
+
 export default defineComponent((place) => {
   /** @type {PositionsData | null} */
   let data = null,
@@ -64,16 +74,16 @@ export default defineComponent((place) => {
   }
   const powerOfTen = (value) => Number((10 ** value).toPrecision(2));
   const dials = {
-    place: makeDial("place", "place that is looked from", 0, 39, 1),
+    place: makeDial("place", "position of the query", 0, 39, 1),
     width: makeDial("width", "width", 2, 128, 2),
     base: makeDial("base", "base", 1, 5, 0.1, powerOfTen, Math.log10),
     pair: makeDial("pair", "pair", 0, 63, 1),
     turn_width: makeDial("turn_width", "width of the head", 2, 64, 2),
     turn_base: makeDial("turn_base", "base", 1, 5, 0.1, powerOfTen, Math.log10),
-    other: makeDial("other", "key stands at", 0, 39, 1),
+    other: makeDial("other", "position of the key", 0, 39, 1),
     draw: makeDial("draw", "query and key", 0, 20, 1),
   };
-  const trainedBox = node("input", { type: "checkbox" });
+  const trainedBox = node("input", { type: "checkbox", class: "toggle", role: "switch" });
   trainedBox.onchange = () => {
     state.after = trainedBox.checked;
     computeAll();
@@ -149,27 +159,27 @@ export default defineComponent((place) => {
   const columns = {
     sinusoidal: makeColumn(
       "sinusoidal",
-      "Sines",
-      "Added to the token’s vector. Nothing is learned.",
+      "Sinusoidal",
+      "A fixed vector is added to the token’s vector.",
       [dials.width.root, dials.base.root, dials.pair.root],
-      "similarity: cosine of two places",
-      "one pair: sin and cos over the places",
+      "cosine similarity of two positions",
+      "one pair of dimensions: sine and cosine",
     ),
     learned: makeColumn(
       "learned",
       "Learned",
-      "Added too, but each place has numbers of its own, as training left them.",
+      "A learned vector of each position is added.",
       [node("label", { class: "check" }, trainedBox, "after training")],
-      "similarity: cosine of two places",
-      "how far each place moved in training",
+      "cosine similarity of two positions",
+      "change of each vector in training",
     ),
     rotary: makeColumn(
       "rotary",
       "Rotary",
-      "Nothing is added: queries and keys are turned, pair by pair.",
+      "Queries and keys are rotated, pair by pair.",
       [dials.turn_width.root, dials.turn_base.root, dials.other.root, dials.draw.root],
-      "similarity: a turned query (row) and a turned key",
-      "one pair of them, turned",
+      "cosine of a rotated query (row) and key",
+      "one pair of dimensions, rotated",
     ),
   };
   const heading = node("h3", { role: "status" });
@@ -179,7 +189,7 @@ export default defineComponent((place) => {
     "−1",
     node("i", { class: "ramp" }),
     "+1",
-    node("span", {}, "Rows are places, from the top. Point at one; a click keeps it."),
+    node("span", {}, "Rows: positions, from the top. Point at one; click to keep it."),
   );
   place.replaceChildren(
     heading,
@@ -249,7 +259,7 @@ export default defineComponent((place) => {
       if (!has) continue;
       one.vectors.show(arrayGrid(has.vectors, data.count, positionOn(has.span)), shades);
       one.square.show(arrayGrid(has.square, data.count, positionOn(1)), shades);
-      const contents = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each place`;
+      const contents = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each position`;
       setTextIfChanged(one.heads.vectors, has.span === 1 ? contents : `${contents}, −${has.span} to ${has.span}`);
       one.vectors.canvas.role = one.square.canvas.role = "img";
       one.vectors.canvas.ariaLabel = `${one.root.ariaLabel}: ${contents}, ${data.count} places.`;
@@ -287,7 +297,7 @@ export default defineComponent((place) => {
         width = one.root.clientWidth;
       setTextIfChanged(
         one.heads.seen,
-        kind === "rotary" ? `score of a query at ${at}, by the key’s place` : `cosine seen from place ${at}`,
+        kind === "rotary" ? `score of a query at ${at}, by the key’s position` : `cosine with position ${at}`,
       );
       drawLines(one.seen, [{ values, span: 1 }], width, at, kind === "rotary" ? other : null);
       const [far, low] = Array.from(values).reduce(
@@ -297,8 +307,8 @@ export default defineComponent((place) => {
       setTextIfChanged(
         one.told,
         kind === "rotary"
-          ? `Query at ${at}, key at ${other}: ${formatNumber(values[other])}. Both one place on: ${formatNumber(math.rotatedCosine(has.pair, state.turn_base, at + 1, other + 1))}.`
-          : `To place ${at ? at - 1 : 1}: ${formatNumber(values[at ? at - 1 : 1])}. Lowest: place ${far}, ${formatNumber(low)}.`,
+          ? `Query at ${at}, key at ${other}: ${formatNumber(values[other])}. Both moved on by one: ${formatNumber(math.rotatedCosine(has.pair, state.turn_base, at + 1, other + 1))}.`
+          : `With position ${at ? at - 1 : 1}: ${formatNumber(values[at ? at - 1 : 1])}. Lowest: position ${far}, ${formatNumber(low)}.`,
       );
       setTextIfChanged(one.heads.last, one.lastTitle);
       last[kind](one, has, currentState(), width);
@@ -342,7 +352,7 @@ export default defineComponent((place) => {
       const round = math.pairWavelength(pair, state.width, state.base);
       setTextIfChanged(
         one.rest,
-        `Pair ${pair}, sin solid, cos dashed: comes round every ${formatApproximate(round)} places. At ${at}: ${formatNumber(waveOf(0)[at])} and ${formatNumber(waveOf(1)[at])}.`,
+        `Pair ${pair}, sin solid, cos dashed: has a period of ${formatApproximate(round)} positions. At ${at}: ${formatNumber(waveOf(0)[at])} and ${formatNumber(waveOf(1)[at])}.`,
       );
     },
     learned(one, has, { place: at }, width) {
@@ -370,7 +380,7 @@ export default defineComponent((place) => {
       one.last.root.replaceChildren(...bars, ...edge);
       setTextIfChanged(
         one.rest,
-        `${math.describeUnmoved(has.shifts)} Place ${at} moved by ${formatNumber(has.shifts[at])}.`,
+        `${math.describeUnmoved(has.shifts)} Position ${at} moved by ${formatNumber(has.shifts[at])}.`,
       );
     },
     rotary(one, has, { place: at, pair, other }, width) {
@@ -401,7 +411,7 @@ export default defineComponent((place) => {
       );
       setTextIfChanged(
         one.rest,
-        `Pair ${j} turns by ${formatNumber((angle * 180) / Math.PI, angle < 0.02 ? 2 : 0)}° a place: between q at ${at} and k at ${other} that makes ${formatNumber(((at - other) * angle * 180) / Math.PI, 0)}°.`,
+        `Pair ${j} is rotated by ${formatNumber((angle * 180) / Math.PI, angle < 0.02 ? 2 : 0)}° per position: between q at ${at} and k at ${other} this is ${formatNumber(((at - other) * angle * 180) / Math.PI, 0)}°.`,
       );
     },
   };
@@ -459,4 +469,4 @@ export default defineComponent((place) => {
       watch.disconnect();
     },
   };
-});
+}, PRESENTATION);

@@ -1,109 +1,89 @@
-/* Split a page into stops for presentation mode and compute how large a stop can be. No DOM; tested in
+/* Split a page into slides for presentation mode and compute how large a slide can be. No DOM; tested in
    tests/static/presentation.test.mjs. */
 
-const CROWD = 1; // more controls than that are a stop of their own
-const QUIET = new Set(["The code", "The papers"]); // sections that are not read in presentation mode
-// Times the size of a page, on a screen of 1280 x 720: at the smallest a number of 15 px is 24 px high. A figure that can
-// grow is no larger than `GROWING`: the rest of the screen is its own.
-// What then is there as a whole may be smaller, down to `WHOLE`: half a figure says less than a small one. A card has
-// words to read and no such numbers: `CARD`. What is one
-// of several that a component is made of has few words next to it: from `SMALLEST` down to `ONLY`, rather than in two halves.
-const LARGEST = 2.6,
-  GROWING = 1.8,
-  SMALLEST = 1.6,
-  WHOLE = 1.3,
-  CARD = 1.25;
-export const ONLY = 1.1;
+/** Scales of a slide, times the size of the wall (1280 x 720: 1). At the smallest, a text of 14 px is 18 px high. */
+export const SMALLEST = 1.3;
+const LARGEST = { text: 2.6, figure: 1.6, chart: 1.6 }; // a chart fills the wall itself
 const ROOM = { width: 1280, height: 676 }; // of which the bar at its foot takes its part
-// The smallest height of a figure, as a share of its usual height and in px: beside its finding, and alone.
-const LOW = { beside: [0.75, 130], alone: [0.45, 80] };
+const LOW = { first: 240, other: 190 }; // px, the smallest height of a chart: with the question on its slide, and without
+const UNASKED = ["control", "formula", "code"]; // shown only if the teacher asks for the controls
 
 /**
- * units: [{ kind, title, alone }] in the order of the page; `alone`: with its finding next to it this figure did not fit.
- * Kinds: "question", "section" and "finding" are headings;
- * "card" is above the question; "figure", "formula", "control", "text", "caption", "note", "code".
- * Stops: [{ title, shown: [index] }]: one figure each, with its finding and its controls.
+ * units: [{ kind, title }] in the order of the page. Kinds: "question", "section" and "finding" are headings; "card" stands
+ * above the question; "input" is a text field that the figure after it shows; "hidden" is on no slide, as a folded section; "figure", "text",
+ * "caption", "note"; "control", "formula" and "code".
+ * Slides: [{ title, shown: [index] }], each with one figure, its finding and its inputs. What has no figure is on no slide,
+ * unless it is a finding, a message, or text without formulas.
  */
-export function stopsOf(units) {
-  const stops = [];
+export function slidesOf(units, withControls = false) {
+  const slides = [],
+    asked = withControls || !units.some(({ kind }) => kind === "figure" || kind === "card"),
+    isOne = (i, ...kinds) => kinds.includes(units[i].kind);
   let title = "",
-    quiet = false,
-    current = null;
-  const beginStop = (...indices) => stops.push((current = { title, units: indices }));
-  const stopHas = (...kinds) => current.units.some((i) => kinds.includes(units[i].kind));
-  units.forEach(({ kind, title: named, alone }, i) => {
+    waiting = []; // what is shown with the next figure
+  const addSlide = (shown, more = {}) => {
+    slides.push({ title, shown, ...more });
+    waiting = [];
+  };
+  const endSection = () => {
+    const has = (...kinds) => waiting.some((i) => isOne(i, ...kinds));
+    if (has("question", "finding", "note") || (has("section") && has("text") && !has("formula")))
+      addSlide(waiting.filter((i) => !isOne(i, ...UNASKED)));
+    waiting = [];
+  };
+  units.forEach(({ kind, title: named }, i) => {
+    if (kind === "hidden") return;
+    if (kind === "card") return addSlide([i]);
+    if (kind === "figure") return addSlide([...shownWith(waiting, isOne), i]);
     if (kind === "question" || kind === "section") {
-      [title, quiet] = [named, QUIET.has(named)];
-      if (!quiet) beginStop(i);
-      return;
-    }
-    if (quiet) return;
-    // A figure that needs the whole screen begins a new stop; only few controls without other content stay with it.
-    if (
-      alone &&
-      current &&
-      (stopHas("finding", "formula", "question", "figure") || isCrowded(current.units.map((at) => units[at].kind)))
-    ) {
-      current.stays = true;
-      beginStop(i);
-    } else if (alone && current) {
-      current.units = [...current.units.filter((at) => units[at].kind === "control"), i];
-    } else if (
-      !current ||
-      breaksStop(
-        kind,
-        stopHas,
-        current.units.map((at) => units[at].kind),
-      )
-    )
-      beginStop(i);
-    else current.units.push(i);
+      endSection();
+      title = named;
+    } else if (kind === "finding" && waiting.some((at) => isOne(at, "finding"))) endSection();
+    else if (asked && UNASKED.includes(kind)) {
+      if (!slides.at(-1)?.asked || waiting.length) return addSlide([...waiting, i], { asked });
+      return void slides.at(-1).shown.push(i);
+    } else if (kind === "caption" && !waiting.length && slides.length) return void slides.at(-1).shown.push(i);
+    waiting.push(i);
   });
-  return mergeStops(stops, units).map(({ title: named, units: own }) => ({
-    title: named || "The lesson",
-    shown: shownOf(own, units),
-  }));
+  endSection();
+  return slides.map(({ title: named, shown }) => ({ title: named || "The lesson", shown }));
 }
 
-const isCrowded = (kinds) => kinds.filter((kind) => kind === "control").length > CROWD;
-
-function breaksStop(kind, has, kinds) {
-  const headed = kinds.includes("question"),
-    many = isCrowded(kinds);
-  if (kind === "card") return true;
-  if (kind === "finding") return headed || many || has("figure", "formula", "finding", "card");
-  if (kind === "figure") return headed || many || has("figure", "formula", "card");
-  if (kind === "formula") return headed || has("figure", "card");
-  if (kind === "control") return headed || has("figure", "formula", "card");
-  return false;
+/* A finding says more than the title of its section, which the bar shows. */
+function shownWith(waiting, isOne) {
+  const found = waiting.some((i) => isOne(i, "finding")),
+    first = waiting.some((i) => isOne(i, "question"));
+  return waiting.filter(
+    (i) => !isOne(i, ...UNASKED, ...(found ? ["section"] : []), ...(first ? [] : ["text", "caption"])),
+  );
 }
 
-/* Controls without a following figure are merged into the stop before them. */
-function mergeStops(stops, units) {
-  const merged = [];
-  for (const stop of stops) {
-    const kinds = stop.units.map((i) => units[i].kind),
-      last = merged.at(-1);
-    const little = kinds.every((kind) => ["control", "text", "caption", "note", "code"].includes(kind));
-    if (
-      little &&
-      !isCrowded(kinds) &&
-      !stop.stays &&
-      last &&
-      last.title === stop.title &&
-      !last.units.some((i) => units[i].kind === "question")
-    )
-      last.units.push(...stop.units);
-    else merged.push(stop);
-  }
-  return merged;
-}
-
-/* Prose is shown only on stops without figures or controls; elsewhere the teacher says it. */
-function shownOf(own, units) {
-  const unitsHave = (...kinds) => own.some((i) => kinds.includes(units[i].kind));
-  const busy = unitsHave("figure", "card") || (unitsHave("finding") && unitsHave("control"));
-  return own.filter((i) => units[i].kind !== "code" && !(busy && units[i].kind === "text"));
+/**
+ * The ways to show a slide, the best first: each a list of views { shown: [index], only, spare }. `only`: the number of the
+ * slide that a component declares; `spare`: without captions. `units`: [{ kind, slides }] of the slide; the last way is taken
+ * if none fits.
+ */
+export function waysOf(units) {
+  const of = (...kinds) => units.flatMap(({ kind }, i) => (kinds.includes(kind) ? [i] : []));
+  const heads = of("question"),
+    body = units.flatMap(({ kind }, i) => (["question", "text", "caption"].includes(kind) ? [] : [i])),
+    captions = of("caption"),
+    figure = units.findIndex(({ slides }) => slides > 1);
+  if (!of("figure", "card").length) return [[{ shown: units.map((_, i) => i) }]];
+  const inOrder = (...lists) => lists.flat().sort((a, b) => a - b);
+  const lead = heads.length ? [{ shown: inOrder(heads, of("text")) }] : [];
+  const ways = [[{ shown: inOrder(heads, body, captions) }], [{ shown: inOrder(heads, body), spare: true }]];
+  if (lead.length) ways.push([...lead, { shown: inOrder(body, captions) }], [...lead, { shown: body, spare: true }]);
+  const asIs = body.filter((i) => units[i].kind !== "input");
+  if (asIs.length < body.length) ways.push([...lead, { shown: asIs, spare: true }]);
+  if (figure < 0) return ways;
+  const parts = Array.from({ length: units[figure].slides }, (_, only) => only);
+  ways.push([...lead, ...parts.map((only) => ({ shown: body, spare: true, only }))]);
+  const bare = body.filter((i) => i === figure || units[i].kind === "input");
+  if (bare.length < body.length)
+    ways.push([...lead, ...parts.map((only) => ({ shown: only ? bare : body, spare: true, only }))]);
+  ways.push([...lead, ...parts.map((only) => ({ shown: only ? [figure] : asIs, spare: true, only }))]);
+  return ways;
 }
 
 /** Return the command of a key ("next", "last", …), or null if it has none. */
@@ -119,61 +99,62 @@ export function keyCommand({ key, shiftKey = false, ctrlKey = false, metaKey = f
       Home: "first",
       End: "last",
       Escape: "leave",
+      c: "controls",
+      m: "menu",
     }[key] ?? null
   );
 }
 
-/** Return the position after a step. A stop that is higher than the screen is shown in several views. */
-export function moveStop({ stop, view }, to, { stops, views }) {
+/** Return the position after a step. A slide that does not fit as a whole is shown in several views. */
+export function moveSlide({ slide, view }, to, { slides, views }) {
   if (to === "next")
     return view + 1 < views
-      ? { stop, view: view + 1 }
-      : { stop: Math.min(stop + 1, stops - 1), view: stop + 1 < stops ? 0 : view };
-  if (to === "back") return view > 0 ? { stop, view: view - 1 } : { stop: Math.max(stop - 1, 0), view: 0 };
-  if (to === "first") return { stop: 0, view: 0 };
-  if (to === "last") return { stop: stops - 1, view: 0 };
-  return { stop, view };
+      ? { slide, view: view + 1 }
+      : { slide: Math.min(slide + 1, slides - 1), view: slide + 1 < slides ? 0 : view };
+  if (to === "back") return view > 0 ? { slide, view: view - 1 } : { slide: Math.max(slide - 1, 0), view: 0 };
+  if (to === "first") return { slide: 0, view: 0 };
+  if (to === "last") return { slide: slides - 1, view: 0 };
+  return { slide, view };
 }
 
-/** The largest scale at which the stop fits, else that in which it is seen part by part. `high(width)` is its height in a
-    room so wide, in px. */
-export function scaleOf(width, height, high, { grows = false, card = false, only = false } = {}) {
-  const base = Math.min(width / ROOM.width, height / ROOM.height);
-  for (
-    let times = only ? SMALLEST : grows ? GROWING : LARGEST;
-    times > (only ? ONLY : card ? CARD : WHOLE);
-    times *= 0.96
-  ) {
-    if (high(width / (times * base)) * times * base <= height) return times * base;
+/** Return the size of the wall, as a multiple of 1280 x 720 with the bar. */
+export const baseOf = (width, height) => Math.min(width / ROOM.width, height / ROOM.height);
+
+/** Return the largest scale at which a slide fits, at least SMALLEST; `fits(scale)` tells it. `kind`: "text", "figure" or "chart". */
+export function scaleOf(base, fits, kind = "text") {
+  let [low, high] = [SMALLEST, LARGEST[kind]];
+  if (fits(high * base)) return high * base;
+  while (high - low > 0.03) {
+    const middle = (low + high) / 2;
+    if (fits(middle * base)) low = middle;
+    else high = middle;
   }
-  return (card ? CARD : SMALLEST) * base;
+  return low * base;
 }
 
-/** Return the smallest height of a figure, and its height if there is spare room for its rows of panels. */
-export function minimalHeight(usual, alone = false) {
-  const [share, px] = LOW[alone ? "alone" : "beside"];
-  return Math.max(Math.min(usual, px), Math.round(share * usual));
-}
+/** Return the smallest height of a chart, and its height if there is spare room for its rows of panels. */
+export const minimalHeight = (usual, isFirst = false) => Math.min(usual, LOW[isFirst ? "first" : "other"]);
 export const fillHeight = (low, spare, rows, width) =>
-  Math.round(Math.max(low, Math.min(low + spare / rows, 0.8 * width)));
+  Math.round(Math.max(low, Math.min(low + spare / rows, 1.15 * width)));
 
 /** Return the number of columns of small multiples, at most `most`. */
 export const columnsOf = (panels, most = Infinity) => Math.min(most, panels <= 3 ? panels : panels === 4 ? 2 : 3);
 
 /**
- * Where each of a stop's views begins and ends, in its own px, in a room so high. `whole`: [top, bottom] of what
- * should not be cut in two, as a row or a picture; what is higher than the room is, and then views overlap a little.
+ * Where each part of a view that is too high begins and ends, in its own px, in a room so high. `unbreakable`:
+ * [top, bottom] of what should not be cut in two, as a row or a picture; what is higher than the room is, and then parts
+ * overlap a little.
  */
-export function viewsOf(content, room, unbreakable = []) {
-  const views = [];
+export function partsOf(content, room, unbreakable = []) {
+  const parts = [];
   for (let from = 0; ;) {
-    if (from + room >= content - 1) return [...views, { from, to: content }];
+    if (from + room >= content - 1) return [...parts, { from, to: content }];
     const cuts = [from + room, ...unbreakable.map(([top]) => top)].filter(
       (at) => at > from + 0.4 * room && at <= from + room,
     );
     const clean = cuts.filter((at) => !unbreakable.some(([top, bottom]) => top < at - 1 && at + 1 < bottom));
     const to = clean.length ? Math.max(...clean) : from + room;
-    views.push({ from, to });
+    parts.push({ from, to });
     from = clean.length ? to : to - 0.12 * room;
   }
 }

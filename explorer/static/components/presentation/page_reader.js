@@ -1,36 +1,9 @@
-/* Read the elements of a page, in order, from Streamlit's DOM; math.js makes stops of them. */
+/* Read the elements of a page, in order, from Streamlit's DOM; math.js makes slides of them. */
 
-/* For components higher than a screen: the selectors of each of their screens, in order. Parts in no list are on every screen. */
-const SCREENS = {
-  "attention-heads": [".training", ".heads", ".second", ".habits-figure", ".said, .buttons, .worth, .model"],
-  "gates-by-hand": [
-    ".tools, .dials",
-    ".told, .diagram",
-    ".gate, .gate ~ div:not(.head):not(.axis)",
-    ".head, .trace, .axis, .keys",
-  ],
-  masks: [".tools, .rows, .words", ".padding, .causal", ".both, .scores", ".under, .weights"],
-  temperature: [".controls, .finding", ".controls, .distribution", ".written"],
-  "attention-walkthrough": [".askers, .rail, .formula, .note", ".lens", ".keys"],
-  positions: [
-    "h3, .about, .about ~ .dials",
-    "section > :nth-child(n+4):nth-child(-n+5)",
-    "section > :nth-child(n+6):nth-child(-n+7)",
-    "section > :nth-child(n+8):nth-child(-n+10)",
-    "section > :nth-child(n+11)",
-  ],
-  "block-diagram": [".tower", ".pills:not(.heads)", ".plot, .heads", ".below", ".learned"],
-  "residual-stacks": [".controls, .finding, .rest", ".figure, .read"],
-  "multi-head": [".controls, .finding, .about", ".stage, .words, .legend"],
-  "sense-map": [".map", ".side"],
-  "dot-product": [".tables, .words", ".steps"],
-  alignment: [".bar, .written, .both", ".strips, .below"],
-  "token-tree": [".finding, .token-text, .controls, .about", ".columns"],
-  tokenizer: [".finding, .controls", ".picture, .numbers", ".side"],
-  "gate-viewer": [".parts > :nth-child(-n+2)", ".parts > :nth-child(n+3):nth-child(-n+4)", ".parts > :nth-child(n+5)"],
-  "beam-search": [".control, h3, .scroller", ".lists, .words, .lineage-caption"],
-};
+/* Which parts of a component are on which slide, the component itself says: `defineComponent(build, { slides, controls })`
+   in shared/runtime/component.js. */
 
+const CARDS = ".st-key-lesson-card, .st-key-class-card";
 const testSelector = (id) => `[data-testid="${id}"]`;
 const HEADINGS = { H1: "question", H2: "section", H3: "finding" };
 const MARKS = [
@@ -40,19 +13,15 @@ const MARKS = [
   ["formula", ".katex-display"],
 ];
 const FIGURES = [".lineage", testSelector("stDataFrame"), testSelector("stTable"), testSelector("stImage")].join();
-const CORNERS = ".lineage-address, .lineage-jobs-panel, .lineage-presentation"; // these are on every page and belong to no stop
+// These are on every page and belong to no slide.
+const CORNERS = ["address", "jobs-panel", "presentation", "contents", "share-button"]
+  .map((name) => `.lineage-${name}`)
+  .join();
 
-/** The selectors of a figure's screens: one, or none, where it is not made of several. */
-export function screensOf(figure) {
-  const name = Object.keys(SCREENS).find((each) => figure.querySelector(`.lineage-${each}`));
-  return (SCREENS[name] ?? [])
-    .map((each) =>
-      each
-        .split(", ")
-        .map((one) => `.lineage-${name} ${one}`)
-        .join(", "),
-    )
-    .filter((each) => figure.querySelector(each));
+/** Return the selectors of a figure's slides that have something to show; none if its component declares no slides. */
+export function partsOf(figure) {
+  const place = figure.querySelector("[data-slides]");
+  return place ? JSON.parse(place.dataset.slides).filter((each) => figure.querySelector(each)) : [];
 }
 
 /** [{ node, kind, title }] */
@@ -74,13 +43,22 @@ const BLOCKS = {
 
 /* An expander that is folded: its content is not on the screen. */
 const EXPANDER = testSelector("stExpander");
-const isFolded = (node) =>
-  node.matches(`${EXPANDER}, :has(> ${EXPANDER})`) && node.querySelector("details")?.open === false;
+const INPUTS = ["stTextInput", "stTextArea"].map(testSelector).join();
+/* An expander, or what contains nothing else. */
+const expanderOf = (node) => {
+  const inner = node.matches(EXPANDER) ? node : node.querySelector(EXPANDER);
+  return inner?.textContent === node.textContent ? inner : null;
+};
 
 function readUnit(node) {
-  if (isFolded(node)) return [{ node, kind: "control", title: "" }];
+  const fold = expanderOf(node)?.querySelector("details");
+  if (fold && !fold.open) return [{ node, kind: "hidden", title: "" }];
+  if (fold) {
+    const [summary, ...content] = fold.children;
+    return [{ node: summary, kind: "section", title: summary.textContent.trim() }, ...content.flatMap(readUnit)];
+  }
   const blocks = node.matches(testSelector("stElementContainer")) && node.querySelector(".section-blocks");
-  if (blocks) return readBlocks(blocks);
+  if (blocks) return blocks.children.length ? readBlocks(blocks) : [{ node, kind: "hidden", title: "" }];
   const kind = kindOf(node);
   if (kind === "many") return unitsOf(node);
   if (!kind) return [];
@@ -97,8 +75,8 @@ function readBlocks(list) {
 }
 
 function kindOf(node) {
-  if (node.querySelector(CORNERS) && !node.querySelector("h1")) return null;
-  if (node.matches(".st-key-lesson-card") || node.querySelector(":scope > .st-key-lesson-card")) return "card";
+  if (node.querySelector(CORNERS) && !node.querySelector("h1")) return "hidden";
+  if (node.matches(CARDS) || node.querySelector(`:scope > :is(${CARDS})`)) return "card";
   const figures = node.querySelectorAll(FIGURES).length,
     headings = node.querySelectorAll(`${testSelector("stHeading")} :is(h1, h2, h3)`);
   if (!node.matches(testSelector("stElementContainer"))) {
@@ -125,6 +103,7 @@ const firstColumn = (node) => node.querySelector(testSelector("stColumn"));
 
 /* What is neither heading nor figure. */
 function kindOfPlain(node) {
+  if (node.querySelector(INPUTS) || node.matches(INPUTS)) return "input";
   const mark = MARKS.find(([, selector]) => node.matches(selector) || node.querySelector(selector));
   if (node.querySelector("input, button, select, textarea, [role=slider]") && mark?.[0] !== "code") return "control";
   if (mark) return mark[0];

@@ -1,45 +1,60 @@
 /**
- * Show a page enlarged for a projector: one figure per screen, arrow keys for next and back. The page's own elements
- * are shown stop by stop and scaled as a whole, so every component works as usual and leaving restores them. Whether
- * it is on is stored in the URL as screen=projector; the server does not know it, and it stays on from page to page. Sends
- * no events.
+ * Show a page enlarged for a projector: one figure with its finding per slide, arrow keys for next and back. The page's own
+ * elements are shown slide by slide and scaled as a whole, so every component works as usual and leaving restores them.
+ * Controls, formulas and code are shown on request (key c), the menu of pages, too (key m). Whether it is on is stored in the
+ * URL as screen=projector; the server does not know it, and it stays on from page to page. Sends no events.
  *
  * @typedef {object} PresentationData
  * @property {string} page its URL path
+ *
+ * @typedef {object} View what is shown of a slide at once, see `waysOf`; from and to: the part of its height
+ * @property {number[]} shown
+ * @property {number} [only]
+ * @property {boolean} [spare]
+ * @property {number} [from]
+ * @property {number} [to]
  */
 import {
-  ONLY,
-  searchWith,
+  SMALLEST,
+  baseOf,
   columnsOf,
   fillHeight,
-  minimalHeight,
-  moveStop,
-  scaleOf,
-  stopsOf,
-  viewsOf,
   keyCommand,
+  minimalHeight,
+  moveSlide,
+  partsOf as partsOfHeight,
+  scaleOf,
+  searchWith,
+  slidesOf,
+  waysOf,
 } from "./math.js";
-import { screensOf, unitsOf } from "./page_reader.js";
+import { partsOf, unitsOf } from "./page_reader.js";
 import { isInComponent, makeScrollersFocusable } from "./focusable_scrollers.js";
 import { icon, node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const MAIN = '[data-testid="stMainBlockContainer"]';
+const APP = '[data-testid="stApp"]';
 // A key that is pressed in one of these elements is meant for the element, not for the presentation.
 const FIELDS =
   "input, select, textarea, [contenteditable=true], [role=slider], [role=listbox], [role=combobox], [role=menu], [role=grid], [role=radiogroup], [role=tablist]";
 const PRESSED = "button, a[href], summary, [role=button], [role=option]"; // the space bar presses these
-const BAR = 44; // px at the foot, times the size of the screen
-const EDGE = 20; // px around the stop, in its own
+const WAITING = `${APP}:not([data-test-script-state="notRunning"]), .lineage-section[aria-busy], [data-testid="stSkeleton"]`;
+const BAR = 44; // px at the foot, times the size of the wall
+const EDGE = 20; // px around the slide, in its own
+const MODES = { controls: "lineage-controls", menu: "lineage-menu" }; // classes of the body
+const nextFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 
 class Projector {
   on = false;
-  at = { stop: 0, view: 0 };
-  stops = [];
-  views = [{ from: 0, to: 0 }];
-  alone = new WeakSet(); // figures that did not fit on one screen together with their finding
-  split = new WeakSet(); // figures that did not fit even alone: their parts are shown one by one
-  others = document.head.appendChild(document.createElement("style")); // a style sheet that hides all parts but one
+  isOpened = false; // the address with which the tab was opened has been read
+  at = { slide: 0, view: 0 };
+  slides = []; // { title, units }
+  /** @type {View[]} */
+  views = []; // of the slide that is shown
+  ways = new WeakMap(); // how many of the ways to show a slide did not fit, by its last element
+  turn = 0; // how often a slide was shown
+  hiding = document.head.appendChild(document.createElement("style")); // hides the parts of a component that are not shown
   place = ""; // the page and the step of the lesson that are shown
   page = "";
 
@@ -49,11 +64,14 @@ class Projector {
     this.watch = new MutationObserver(
       (records) => records.some(({ target }) => !isInComponent(target)) && this.readPage(),
     );
-    this.size = new ResizeObserver(() => this.fitPage(true));
-    window.addEventListener("resize", () => this.on && this.fitPage());
+    this.size = new ResizeObserver(() => this.noticeGrowth());
+    window.addEventListener("resize", () => {
+      this.ways = new WeakMap();
+      if (this.on) this.show();
+    });
     window.addEventListener("keydown", (event) => this.onKeyDown(event));
     window.addEventListener("popstate", () => this.writeUrl());
-    makeScrollersFocusable(document.querySelector('[data-testid="stApp"]'));
+    makeScrollersFocusable(document.querySelector(APP));
   }
 
   /** @returns {HTMLElement | null} */
@@ -73,9 +91,12 @@ class Projector {
     this.writeUrl();
     clearInterval(this.saying);
     if (!on) return this.leavePresentation();
-    this.saying = setInterval(() => this.writeUrl(), 500); // pages update the URL themselves and may drop this parameter
-    this.at = { stop: 0, view: 0 };
-    this.watch.observe(document.querySelector('[data-testid="stApp"]'), { childList: true, subtree: true });
+    this.saying = setInterval(() => {
+      this.writeUrl(); // pages update the URL themselves and may drop this parameter
+      this.updateBar();
+    }, 500);
+    this.at = { slide: 0, view: 0 };
+    this.watch.observe(document.querySelector(APP), { childList: true, subtree: true });
     this.readPage();
   }
 
@@ -85,106 +106,129 @@ class Projector {
   }
 
   leavePresentation() {
+    this.turn++;
     this.watch.disconnect();
     this.size.disconnect();
     for (const frame of document.querySelectorAll(".lineage-plot-frame[data-height]")) stretchFrame(frame, "", true);
-    for (const each of document.querySelectorAll("[data-stop]")) each.removeAttribute("data-stop");
+    for (const each of document.querySelectorAll("[data-stop]")) {
+      each.removeAttribute("data-stop");
+      each.removeAttribute("data-unit");
+    }
     this.main?.scrollTo(0, 0);
-    this.stops = [];
-    this.others.textContent = "";
-    document.body.classList.remove("lineage-screened");
+    this.slides = [];
+    this.hiding.textContent = "";
+    document.body.classList.remove("lineage-screened", "lineage-spare", "lineage-fitting", ...Object.values(MODES));
     this.bar.hidden = true;
     dispatchEvent(new Event("resize"));
+  }
+
+  /* Controls and the menu of pages, which are shown only on request. */
+  toggleMode(mode, on = !document.body.classList.contains(MODES[mode])) {
+    document.body.classList.toggle(MODES[mode], on);
+    this.updateBar();
+    if (mode === "controls") this.readPage();
   }
 
   /* What is on the page now; where the visitor is stays, as long as it is there. */
   readPage() {
     if (!this.on || !this.block) return;
-    const units = unitsOf(this.block).map((each) => ({ ...each, alone: this.alone.has(each.node) }));
-    this.kinds = new Map(units.map((each) => [each.node, each.kind]));
-    const stops = stopsOf(units)
-      .map(({ title, shown }) => ({ title, nodes: shown.map((i) => units[i].node) }))
-      .flatMap((stop) => this.screensOfStop(stop));
+    const units = unitsOf(this.block);
+    const slides = slidesOf(units, document.body.classList.contains(MODES.controls)).map(({ title, shown }) => ({
+      title,
+      units: shown.map((i) => units[i]),
+    }));
     const parts = new URLSearchParams(location.search),
       place = [this.page, location.pathname, parts.get("lesson"), parts.get("part")].join();
+    const nodesOf = (slide) => slide?.units.map((unit) => unit.node) ?? [],
+      all = units.map((unit) => unit.node),
+      isSame = (before, now) => before.length === now.length && before.every((each, n) => each === now[n]);
     const same =
       place === this.place &&
-      stops.length === this.stops.length &&
-      stops.every(
-        ({ nodes, only }, i) =>
-          only === this.stops[i].only &&
-          nodes.length === this.stops[i].nodes.length &&
-          nodes.every((each, n) => each === this.stops[i].nodes[n]),
-      );
-    if (same && this.units === units.length) return;
-    if (place !== this.place) this.at = { stop: 0, view: 0 };
-    else if (this.at.stop > 0) {
-      // find the shown stop among the new ones; the first stop stays the first, even if one is inserted before it
-      const { nodes: held = [], only } = this.stops[this.at.stop] ?? {},
-        overlaps = stops.map(({ nodes }) => nodes.some((each) => held.includes(each)));
-      const again = stops.findIndex((stop, i) => overlaps[i] && stop.only === only),
-        next = again < 0 ? overlaps.indexOf(true) : again;
-      this.at = { ...this.at, stop: next < 0 ? Math.max(0, Math.min(this.at.stop, stops.length - 1)) : next };
+      slides.length === this.slides.length &&
+      slides.every((slide, i) => isSame(nodesOf(this.slides[i]), nodesOf(slide)));
+    if (same && isSame(this.all, all)) return;
+    if (place !== this.place) {
+      this.at = { slide: 0, view: 0 };
+      this.toggleMode("menu", false);
+    } else if (this.at.slide > 0) {
+      // find the shown slide among the new ones; the first slide stays the first, even if one is inserted before it
+      const held = nodesOf(this.slides[this.at.slide]),
+        next = slides.findIndex((slide) => nodesOf(slide).some((each) => held.includes(each)));
+      this.at.slide = next < 0 ? Math.max(0, Math.min(this.at.slide, slides.length - 1)) : next;
     }
-    this.stops = stops;
+    this.slides = slides;
     this.place = place;
-    this.units = units.length;
-    this.all = units.map((each) => each.node);
+    this.all = all;
     this.show();
   }
 
-  /* A stop for each screen of a figure that is made of several. */
-  screensOfStop(stop) {
-    const figure = stop.nodes.find((each) => this.split.has(each)),
-      all = figure ? screensOf(figure) : [];
-    if (all.length < 2) return [stop];
-    const led = stop.nodes.filter((each) => each === figure || this.kinds.get(each) === "control");
-    return all.map((only, i) => ({
-      ...stop,
-      nodes: i ? [figure] : led,
-      only,
-      rest: all.filter((each) => each !== only),
-    }));
-  }
-
-  show() {
-    const { only, rest = [] } = this.stops[this.at.stop] ?? {};
-    document.body.classList.toggle("lineage-screened", rest.length > 0);
-    this.others.textContent = rest.length
-      ? `.lineage-projected :is(${rest.join()}):not(${only}) { display: none !important; }`
-      : "";
-    const visible = new Set(this.stops[this.at.stop]?.nodes ?? []),
-      block = this.block;
-    for (const each of block.querySelectorAll("[data-stop]")) each.removeAttribute("data-stop");
-    for (const each of this.all) each.dataset.stop = visible.has(each) ? "shown" : "off";
-    // A container whose contents are all hidden takes no space either.
-    for (const each of this.all) {
-      for (let up = each.parentElement; up && up !== block; up = up.parentElement) {
-        if (visible.has(each)) up.dataset.stop = "shown";
-        else up.dataset.stop ??= "off";
-      }
-    }
+  /* Find the best way to show the slide, and show it. A component draws itself for its room some frames later: only then is
+     its height known. */
+  async show() {
+    const turn = ++this.turn,
+      slide = this.slides[this.at.slide];
     this.size.disconnect();
-    this.bar.hidden = !this.stops.length;
-    if (rest.length) this.settleHeights();
-    else this.fitPage();
-    this.size.observe(block);
-    this.updateBar();
-  }
-
-  /* What is alone on its screen draws itself for the room it has, some frames later; only then its height is known. */
-  async settleHeights() {
-    const stop = this.stops[this.at.stop],
-      nextFrame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    for (const smallest of [true, false, true]) {
-      this.fitPage(false, smallest);
-      await nextFrame();
-      if (!this.on || this.stops[this.at.stop] !== stop) return;
-      if (!smallest && this.views.length === 1 && this.tall <= this.room / this.scale + 1) return;
-      if (smallest && this.views.length > 1) return this.fitPage(); // part by part, then
+    this.bar.hidden = !slide;
+    if (!slide) return;
+    this.pieces = slide.units.map(({ node }) => partsOf(node));
+    const ways = waysOf(slide.units.map(({ kind }, i) => ({ kind, slides: this.pieces[i].length }))),
+      isDrawn = this.pieces.some((pieces) => pieces.length),
+      key = slide.units.at(-1).node;
+    this.views = [];
+    let views = [],
+      at = Math.min(this.ways.get(key) ?? 0, ways.length - 1);
+    document.body.classList.add("lineage-fitting");
+    for (; at < ways.length; at++) {
+      views = [];
+      for (const view of ways[at]) {
+        this.apply(view);
+        this.setScale(SMALLEST * this.base);
+        if (isDrawn) await nextFrames();
+        if (turn !== this.turn) return;
+        const fits = this.tall <= this.room / this.scale + 1;
+        if (!fits && at < ways.length - 1) break;
+        views.push(...(fits ? [view] : this.partsOfView(view)));
+      }
+      if (views.length >= ways[at].length) break;
     }
+    this.ways.set(key, at);
+    this.hasNext = at < ways.length - 1;
+    this.views = views;
+    this.showView();
   }
 
+  async showView() {
+    const turn = ++this.turn,
+      view = this.views[(this.at.view = Math.min(this.at.view, this.views.length - 1))];
+    document.body.classList.remove("lineage-fitting");
+    this.size.disconnect();
+    this.apply(view);
+    this.fit(view);
+    this.updateBar();
+    if (view.only !== undefined) {
+      await nextFrames();
+      if (turn !== this.turn) return;
+      this.fit(view);
+    }
+    this.height = this.tall;
+    this.size.observe(this.block);
+  }
+
+  /* Something on the slide has grown. */
+  noticeGrowth() {
+    const view = this.views[this.at.view];
+    const fits = () => this.tall <= this.room / this.scale + 1;
+    if (!this.on || !this.block || !view || fits() || this.tall <= this.height + 2) return;
+    if (view.to === undefined) this.fit(view);
+    if (fits()) return;
+    const key = this.slides[this.at.slide].units.at(-1).node;
+    this.ways.set(key, this.ways.get(key) + (this.hasNext ? 1 : 0));
+    this.show();
+  }
+
+  get base() {
+    return baseOf(window.innerWidth, this.room);
+  }
   get room() {
     return window.innerHeight - BAR * Math.min(window.innerWidth / 1280, window.innerHeight / 720);
   } // px of the screen
@@ -192,93 +236,101 @@ class Projector {
     return this.block.offsetHeight + 2 * EDGE;
   } // its own px
 
-  /* As large as fits; `smaller`: something on the stop has grown, and only that is answered; `smallest`: as small as one
-     of several may be. */
-  fitPage(smaller = false, smallest = smaller) {
-    const { main, block, room } = this;
-    if (!this.on || !block || !this.stops.length) return;
-    const { innerWidth: width, innerHeight: height } = window,
-      base = Math.min(width / 1280, height / 720);
+  /* Make the elements of a view visible, and all others not. */
+  apply(/** @type {View} */ { shown, only, spare = false }) {
+    const { block } = this,
+      { units } = this.slides[this.at.slide],
+      visible = new Set(shown.map((i) => units[i].node));
+    const pieces = only === undefined ? [] : this.pieces.find((each) => each.length > 1),
+      off = document.body.classList.contains(MODES.controls)
+        ? []
+        : [.../** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll("[data-controls]"))].map(
+            (each) => each.dataset.controls,
+          );
+    document.body.classList.toggle("lineage-screened", only !== undefined);
+    document.body.classList.toggle("lineage-spare", spare);
+    const others = pieces.filter((_, i) => i !== only);
+    if (others.length) off.push(`:is(${others.join()}):not(${pieces[only]})`);
+    this.hiding.textContent = off.map((each) => `.lineage-projected ${each} { display: none !important; }`).join("\n");
+    for (const each of block.querySelectorAll("[data-stop]")) each.removeAttribute("data-stop");
+    for (const each of this.all) each.dataset.stop = visible.has(each) ? "shown" : "off";
+    for (const { node: each, kind } of units) each.dataset.unit = kind;
+    // A container whose contents are all hidden takes no space either.
+    for (const each of this.all) {
+      for (let up = each.parentElement; up && up !== block; up = up.parentElement) {
+        if (visible.has(each)) up.dataset.stop = "shown";
+        else up.dataset.stop ??= "off";
+      }
+    }
+    this.frame = [.../** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll(".lineage-plot-frame"))].find(
+      isVisible,
+    );
+    const isFirst = shown.some((i) => units[i].kind === "question");
+    this.low = this.frame && minimalHeight(Number(this.frame.dataset.usual) || 300, isFirst);
+    if (this.frame) stretchFrame(this.frame, this.low);
+  }
+
+  setScale(scale) {
+    this.scale = scale;
+    this.main.style.setProperty("--room", `${window.innerWidth / scale}px`);
+  }
+
+  /* As large as fits. */
+  fit(/** @type {View} */ { from = 0, to }) {
+    const { main, block, frame, base, room } = this,
+      { style } = main;
     document.body.style.setProperty("--base", String(base));
-    if (smaller && this.scale && this.views.length === 1 && this.tall <= room / this.scale + 1) return;
-    const frame = [...block.querySelectorAll(".lineage-plot-frame")].find(isVisible);
-    const isAlone = this.stops[this.at.stop].nodes.some((each) => this.alone.has(each)),
-      low = frame && minimalHeight(Number(frame.getAttribute("data-usual")), isAlone);
-    if (frame) stretchFrame(frame, low);
-    const setRoom = (inner) => {
-      main.style.setProperty("--room", `${inner}px`);
-      return [...block.querySelectorAll("table")].some(cutOff) ? Infinity : this.tall;
+    if (frame) stretchFrame(frame, this.low);
+    this.setScale(SMALLEST * base);
+    const cuts = cutIn(main);
+    const fits = (scale) => {
+      this.setScale(scale);
+      return this.tall <= room / scale && cutIn(main) <= cuts;
     };
-    const { nodes, only } = this.stops[this.at.stop],
-      card = nodes.some((each) => this.kinds.get(each) === "card");
-    this.scale =
-      only && smallest
-        ? ONLY * base
-        : scaleOf(width, room, setRoom, { grows: Boolean(frame), card, only: Boolean(only) });
-    const high = setRoom(width / this.scale);
-    if (high > room / this.scale && this.splitStop()) return;
-    if (high === Infinity) {
+    const kind = frame ? "chart" : block.querySelector('.lineage, [data-testid="stImage"]') ? "figure" : "text";
+    if (to === undefined) this.setScale(scaleOf(base, fits, kind));
+    const tables = [...block.querySelectorAll("table")].filter(isVisible);
+    if (tables.some(isCutOff)) {
       // a smaller table is better than one that is cut off
-      this.scale = Math.max(0.7 * this.scale, width / (widestTable(block) + 2 * EDGE + 10));
-      setRoom(width / this.scale);
+      const widest = Math.max(...tables.map((table) => table.offsetWidth));
+      this.setScale(Math.max(0.7 * this.scale, window.innerWidth / (widest + 2 * EDGE + 10)));
     }
     if (frame)
-      stretchFrame(frame, fillHeight(low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth), true);
-    main.style.setProperty("--scale", String(this.scale));
-    main.style.setProperty("--high", `${room / this.scale}px`);
-    const several = this.tall > room / this.scale + 1; // but not because of space that is only reserved
-    this.views = viewsOf(
-      several ? Math.min(this.tall, endOf(main, this.scale)) : this.tall,
-      room / this.scale,
-      several ? rowsAndPictures(main, this.scale) : [],
-    );
-    this.at.view = Math.min(this.at.view, this.views.length - 1);
-    this.showView();
-  }
-
-  /* The view of the stop. What is below it begins the next one, and is not seen yet. */
-  showView() {
-    const { from, to } = this.views[this.at.view],
-      { style } = this.main;
+      stretchFrame(frame, fillHeight(this.low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth), true);
+    this.height = this.tall;
+    style.setProperty("--scale", String(this.scale));
+    style.setProperty("--high", `${room / this.scale}px`);
     style.setProperty("--from", `${-from}px`);
-    style.setProperty("--below", this.views.length > 1 ? `max(0px, 100% - ${to - from}px)` : "0px");
-    this.main.scrollTop = 0;
-    this.updateBar();
+    style.setProperty("--below", to === undefined ? "0px" : `max(0px, 100% - ${to - from}px)`);
+    main.scrollTop = 0;
   }
 
-  /* The figure of a stop that is too high goes on a screen of its own, after what leads to it, and if that is not
-     enough on several; whether there was a way. */
-  splitStop() {
-    const { nodes } = this.stops[this.at.stop],
-      figure = nodes.find((each) => this.kinds.get(each) === "figure");
-    const way =
-      figure &&
-      (nodes[0] !== figure && !this.alone.has(figure)
-        ? this.alone
-        : !this.split.has(figure) && screensOf(figure).length > 1
-          ? this.split
-          : null);
-    way?.add(figure);
-    if (way) this.readPage();
-    return Boolean(way);
+  /* A view that does not fit is shown part by part; what is below a part begins the next one, and is not seen yet. */
+  partsOfView(view) {
+    const { main, scale } = this,
+      end = Math.min(this.tall, endOf(main, scale)); // without space that is only reserved
+    const parts = partsOfHeight(end, this.room / scale, rowsAndPictures(main, scale));
+    return parts.length > 1 ? parts.map((part) => ({ ...view, ...part })) : [view];
   }
 
   goTo(to) {
     if (to === "leave") return this.turnPresentation(false);
-    const previousStop = this.at.stop;
-    this.at = moveStop(this.at, to, { stops: this.stops.length, views: this.views.length });
-    if (this.at.stop !== previousStop) return this.show();
-    this.showView();
+    if (to in MODES) return this.toggleMode(to);
+    const previous = this.at.slide;
+    this.at = moveSlide(this.at, to, { slides: this.slides.length, views: this.views.length });
+    if (this.at.slide !== previous) return this.show();
+    if (this.views.length) this.showView(); // else the slide is still being fitted
   }
 
   updateBar() {
-    const { title } = this.stops[this.at.stop] ?? { title: "" },
-      many = this.views.length > 1;
+    const { title } = this.slides[this.at.slide] ?? { title: "" },
+      views = this.views.length,
+      loading = document.querySelector(WAITING) !== null; // then there may be more slides soon
     this.bar.tell({
-      place: `${this.at.stop + 1} / ${this.stops.length}${many ? `, part ${this.at.view + 1} of ${this.views.length}` : ""}`,
-      title,
-      first: this.at.stop === 0 && this.at.view === 0,
-      last: this.at.stop === this.stops.length - 1 && this.at.view === this.views.length - 1,
+      place: `${this.at.slide + 1} / ${loading ? "…" : this.slides.length}`,
+      title: views > 1 ? `${title} (${this.at.view + 1} of ${views})` : title,
+      first: this.at.slide === 0 && this.at.view === 0,
+      last: this.at.slide === this.slides.length - 1 && this.at.view === views - 1,
     });
   }
 
@@ -291,12 +343,11 @@ class Projector {
     if (!to || (event.key === " " && target.closest?.(PRESSED))) return;
     if (to === "leave") {
       // unless another element uses the key: an open menu or a kept readout
-      setTimeout(
-        () =>
-          event.defaultPrevented ||
-          document.querySelector('[data-baseweb="popover"], [role=dialog]') ||
-          this.turnPresentation(false),
-      );
+      setTimeout(() => {
+        if (event.defaultPrevented || document.querySelector('[data-baseweb="popover"], [role=dialog]')) return;
+        if (document.body.classList.contains(MODES.menu)) this.toggleMode("menu", false);
+        else this.turnPresentation(false);
+      });
       return;
     }
     event.preventDefault();
@@ -305,7 +356,13 @@ class Projector {
 }
 
 const isVisible = (element) => element.getClientRects().length > 0;
-const cutOff = (table) => isVisible(table) && table.offsetWidth > table.parentElement.clientWidth + 1;
+const isCutOff = (table) => table.offsetWidth > table.parentElement.clientWidth + 1;
+/* How many elements cut off something at their right edge. */
+const cutIn = (main) =>
+  [...main.querySelectorAll("div, section, table, p, ol, ul, figure")].filter(
+    (each) =>
+      each.scrollWidth > each.clientWidth + 1 && each.clientWidth && getComputedStyle(each).overflowX !== "visible",
+  ).length;
 const WHOLE = "svg, canvas, p, h1, h2, h3, h4, li, tr, button, label, input, .katex-display";
 const placeElements = (main, scale, elements) => {
   const { top } = main.querySelector('[data-testid="stVerticalBlock"]').getBoundingClientRect();
@@ -314,8 +371,13 @@ const placeElements = (main, scale, elements) => {
     .map((each) => each.getBoundingClientRect())
     .map((box) => [(box.top - top) / scale + EDGE, (box.bottom - top) / scale + EDGE]);
 };
-const rowsAndPictures = (main, scale) => placeElements(main, scale, [...main.querySelectorAll(WHOLE)]);
-const EMPTY = "p, div, span, small"; // these do not count towards the height if they contain no text
+const rowsAndPictures = (main, scale) =>
+  placeElements(
+    main,
+    scale,
+    [...main.querySelectorAll(WHOLE)].filter((each) => each.textContent.trim() || each.matches("svg, canvas, input")),
+  );
+const EMPTY = "p, div, span, small, i, section, figure, output"; // these do not count towards the height if they contain no text
 const endOf = (main, scale) =>
   Math.max(
     ...placeElements(
@@ -324,8 +386,6 @@ const endOf = (main, scale) =>
       [...main.querySelectorAll(":not(:has(*))")].filter((leaf) => leaf.textContent.trim() || !leaf.matches(EMPTY)),
     ).map(([, bottom]) => bottom),
   ) + EDGE;
-const widestTable = (block) =>
-  Math.max(...[...block.querySelectorAll("table")].filter(isVisible).map((table) => table.offsetWidth));
 const rowsOf = (frame) =>
   new Set([...frame.querySelectorAll(".frame-panel")].map((panel) => panel.offsetTop)).size || 1;
 
@@ -342,18 +402,20 @@ function stretchFrame(frame, px, stays = false) {
 }
 
 function makeBar(go) {
-  const makeButton = (name, word, to) => {
+  const makeButton = (name, word, to, keys) => {
     const button = node(
       "button",
-      { type: "button", class: "lineage-button", title: word, "aria-label": word },
+      { type: "button", class: "lineage-button", title: `${word} (${keys})`, "aria-label": word },
       icon(name),
     );
     button.onclick = () => go(to);
     return button;
   };
-  const backButton = makeButton("arrow_back", "Back", "back"),
-    next = makeButton("arrow_forward", "Next", "next"),
-    leave = makeButton("close", "Leave", "leave");
+  const backButton = makeButton("arrow_back", "Back", "back", "left arrow"),
+    next = makeButton("arrow_forward", "Next", "next", "right arrow"),
+    controls = makeButton("tune", "Show controls", "controls", "key c"),
+    menu = makeButton("menu", "Show the menu of pages", "menu", "key m"),
+    leave = makeButton("close", "Leave", "leave", "Escape");
   const place = node("b"),
     title = node("span", { class: "title" });
   const bar = node(
@@ -362,12 +424,18 @@ function makeBar(go) {
     backButton,
     node("span", { class: "place", role: "status" }, place, title),
     next,
+    controls,
+    menu,
     leave,
   );
   bar.tell = (state) => {
     if (place.textContent !== state.place) place.textContent = state.place;
     if (title.textContent !== state.title) title.textContent = state.title;
     [backButton.disabled, next.disabled] = [state.first, state.last];
+    controls.ariaPressed = String(document.body.classList.contains(MODES.controls));
+    menu.ariaPressed = String(document.body.classList.contains(MODES.menu));
+    // the bar lies outside the element on which Streamlit sets the colour scheme
+    bar.style.colorScheme = getComputedStyle(document.querySelector(APP)).colorScheme;
   };
   document.body.append(bar);
   return bar;
@@ -401,7 +469,11 @@ export default defineComponent((place) => {
   return {
     show(/** @type {PresentationData} */ { page }) {
       projector.page = page;
-      if (new URLSearchParams(location.search).get("screen") === "projector") projector.turnPresentation(true);
+      // Only the address with which the tab was opened: an older one of its history says what was on then.
+      const { isOpened } = projector;
+      projector.isOpened = true;
+      if (!isOpened && new URLSearchParams(location.search).get("screen") === "projector")
+        projector.turnPresentation(true);
       projector.writeUrl();
       projector.readPage();
     },

@@ -158,26 +158,26 @@ export function formatInterval({ low, mid, high }) {
 /** Describe the change of the residual stream; the powers of ten of its mean square at the beginning and at the end, over the seeds. */
 export function describeGrowth(first, last) {
   const change = last.mid - first.mid;
-  if (last.mid === -Infinity) return "nothing is left of the stream";
-  if (Math.abs(change) < EQUAL) return `the mean square of the stream stays at ${formatPower(last.mid)}`;
-  return `the mean square of the stream ${change > 0 ? "grows" : "shrinks"} from ${formatPower(first.mid)} to ${formatPower(last.mid)}`;
+  if (last.mid === -Infinity) return "the residual stream is zero";
+  if (Math.abs(change) < EQUAL) return `the mean square of the residual stream stays at ${formatPower(last.mid)}`;
+  return `the mean square of the residual stream ${change > 0 ? "grows" : "shrinks"} from ${formatPower(first.mid)} to ${formatPower(last.mid)}`;
 }
 
 /** Compare the gradient at the first block with that at the last; their ratio in powers of ten, over the seeds. */
 export function compareGradients({ low, mid, high }) {
   if (!Number.isFinite(mid)) return "no gradient reaches the first block";
-  if (Math.abs(mid) < EQUAL) return "the gradient at the first block is as long as at the last";
-  const usual = `the gradient at the first block is ${formatNearPower(mid)} times as long as at the last`;
-  return low < 0 && high > 0 ? `${usual}, in some seeds longer and in some shorter` : usual;
+  if (Math.abs(mid) < EQUAL) return "the gradient norm is the same at the first and the last block";
+  const usual = `the gradient norm at the first block is ${formatNearPower(mid)} times that at the last`;
+  return low < 0 && high > 0 ? `${usual} (above 1 with some seeds, below with others)` : usual;
 }
 
 /** Describe how similar neighbouring tokens have become; cosines over the seeds at the beginning and at the end, and whether
     there are norms. */
 export function describeCollapse(first, last, norm) {
-  if (!Number.isFinite(last.mid)) return "No token is left to compare with its neighbour.";
+  if (!Number.isFinite(last.mid)) return "All tokens are zero.";
   const [from, to] = [first.mid, last.mid].map((cosine) => formatNumber(cosine));
   if (last.mid > SAME)
-    return `Neighbouring tokens, with a cosine of ${from} at first, have become the same (${to})${norm ? ": a norm keeps the size, not the difference" : ""}.`;
+    return `Neighbouring tokens, with a cosine of ${from} at first, have become equal (${to})${norm ? ": a norm keeps their size, not their difference" : ""}.`;
   return Math.abs(last.mid - first.mid) < 0.05
     ? `Neighbouring tokens stay as different as they were (cosine ${to}).`
     : `Neighbouring tokens become more alike: their cosine goes from ${from} to ${to}.`;
@@ -192,7 +192,7 @@ export function describeScale(size, [low, high]) {
 
 /** Describe one combination: {head, rest}. `arrays`: as fetched. */
 export function findingText(arrays, combination, place, height, expected) {
-  const { size, stream, weights, likeness } = arrays,
+  const { size, stream, weights, similarity } = arrays,
     seeds = size.shape.at(-1);
   const formatChange = (array, upper, lower) => {
     const [a, b] = [upper, lower].map((layer) => seedsAt(array, place, height, layer));
@@ -200,9 +200,10 @@ export function findingText(arrays, combination, place, height, expected) {
   };
   const name = nameOf(combination),
     blocks = height === 1 ? "One block" : `${height} blocks`;
-  const gradientText = height > 1 ? `, and ${compareGradients(formatChange(stream, 1, height))}` : "";
+  const gradientText = height > 1 ? compareGradients(formatChange(stream, 1, height)) : "";
   const bothEnds = (array) => [0, height].map((layer) => courseOf(array, place, height)[layer]);
-  const rest = [describeCollapse(...bothEnds(likeness), combination.norm !== "none")];
+  const rest = gradientText ? [`${gradientText[0].toUpperCase()}${gradientText.slice(1)}.`] : [];
+  rest.push(describeCollapse(...bothEnds(similarity), combination.norm !== "none"));
   if (expected)
     rest.push(
       describeScale(
@@ -214,10 +215,7 @@ export function findingText(arrays, combination, place, height, expected) {
     rest.push(
       `The gradient of the weights: ${formatInterval(courseOf(weights, place, height)[1])} in the first block, ${formatInterval(courseOf(weights, place, height)[height])} in the last.`,
     );
-  rest.push(`Middle of ${NUMBERS[seeds] ?? seeds} random starts, in brackets the lowest and the highest.`);
-  const alike = bothEnds(likeness)[1].mid > SAME ? "; all tokens have become the same" : "";
-  return {
-    head: `${blocks}, ${name}: ${describeGrowth(...bothEnds(size))}${gradientText}${alike}.`,
-    rest: rest.join(" "),
-  };
+  rest.push(`Median of ${NUMBERS[seeds] ?? seeds} random initializations; in brackets the lowest and the highest.`);
+  const alike = bothEnds(similarity)[1].mid > SAME ? "; all tokens have become equal" : "";
+  return { head: `${blocks}, ${name}: ${describeGrowth(...bothEnds(size))}${alike}.`, rest: rest.join(" ") };
 }

@@ -7,7 +7,7 @@
  * @property {number} heights the largest number of blocks
  * @property {any[]} expected [low, high] or null, a pair of lines for each combination
  * @property {{residual: boolean, norm: string, kind: string, layers: number}} chosen the selected stack
- * @property {string} address size, stream and weights as powers of ten, and likeness; the last axes are (layers,
+ * @property {string} address size, stream and weights as powers of ten, and similarity; the last axes are (layers,
  *    seeds)
  * @property {string} file
  *
@@ -38,10 +38,10 @@ import { defineComponent, limitHeight } from "../../shared/runtime/component.js"
 import { formatNumber } from "../../shared/runtime/format.js";
 
 const PANELS = [
-  { of: "size", title: "Mean square of the stream" },
-  { of: "stream", title: "Length of the gradient at the stream" },
-  { of: "likeness", title: "Cosine of neighbouring tokens", linear: true },
-  { of: "weights", title: "Length of the gradient of each block’s weights" },
+  { of: "size", title: "Mean square of the residual stream" },
+  { of: "stream", title: "Gradient norm at the residual stream" },
+  { of: "similarity", title: "Cosine of neighbouring tokens", linear: true },
+  { of: "weights", title: "Gradient norm of each block’s weights" },
 ];
 /** @type {Record<string, [string, [string | boolean, string][]]>} */
 const CHOICES = {
@@ -74,6 +74,8 @@ const TALL = { wide: 208, narrow: 168 },
   LEFT = 58; // px
 const NARROW = 460; // px of a panel
 let count = 0;
+
+const PRESENTATION = { slides: [".controls, .finding, .rest", ".figure, .read"] };
 
 export default defineComponent((place) => {
   const id = ++count,
@@ -181,7 +183,7 @@ export default defineComponent((place) => {
     const layer = Math.min(at ?? currentChoice().layers, currentChoice().layers);
     readout.textContent =
       at === null
-        ? "Point at a layer to read it; click a pale line’s name to choose it."
+        ? "Point at a block to read its values; click the name of a pale line to choose it."
         : `After block ${layer} of ${currentChoice().layers}: the values are beside the titles.`;
   }
 
@@ -350,7 +352,7 @@ export default defineComponent((place) => {
             rows.push([title, nameOf(one), layers, layer, roundNumber(low), roundNumber(mid), roundNumber(high)]);
         }),
       );
-    return toCsv(["what", "combination", "blocks", "layer", "lowest", "middle", "highest"], rows);
+    return toCsv(["what", "combination", "blocks", "layer", "lowest", "median", "highest"], rows);
   }
 
   return {
@@ -377,4 +379,4 @@ export default defineComponent((place) => {
       watch.disconnect();
     },
   };
-});
+}, PRESENTATION);

@@ -36,7 +36,7 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { element, setTextIfChanged } from "../../shared/runtime/dom.js";
 
 const AGAIN = [200, 500, 1000, 2000]; // ms before each repeated request, if the server does not answer
-const SOON = 400; // ms after which a section says that it waits: shorter waits would only flicker
+const SOON = 200; // ms after which a section says that it waits: shorter waits would only flicker
 const LONG = 2500; // ms after which it can be cancelled
 const TAGS = { finding: "h3", text: "p", caption: "p", code: "pre", problem: "p", empty: "p" };
 const REACTION = 3000; // ms in which a page reacts to an event

@@ -49,6 +49,6 @@ export function nearestPoint(points, x, y, most = 18) {
   return best;
 }
 
-/** The likeness of an occurrence to each of the others, or null where the words have nothing to do with each other. */
+/** The similarity of an occurrence to each of the others, or null where the words have nothing to do with each other. */
 export const describeSimilarities = (cosines, words, at) =>
   words.map((word, i) => (at < 0 || i === at || word !== words[at] ? null : cosines[at][i]));

@@ -41,6 +41,8 @@ const SHAPES = [
   (r) => `M0 ${-1.3 * r}L${1.3 * r} 0L0 ${1.3 * r}L${-1.3 * r} 0Z`,
 ];
 
+const PRESENTATION = { slides: [".map", ".side"] };
+
 export default defineComponent((place) => {
   const slider = node("input", { type: "range", min: 0, step: 1, "aria-label": "Layer" });
   const layerName = node("output", {}),
@@ -153,13 +155,13 @@ export default defineComponent((place) => {
       head,
       index < 0
         ? "Choose a sentence to look into it."
-        : `Likeness: centred cosine to “${data.sentences[data.chosen].words[data.sentences[data.chosen].place]}” in sentence ${data.chosen + 1}.`,
+        : `Centred cosine similarity to “${data.sentences[data.chosen].words[data.sentences[data.chosen].place]}” in sentence ${data.chosen + 1}.`,
     );
     [...list.children].forEach((item, i) => {
       const at = data.at.indexOf(i),
         value = at < 0 ? null : similarities[at],
-        cell = item.querySelector(".likeness");
-      setTextIfChanged(cell, i === data.chosen ? "this one" : value == null ? "" : formatNumber(value));
+        cell = item.querySelector(".similarity");
+      setTextIfChanged(cell, i === data.chosen ? "selected" : value == null ? "" : formatNumber(value));
     });
   }
 
@@ -173,7 +175,7 @@ export default defineComponent((place) => {
       node("b", {}, String(i + 1)),
       node("span", { class: "text" }, ...text),
       node("span", { class: "says" }, sentence.says),
-      node("span", { class: "likeness" }),
+      node("span", { class: "similarity" }),
     );
     button.onclick = () => sendEvent("chosen", i);
     return node("li", {}, button);
@@ -237,4 +239,4 @@ export default defineComponent((place) => {
       cancelAnimationFrame(frame);
     },
   };
-});
+}, PRESENTATION);

@@ -1,39 +1,18 @@
 /**
- * Show a button at the end of a page that gives the page, in its current state, to a class.
- * It takes no data.
+ * Show a button at the end of a page that gives the page, in its current state, to a class. It also marks the controls inside
+ * components that are hidden on this page.
+ *
+ * @typedef {object} ShareButtonData
+ * @property {string[]} mark names of hidden controls inside components, see controls.js
  *
  * @typedef {object} ShareButtonEvents
- * @property {{name: string, label: string}[]} controls the controls of the page that can be locked, as Streamlit's CSS
- *    classes name them
+ * @property {{name: string, label: string, section: string}[]} controls the controls of the page that can be hidden
  */
+import { listControls, markControls } from "./controls.js";
 import { icon, node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
-const SET = "input, button, textarea, [role=slider], [role=combobox]";
-
-/** Every keyed control on the page, in its order. */
-function keyedControls() {
-  const settings = new Map();
-  for (const element of document.querySelectorAll(".stElementContainer[class*='st-key-'], .section-component")) {
-    const name = [...element.classList]
-      .find((each) => each.startsWith("st-key-"))
-      ?.slice(7)
-      .replace(/--v[0-9]+$/, "");
-    if (
-      !name ||
-      name.startsWith("section-") || // the components inside it are listed
-      element.closest(".st-key-lesson-card, .st-key-class-card") ||
-      !element.querySelector(`${SET}, .lineage`)
-    )
-      continue;
-    const label =
-      /** @type {HTMLElement | null} */ (element.querySelector("[data-testid=stWidgetLabel]"))?.innerText ||
-      element.querySelector("button")?.innerText ||
-      name;
-    if (!/^(share|jobs|projector|class|lesson)/.test(name)) settings.set(name, label.trim().split("\n").pop() || name);
-  }
-  return [...settings].map(([name, label]) => ({ name, label }));
-}
+const findPage = () => document.querySelector('[data-testid="stMain"]') ?? document.body;
 
 export default defineComponent((place) => {
   const button = node(
@@ -45,10 +24,29 @@ export default defineComponent((place) => {
   place.replaceChildren(button);
   /** @type {import("../../shared/runtime/events.js").SendEvent<ShareButtonEvents>} */
   let sendEvent = () => {};
-  button.onclick = () => sendEvent("controls", keyedControls());
+  /** @type {string[]} */
+  let names = [];
+  let frame = 0;
+  button.onclick = () => sendEvent("controls", listControls(findPage()));
+  const markAgain = () => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      markControls(findPage(), names);
+    });
+  };
+  const watch = new MutationObserver(markAgain);
   return {
-    show(_, { setTriggerValue }) {
+    show(/** @type {ShareButtonData} */ { mark }, { setTriggerValue }) {
       sendEvent = setTriggerValue;
+      names = mark;
+      watch.disconnect();
+      if (!names.length) return;
+      markControls(findPage(), names);
+      watch.observe(findPage(), { childList: true, subtree: true });
+    },
+    close() {
+      watch.disconnect();
+      cancelAnimationFrame(frame);
     },
   };
 });

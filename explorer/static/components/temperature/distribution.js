@@ -87,8 +87,8 @@ export class Distribution {
         "p",
         { class: "keys" },
         legendKey("now", "at ", node("span", { class: "figures" }, this.time)),
-        legendKey("learned", "as learned"),
-        legendKey("die", "chosen by the dice"),
+        legendKey("learned", "at temperature 1"),
+        legendKey("die", "chosen"),
         this.cutKey,
       ),
       node(
@@ -147,9 +147,7 @@ export class Distribution {
     const few = view.vocabulary <= MOST;
     setData(
       this.rest,
-      sampledRow < 0
-        ? `${describeOthers(view.others, few)}, one of them the dice choose:`
-        : describeOthers(view.others, few),
+      sampledRow < 0 ? `${describeOthers(view.others, few)}, one of them is chosen:` : describeOthers(view.others, few),
     );
     setData(this.restValue, this.describeRest(view));
     this.beyond.show(
@@ -180,7 +178,7 @@ export class Distribution {
       kept || !t ? "" : "cut",
     ];
     return toCsv(
-      ["after", "temperature", "id", "token", "probability as learned", "probability at this temperature", "cut"],
+      ["after", "temperature", "id", "token", "probability at temperature 1", "probability at this temperature", "cut"],
       rows.map(csvRow),
     );
   }

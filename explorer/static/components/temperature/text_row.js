@@ -138,7 +138,7 @@ export class TextRow {
     this.name.textContent = model.title;
     this.note.textContent = model.note;
     this.prompt.textContent = model.prompt;
-    this.surpriseWords.textContent = `surprise, bits a ${unit}`;
+    this.surpriseWords.textContent = `surprisal, bits per ${unit}`;
     this.names = model.pieces.map((piece) => (piece.trim() ? null : tokenLabel(piece)));
     this.kinds = Uint16Array.from(model.pieces, (piece) =>
       piece === "" ? NOTHING : piece.startsWith("\n") ? LINE : 0,
@@ -219,9 +219,9 @@ export class TextRow {
     const label = `${this.model.title} at ${formatNumber(this.temperatures[row])}: each ${this.unit} of the text, with arrow keys`;
     if (this.box.ariaLabel !== label) this.box.ariaLabel = label;
     if (most < 0) return;
-    this.surprised.data = "Most surprised by ";
+    this.surprised.data = "Most surprising: ";
     this.quoted.textContent = tokenLabel(this.pieceAt(row, most));
-    this.after.data = ` after “${shortenToEnd(this.prefixOf(row, most), 10)}”: ${formatOdds(worst)} as learned.`;
+    this.after.data = ` after “${shortenToEnd(this.prefixOf(row, most), 10)}”: ${formatOdds(worst)} at temperature 1.`;
   }
 
   pieceAt(row, at) {

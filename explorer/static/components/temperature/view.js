@@ -39,14 +39,14 @@ import { formatNumber } from "../../shared/runtime/format.js";
 const CALM = 400; // ms after the last key until the page receives an event
 const SLOW = 25; // ms between two frames
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }; // in steps of 0.05
-const TROUBLE = "The texts did not arrive. Reload the page to ask for them again.";
+const TROUBLE = "The texts did not arrive. Reload the page.";
 const COLUMNS = [
   "model",
   "text at temperature",
-  "place",
+  "position",
   "id",
   "token",
-  "surprise in bits",
+  "surprisal in bits",
   "chosen with probability",
   "entropy in bits",
 ];
@@ -54,6 +54,8 @@ const COLUMNS = [
 function setTextIfChanged(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
+
+const PRESENTATION = { slides: [".controls, .finding, .written", ".controls, .distribution"] };
 
 export default defineComponent((place) => {
   const slider = node("input", { type: "range", class: "slider", min: 0, max: 2, step: 0.01 });
@@ -69,7 +71,7 @@ export default defineComponent((place) => {
   const scale = node(
     "span",
     { class: "key" },
-    "surprise: 0",
+    "surprisal: 0",
     node("i", { class: "ramp", "aria-hidden": "true" }),
     legendEnd,
   );
@@ -79,7 +81,7 @@ export default defineComponent((place) => {
   const textPanel = node(
     "section",
     { class: "written" },
-    node("h3", { class: "title" }, "The text it makes, with the same dice"),
+    node("h3", { class: "title" }, "The text, with the same random numbers"),
     legend,
     cards,
     trouble,
@@ -182,7 +184,7 @@ export default defineComponent((place) => {
       ];
       const note =
         same < at
-          ? `The text at ${shownTemperature} took another way before this place of the text at ${textTemperature}.`
+          ? `The text at ${shownTemperature} differs before this position of the text at ${textTemperature}.`
           : "";
       return { view: exact.choice.viewAt(rules), context: exact.context, note };
     }
@@ -221,7 +223,7 @@ export default defineComponent((place) => {
     distribution.show(
       view,
       shortenToEnd(context),
-      note || `Point at a ${unit} of a text to see its choice; press it to stay there.`,
+      note || `Point at a ${unit} of a text to see its distribution; press it to keep it.`,
       rules,
     );
     if (!hoveredPosition)
@@ -252,7 +254,7 @@ export default defineComponent((place) => {
       : ["", true];
     setTextIfChanged(
       change,
-      from && from.row !== at ? (same ? `the same as at ${was}` : `from here on not as at ${was}`) : "",
+      from && from.row !== at ? (same ? `the same as at ${was}` : `from here on different from ${was}`) : "",
     );
     change.classList.toggle("barred", !same);
   }
@@ -295,10 +297,10 @@ export default defineComponent((place) => {
     );
     place.classList.remove("waiting");
     const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
-    setTextIfChanged(legendEnd, `${formatNumber(full / Math.LN2, 1)} bits${blind ? ", as a blind guess" : ""}`);
+    setTextIfChanged(legendEnd, `${formatNumber(full / Math.LN2, 1)} bits${blind ? " (uniform guess)" : ""}`);
     setTextIfChanged(
       textPanel.firstChild,
-      texts.length > 1 ? "The texts they make, with the same dice" : "The text it makes, with the same dice",
+      texts.length > 1 ? "The texts, with the same random numbers" : "The text, with the same random numbers",
     );
     saveMenu(textPanel, {
       svg: () => screenSvg(textPanel, { skip: ".trouble" }),
@@ -383,4 +385,4 @@ export default defineComponent((place) => {
       fetchNumber++;
     },
   };
-});
+}, PRESENTATION);

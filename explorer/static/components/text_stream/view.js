@@ -121,7 +121,7 @@ class Panel {
       const surprisal = written.surprises[at];
       return setTextIfChanged(
         this.note,
-        `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprisal)}, ${formatNumber(toBits(surprisal), 1)} bits`,
+        `${quotePiece(written.pieces[at], written.ids[at])}: at temperature 1 ${formatOdds(surprisal)}, ${formatNumber(toBits(surprisal), 1)} bits`,
       );
     }
     const surprisal = written && meanSurprisal(written.surprises);

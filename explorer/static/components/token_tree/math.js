@@ -6,7 +6,7 @@ export const SHOWN = 8; // candidates of a step, likeliest first
 
 /**
  * Return the rows of a step: its candidates, and last the token that was taken, if it is none of them.
- * A row = {id, piece, p, learned, taken, dice, cut}; the last column, where nothing is taken yet, has no id.
+ * A row = {id, piece, p, learned, taken, sampled, cut}; the last column, where nothing is taken yet, has no id.
  */
 export function candidateRows(step, temperature) {
   const listed = step.candidates.slice(0, SHOWN);
@@ -15,7 +15,7 @@ export function candidateRows(step, temperature) {
   return all.map((row) => ({
     ...row,
     taken: row.id === step.id,
-    dice: row.id === step.dice,
+    sampled: row.id === step.sampled,
     cut: row.cut ?? isCut(row, step.candidates[0], temperature),
   }));
 }
@@ -40,7 +40,7 @@ export function remainder(all, sampledId) {
   const p = 1 - all.reduce((sum, row) => sum + row.p, 0);
   return {
     p: p < 0.0005 ? 0 : p,
-    dice: sampledId !== undefined && sampledId !== null && !all.some(({ id }) => id === sampledId),
+    sampled: sampledId !== undefined && sampledId !== null && !all.some(({ id }) => id === sampledId),
   };
 }
 

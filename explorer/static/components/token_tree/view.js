@@ -13,8 +13,8 @@
  * @property {string} file
  * @property {number} [full] the surprisal in nats with the strongest colour; 8 bits by default
  * @property {any[]} steps {piece, id, p: at this temperature after truncation, learned, surprise: nats, candidates:
- *    [{id, piece, p, learned}] most likely first, at most 8, dice: the id that is sampled there}
- * @property {any} here {candidates, dice} of the next step
+ *    [{id, piece, p, learned}] most likely first, at most 8, sampled: the id that is sampled there}
+ * @property {any} here {candidates, sampled} of the next step
  * @property {number | null} most_surprising index of a step
  *
  * @typedef {object} TokenTreeEvents
@@ -42,7 +42,7 @@ import { formatNumber, formatUnits, formatWeight } from "../../shared/runtime/fo
 
 const [ROW, GAP] = [40, 40]; // px from row to row, and between two columns, as in style.css
 const PATIENCE = 2000; // ms without an answer after which the page is taken to have no change
-const learnedAs = ({ learned }) => `as learned ${formatWeight(learned || Number.MIN_VALUE, 2)}`;
+const learnedAs = ({ learned }) => `at temperature 1: ${formatWeight(learned || Number.MIN_VALUE, 2)}`;
 
 const setTextIfChanged = (place, text) => {
   if (place.textContent !== text) place.textContent = text;
@@ -54,7 +54,7 @@ const branchPath = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide /
 /** One candidate. Its nodes are reused so that focus and pressed buttons are kept. */
 class Candidate {
   piece = node("span", { class: "piece", dir: "auto" });
-  dice = icon("casino");
+  sampled = icon("casino");
   p = node("span", { class: "p" });
   learned = node("i", { class: "learned" });
   now = node("i", { class: "now" });
@@ -62,7 +62,7 @@ class Candidate {
     "button",
     { type: "button", class: "candidate", tabindex: -1 },
     this.piece,
-    this.dice,
+    this.sampled,
     " ",
     this.p,
     node("span", { class: "bar" }, this.learned, this.now),
@@ -78,11 +78,16 @@ class Candidate {
     classList.toggle("taken", row.taken);
     classList.toggle("cut", row.cut);
     classList.remove("asked");
-    this.dice.hidden = !row.dice;
+    this.sampled.hidden = !row.sampled;
     this.learned.style.width = `${100 * row.learned}%`;
     this.now.style.width = `${100 * row.p}%`;
     this.root.ariaPressed = String(row.taken);
-    const facts = [quotePiece(row.piece, row.id), p, learnedAs(row), ...(row.dice ? ["the dice choose it"] : [])];
+    const facts = [
+      quotePiece(row.piece, row.id),
+      p,
+      learnedAs(row),
+      ...(row.sampled ? ["chosen by the random numbers"] : []),
+    ];
     this.root.ariaLabel = facts.join(", "); // that it is taken, aria-pressed says
     this.root.title = facts.join("; ");
     this.id = row.id;
@@ -114,11 +119,11 @@ class Column {
     this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
     setTextIfChanged(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
     this.list.ariaLabel = step.id === undefined ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
-    const { p, dice } = remainder(this.rows, step.dice);
+    const { p, sampled } = remainder(this.rows, step.sampled);
     this.others.replaceChildren(
-      ...(p || dice ? [`others ${formatWeight(p, 2)}`, ...(dice ? [icon("casino")] : [])] : []),
+      ...(p || sampled ? [`others ${formatWeight(p, 2)}`, ...(sampled ? [icon("casino")] : [])] : []),
     );
-    this.others.title = dice ? "The dice choose one of the others" : "";
+    this.others.title = sampled ? "The random numbers choose one of the others" : "";
     this.branches.replaceChildren(...(from === null ? [] : this.drawBranches(from)));
     this.root.classList.toggle("newest", step.id === undefined);
   }
@@ -135,6 +140,8 @@ class Column {
     );
   }
 }
+
+const PRESENTATION = { slides: [".finding, .token-text, .controls, .about", ".columns"] };
 
 export default defineComponent((place) => {
   const makeButton = (label, name, press) => {
@@ -302,7 +309,7 @@ export default defineComponent((place) => {
       step = steps[at];
     if (step) {
       const { rows: all, taken } = columns[at],
-        learned = `as learned ${formatOdds(step.surprise)}, ${formatNumber(toBits(step.surprise), 1)} bits`;
+        learned = `at temperature 1 ${formatOdds(step.surprise)}, ${formatNumber(toBits(step.surprise), 1)} bits`;
       return setTextIfChanged(
         about,
         `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${formatCandidate(all[taken], data.temperature)}.`,
@@ -312,7 +319,7 @@ export default defineComponent((place) => {
     setTextIfChanged(
       about,
       steps.length
-        ? `The whole path, ${formatUnits(steps.length, unit)}: ${formatNumber(toBits(total), 1)} bits as learned, ${formatOdds(total)}.`
+        ? `The whole path, ${formatUnits(steps.length, unit)}: ${formatNumber(toBits(total), 1)} bits at temperature 1, ${formatOdds(total)}.`
         : "",
     );
   }
@@ -356,10 +363,10 @@ export default defineComponent((place) => {
     backButton.disabled = fromPrompt.disabled = !steps.length;
     if (focused?.disabled) (backButton.disabled ? next : backButton).focus({ preventScroll: true }); // keep the keyboard focus
     setTextIfChanged(meter, `${steps.length} of ${formatUnits(data.most, unit)}`);
-    const bars = "Solid bar: at this temperature, after the cut. Pale bar: as learned.";
+    const bars = "Solid bar: at this temperature, after the cut. Pale bar: at temperature 1.";
     setTextIfChanged(
       caption,
-      `${bars} The die shows what the dice choose. Press a candidate to go another way; what came after it is dropped.`,
+      `${bars} The die marks the sampled token. Press a candidate to choose it; what came after it is dropped.`,
     );
   }
 
@@ -398,19 +405,19 @@ export default defineComponent((place) => {
       clearTimeout(busy);
     },
   };
-});
+}, PRESENTATION);
 
 function formatFinding({ steps, most_surprising, unit }) {
   const step = steps[most_surprising];
   if (step)
-    return `The least expected ${unit} so far: ${quotePiece(step.piece, step.id)}, ${formatOdds(step.surprise)} as learned.`;
-  return steps.length ? "" : `Which ${unit} comes first? Press one, or let the dice choose.`;
+    return `The least expected ${unit} so far: ${quotePiece(step.piece, step.id)}, ${formatOdds(step.surprise)} at temperature 1.`;
+  return steps.length ? "" : `Which ${unit} comes first? Press one, or sample it.`;
 }
 
 function treeCsv({ steps, here, most, temperature }) {
   const all = steps.length < most ? [...steps, here] : steps;
   return toCsv(
-    ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "dice"],
+    ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "sampled"],
     all.flatMap((step, at) =>
       candidateRows(step, temperature).map((row, i) => [
         at + 1,
@@ -421,7 +428,7 @@ function treeCsv({ steps, here, most, temperature }) {
         row.learned,
         row.taken ? step.surprise : null,
         Number(row.taken),
-        Number(row.dice),
+        Number(row.sampled),
       ]),
     ),
   );

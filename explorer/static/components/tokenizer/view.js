@@ -62,6 +62,8 @@ function splitIntoPieces(tokens, letters, names) {
   return pieces;
 }
 
+const PRESENTATION = { slides: [".finding, .controls", ".picture, .numbers", ".side"] };
+
 export default defineComponent((place) => {
   const listening = new AbortController();
   const heading = node("h3", { class: "finding" });
@@ -192,17 +194,16 @@ export default defineComponent((place) => {
 
   function showMerge() {
     const at = lastMerge();
-    if (data.kind === "char")
-      merge.replaceChildren("Characters are what they are: the text decides how many there are.");
+    if (data.kind === "char") merge.replaceChildren("The number of characters follows from the text.");
     else if (data.kind === "word")
       merge.replaceChildren(
-        "The last word that still fits: ",
+        "The last word in the vocabulary: ",
         codeNode(data.tokens[currentSize() - 1]),
         ` · ${formatUnits(data.counts[currentSize() - 1], "time")} in the corpus.`,
       );
     else if (at < 0)
       merge.replaceChildren(
-        data.merges.length ? "No merge yet." : "No pair of this text stands there twice: there is nothing to merge.",
+        data.merges.length ? "No merge yet." : "No pair occurs twice in this text: there is nothing to merge.",
       );
     else {
       const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3);
@@ -266,9 +267,14 @@ export default defineComponent((place) => {
       );
     };
     const sentences = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
-    if (unknown.length) sentences.push(`Dashed: unknown, all of them become “<unk>”: ${listNames(unknown)}.`);
+    if (unknown.length)
+      sentences.push(
+        `Dashed: not in the vocabulary, so the model reads “<unk>” for each of them, and cannot tell them apart: ${listNames(unknown)}.`,
+      );
     if (gaps.length && data.kind === "char")
-      sentences.push(`Struck out: this corpus never showed ${listNames([...gaps.join("")])}, so it is dropped.`);
+      sentences.push(
+        `Struck out: ${listNames([...gaps.join("")])} does not occur in the training text and is dropped.`,
+      );
     else if (gaps.length)
       sentences.push(
         `Struck out: ${formatCount([...gaps.join("")].length)} spaces and line ends that no token stands for; they are lost.`,
@@ -393,7 +399,7 @@ export default defineComponent((place) => {
       listening.abort();
     },
   };
-});
+}, PRESENTATION);
 
 function tokensCsv(data, tokens, letters) {
   const textOf = ([id, start, end]) => (id === data.unknown ? "<unk>" : letters.slice(start, end).join(""));

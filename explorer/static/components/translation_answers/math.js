@@ -22,8 +22,8 @@ export function describeToken(rows, at) {
   if (!token) return "";
   const word = token.text === "end" ? "the end" : `“${token.text}”`,
     right = token.wanted === "end" ? "the end" : token.wanted === "" ? "nothing" : `“${token.wanted}”`;
-  const expected = token.wanted === null ? "" : `; right would be ${right}`;
-  return `${row.title}, place ${at.at + 1} of ${row.tokens.length}: ${word} with probability ${formatProbability(token.p)}${expected}.`;
+  const expected = token.wanted === null ? "" : `; correct: ${right}`;
+  return `${row.title}, position ${at.at + 1} of ${row.tokens.length}: ${word} with probability ${formatProbability(token.p)}${expected}.`;
 }
 
 /** A row for each token. */

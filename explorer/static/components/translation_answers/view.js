@@ -132,7 +132,7 @@ export default defineComponent((place) => {
       highlightToken(null);
       saveMenu(place, {
         svg: () => screenSvg(rows),
-        csv: () => toCsv(["model", "place", "token", "probability", "right would be"], answersTable(data.rows)),
+        csv: () => toCsv(["model", "position", "token", "probability", "correct token"], answersTable(data.rows)),
         file: data.file,
       });
     },

@@ -15,10 +15,10 @@ export function formatPercent(p) {
 
 /** Describe one step; steps are counted from 1. */
 export function describeStep(step, number) {
-  const from = step.fed_back ? ", its own answer of the step before" : "";
-  if (!step.top.length) return `Step ${number} reads “${step.input}”${from}. Nothing is asked of it.`;
+  const from = step.fed_back ? ", its own output of the step before" : "";
+  if (!step.top.length) return `Step ${number} reads “${step.input}”${from}. It has no output.`;
   const [label, p] = step.top[0];
-  return `Step ${number} reads “${step.input}”${from}, and ${step.used ? "says" : "would say"} “${label}”, ${formatPercent(p)}${step.used ? "" : "; nobody asks"}.`;
+  return `Step ${number} reads “${step.input}”${from}, and ${step.used ? "answers" : "would answer"} “${label}”, ${formatPercent(p)}${step.used ? "" : "; this output is not used"}.`;
 }
 
 /** Return the next step in the direction of a key; null if the key moves nothing. */

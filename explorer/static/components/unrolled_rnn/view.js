@@ -35,7 +35,7 @@ export default defineComponent((place) => {
   const detail = node(
     "div",
     { class: "detail" },
-    node("div", { class: "look" }, node("b", {}, "its state, unit by unit"), units),
+    node("div", { class: "look" }, node("b", {}, "state, one tile per unit"), units),
     bars,
   );
   const legend = node(
@@ -43,7 +43,7 @@ export default defineComponent((place) => {
     { class: "lineage-caption" },
     "state −1 ",
     node("i", { class: "ramp" }),
-    " +1. Dashed: an input that is the net’s own last answer. Pale: an answer that the task does not use.",
+    " +1. Dashed: an input that is the network’s own last output. Pale: an output that the task does not use.",
   );
   const net = node("div", { class: "net" }, weights, scroll);
   place.replaceChildren(net, words, detail, legend);
@@ -169,11 +169,11 @@ export default defineComponent((place) => {
       button.ariaPressed = String(isKept && c === i);
       button.tabIndex = c === i ? 0 : -1;
     });
-    words.textContent = `${describeStep(step, i + 1)} ${isKept ? "Esc or a click lets go." : "A click keeps it."}`;
+    words.textContent = `${describeStep(step, i + 1)} ${isKept ? "Press Escape or click to release." : "A click keeps it."}`;
     paintState(units, step.state, gridOf(step.state.length, 3, 1));
     units.ariaLabel = `${step.state.length} units from ${Math.min(...step.state)} to ${Math.max(...step.state)}; unit ${high + 1} is furthest from 0, at ${step.state[high]}.`;
     bars.replaceChildren(
-      node("b", {}, step.top.length ? "its likeliest answers" : "no answer: this half only reads"),
+      node("b", {}, step.top.length ? "most likely outputs" : "no output: the encoder only reads"),
       ...step.top.map(([label, p]) => {
         const fill = node("i");
         fill.style.width = `${100 * p}%`;
@@ -214,7 +214,7 @@ export default defineComponent((place) => {
       steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
       weights.replaceChildren(
         node("b", {}, data.title),
-        makeWeightRow("out", "state → answer"),
+        makeWeightRow("out", "state → output"),
         makeWeightRow("state", "state → next state"),
         makeWeightRow("in", "input → state"),
         node(

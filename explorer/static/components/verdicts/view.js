@@ -185,7 +185,7 @@ export default defineComponent((place) => {
       ends[2].textContent = `${data.classes[1]} →`;
       ends[0].classList.toggle("true", data.truth === data.classes[0]);
       ends[2].classList.toggle("true", data.truth === data.classes[1]);
-      grammar.replaceChildren(...(data.truth ? ["the grammar says: ", node("b", {}, data.truth)] : []));
+      grammar.replaceChildren(...(data.truth ? ["The grammar says: ", node("b", {}, data.truth)] : []));
       const newNames = data.rows.map((row) => row.name).join();
       if (newNames !== names) {
         // other models: a bar must not glide from one model's value to another's

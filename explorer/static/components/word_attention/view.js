@@ -37,7 +37,7 @@ export default defineComponent((place) => {
       node("div", { class: "half" }, whose, tiles, numbers),
     ),
   );
-  const weights = new Matrix(looks, { label: "Where each word looks", scale: "amount", digits: 2 });
+  const weights = new Matrix(looks, { label: "Attention weights", scale: "amount", digits: 2 });
   const vectors = new Matrix(tiles, { label: "The word’s vector at every layer", scale: "sign", digits: 1 });
   /** @type {WordAttentionData | null} */
   let data = null,
@@ -100,7 +100,7 @@ export default defineComponent((place) => {
   }
   paintAll.numbers = () => {
     const vector = data.vectors.at(-1)[at.word];
-    setTextIfChanged(numbers, `At the end: [${vector.map((value) => formatNumber(value)).join(", ")}]`);
+    setTextIfChanged(numbers, `Last layer: [${vector.map((value) => formatNumber(value)).join(", ")}]`);
   };
 
   function vectorsCsv() {

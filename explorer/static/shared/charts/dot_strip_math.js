@@ -2,20 +2,21 @@
 
 const MANY = 1000; // times; a wider span of positive numbers is drawn by its powers of ten
 
-/** Return an axis that contains all these numbers: its ends, and the position of a number on it, 0 to 1. */
-export function makeAxis(numbers, low = null, high = null) {
+/** Return an axis from low to high that contains all these numbers too: its ends, and the position of a number on it,
+    0 to 1. With `powers` it is drawn by its powers of ten. */
+export function makeAxis(numbers, low = null, high = null, powers = false) {
   const finite = numbers.filter(Number.isFinite),
     positive = finite.length > 0 && finite.every((n) => n > 0);
   const least = Math.min(...finite, low ?? Infinity),
     most = Math.max(...finite, high ?? -Infinity);
-  if (positive && low === null && high === null && most / least >= MANY) {
+  if (powers || (positive && low === null && high === null && most / least >= MANY)) {
     const from = Math.floor(Math.log10(least)),
       to = Math.ceil(Math.log10(most));
     return {
       low: 10 ** from,
       high: 10 ** to,
       powers: true,
-      positionOf: (n) => (Math.log10(n) - from) / (to - from || 1),
+      positionOf: (n) => Math.max(0, (Math.log10(n) - from) / (to - from || 1)), // 0 is at the lower end
     };
   }
   const [from, to] = least < most ? [low ?? Math.min(least, least > 0 ? 0 : least), most] : [least - 0.5, most + 0.5];
@@ -36,24 +37,6 @@ export function stackDots(places, size) {
     })
     .sort(([a], [b]) => a - b)
     .map(([, row]) => row);
-}
-
-const MOST = 21; // columns
-
-/** Return the columns of a histogram of predictions (one per step if these are few) and the column of a prediction. */
-export function histogramColumns({ low, high, step }) {
-  const steps = Math.round((high - low) / step) + 1;
-  if (steps <= MOST) return { count: steps, columnOf: (n) => Math.round((n - low) / step) };
-  const count = MOST - 1;
-  return { count, columnOf: (n) => Math.min(count - 1, Math.floor(((n - low) / (high - low)) * count)) };
-}
-
-/** Count the predictions in each column; those outside the scale are not counted. */
-export function countBins(numbers, scale) {
-  const { count, columnOf } = histogramColumns(scale),
-    counts = new Array(count).fill(0);
-  for (const n of numbers) if (n >= scale.low && n <= scale.high) counts[columnOf(n)] += 1;
-  return counts;
 }
 
 /** Count how often each choice was made, by name. */

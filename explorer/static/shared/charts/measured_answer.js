@@ -1,11 +1,12 @@
 /* Draw the measured answer to a question; used by lesson_answer and classroom.
 
-   answer = { verdict, opinion, why, right: [names of choices], value: number | null, over: "seeds", scale: { low, high, unit } | null,
-              rows: [{ title, values: [numbers], labels: [words] }], runs: [keys] }
+   answer = { verdict, opinion, why, right: [names of choices], value: number | null, over: "seeds",
+              axis: { low, high, unit, powers }, runs: [keys],
+              rows: [{ title, values: [numbers], texts: [values as text], median: text with unit, labels: [words] }] }
    question = { text, choices: [{ name, text }], scale }; prediction = what the user predicted, or null */
 import { icon, svgNode, node } from "../runtime/dom.js";
+import { axisEnds } from "./answer_axis.js";
 import { makeAxis, stackDots } from "./dot_strip_math.js";
-import { formatRounded } from "../runtime/format.js";
 
 const WIDTH = 420,
   DOT = 11,
@@ -14,7 +15,7 @@ const WIDTH = 420,
 /** Draw an answer with its explanation; `listed` is false in a class, whose histogram already lists the choices. */
 export function drawAnswer(question, answer, prediction, listed = true) {
   const root = node("div", { class: "answer" });
-  root.append(node("p", { class: "verdict", role: "status" }, answer.verdict));
+  root.append(node("p", { class: "verdict", role: "status", tabindex: "-1" }, answer.verdict));
   if (listed && question.choices.length) root.append(listChoices(question, answer, prediction));
   root.append(drawStrips(answer, question.scale ? prediction : null));
   if (answer.opinion) root.append(node("p", { class: "opinion" }, icon("report"), node("span", {}, answer.opinion)));
@@ -25,8 +26,9 @@ export function drawAnswer(question, answer, prediction, listed = true) {
 
 /** Name the source of the numbers. */
 function describeSource(runs) {
-  if (!runs.length) return "Computed now, by this page’s own arithmetic.";
-  return `Measured now, from ${runs.length === 1 ? "the run" : "the runs"} ${runs.join(", ")}.`;
+  if (!runs.length) return "Computed now, without a trained model.";
+  const dots = "Each dot is one measured value; the number beside a line is the median of its dots.";
+  return `${dots} Measured now, from ${runs.length === 1 ? "the run" : "the runs"} ${runs.join(", ")}.`;
 }
 
 /** List the choices; words mark the measured and the predicted one. */
@@ -58,32 +60,20 @@ function drawStrips(answer, prediction) {
     root.append(node("p", { class: "counted" }, row.title ? `${row.title}: ${words}` : words));
   }
   if (!measuredRows.length) return root;
-  const scale = answer.scale,
+  const { axis } = answer,
     guess = typeof prediction === "number" ? [prediction] : [];
-  const line = makeAxis(
-    [...measuredRows.flatMap((row) => row.values), ...guess],
-    scale?.low ?? null,
-    scale?.high ?? null,
-  );
+  const line = makeAxis([...measuredRows.flatMap((row) => row.values), ...guess], axis.low, axis.high, axis.powers);
   measuredRows.forEach((row, i) =>
     root.append(drawStrip(row, line, i ? null : prediction, answer, measuredRows.length > 1)),
   ); // the question is about the first
-  const unit = scale?.unit ? ` ${scale.unit}` : "";
-  root.append(
-    node(
-      "div",
-      { class: "ends", "aria-hidden": "true" },
-      node("span", {}, formatRounded(line.low) + unit),
-      node("span", {}, formatRounded(line.high) + unit),
-    ),
-  );
+  root.append(axisEnds(line.low, line.high, axis.unit));
   return root;
 }
 
 function drawStrip(row, line, prediction, answer, titled) {
   const places = row.values.map((value) => 10 + (WIDTH - 20) * line.positionOf(value));
   const up = stackDots(places, DOT),
-    tall = ROW + DOT * Math.max(0, Math.max(...up) - 1);
+    tall = ROW + DOT * Math.max(0, Math.max(...up) - (typeof prediction === "number" ? 0 : 1)); // “you” is above the dots
   const picture = svgNode("svg", {
     viewBox: `0 0 ${WIDTH} ${tall}`,
     class: "strip",
@@ -104,17 +94,15 @@ function drawStrip(row, line, prediction, answer, titled) {
       svgNode("circle", { cx: places[i], cy: tall - 6 - DOT / 2 - DOT * up[i], r: DOT / 2 - 0.5, class: "seed" }),
     ),
   );
-  const middle = [...row.values].sort((a, b) => a - b);
-  const text = formatRounded((middle[(middle.length - 1) >> 1] + middle[middle.length >> 1]) / 2);
   return node(
     "div",
     { class: "line" },
     titled ? node("span", { class: "title" }, row.title) : null,
     picture,
-    node("b", {}, text),
+    node("b", {}, row.median),
   );
 }
 
 function describeRow(row, answer) {
-  return `${row.title || "measured"}: ${row.values.map(formatRounded).join(", ")}${row.values.length > 1 ? `, one for each of ${row.values.length} ${answer.over}` : ""}`;
+  return `${row.title || "measured"}: ${row.texts.join(", ")}${row.values.length > 1 ? `, one for each of ${row.values.length} ${answer.over}` : ""}`;
 }

@@ -3,12 +3,27 @@
 /**
  * Return the function that Streamlit calls to mount a component and again, with the same element, for new data. The
  * view that `build(place)` returns is kept: its `show(data, component)` is called each time, `close()` at unmount.
+ *
+ * In presentation mode a component is one slide if it fits, else it is shown in the `slides` that it declares: for each
+ * slide the selectors of what is on it. What is named for no slide is on all of them, and a part may be on several.
+ * `controls` (selectors) are on no slide until the teacher shows the controls. For example
+ * `defineComponent(build, { slides: [".prompt, .texts", ".prompt, .bars"], controls: ".settings" })`.
+ * The parts of one slide must say something together: a figure with its headline, its labels and the slider that moves it.
+ *
+ * @param {(place: HTMLElement) => {show: (data: any, component: any) => void, close?: () => void}} build
+ * @param {{slides?: string[], controls?: string}} [presentation]
  */
-export function defineComponent(build) {
+export function defineComponent(build, { slides = [], controls = "" } = {}) {
   const views = new WeakMap();
   return (component) => {
-    const root = component.parentElement;
-    if (!views.has(root)) views.set(root, build(root.querySelector(".lineage")));
+    const root = component.parentElement,
+      place = root.querySelector(".lineage");
+    if (!views.has(root)) {
+      const within = (parts) => `.${place.classList[1]} :is(${parts})`;
+      if (slides.length) place.dataset.slides = JSON.stringify(slides.map(within));
+      if (controls) place.dataset.controls = within(controls);
+      views.set(root, build(place));
+    }
     views.get(root).show(component.data, component);
     return () => {
       views.get(root)?.close?.();

@@ -3,18 +3,38 @@
    saveMenu(container, {svg: () => text, csv: () => text, file: "negation-race"})
      puts the button into the top right corner of `container` (shared/base.css sets position: relative). The functions (`txt` is
      another) are called only when the user saves, and may return a promise; the menu lists the formats that are given.
-     A second call with the same container replaces what is saved.
+     A second call with the same container replaces what is saved. Pictures are saved in light colours, also from the dark
+     theme, which additionally offers a dark PNG.
    svgOf(element)  returns the text of an inline <svg> with the page's colours and fonts written into it. */
 import { element, icon } from "./dom.js";
 import { escapeInvisible, escapeInvisibleInXml } from "./visible_text.js";
 
+const png = async (svg) => svgToPng(svg, ...sizeOf(svg));
 const FORMATS = {
-  PNG: { of: "svg", make: async (svg) => svgToPng(svg, ...sizeOf(svg)) },
+  PNG: { of: "svg", make: png },
+  "PNG, dark": { of: "svg", make: png, extension: "png", dark: true },
   SVG: { of: "svg", make: async (svg) => new Blob([await withFonts(svg)], { type: "image/svg+xml" }) },
   CSV: { of: "csv", make: async (csv) => new Blob([csv], { type: "text/csv;charset=utf-8" }) },
   TXT: { of: "txt", make: async (txt) => new Blob([escapeInvisible(txt)], { type: "text/plain;charset=utf-8" }) },
 };
 const menus = new WeakMap();
+const REPAINT = 100; // ms in which canvases and charts notice another colour scheme
+
+const isDark = (element) => getComputedStyle(element).colorScheme === "dark";
+
+/** Return what `make` returns while the component around `container` has light colours. */
+async function withLightColours(container, make) {
+  const root = /** @type {HTMLElement} */ (container.closest(".lineage") ?? container);
+  if (!isDark(root)) return make();
+  const { cssText } = root.style;
+  root.style.cssText += "; color-scheme: light; background: var(--page)";
+  try {
+    await new Promise((done) => setTimeout(done, REPAINT));
+    return await make();
+  } finally {
+    root.style.cssText = cssText;
+  }
+}
 
 export function saveMenu(container, source) {
   const existing = menus.get(container);
@@ -41,7 +61,10 @@ export function saveMenu(container, source) {
     if (!menu.root.contains(event.target)) setOpen(false);
   };
   function setOpen(yes) {
-    for (const item of list.querySelectorAll("button")) item.hidden = !menu.source[FORMATS[item.value].of];
+    for (const item of list.querySelectorAll("button")) {
+      const { of, dark } = FORMATS[item.value];
+      item.hidden = !menu.source[of] || (dark && !isDark(container));
+    }
     list.hidden = !yes;
     button.ariaExpanded = String(yes);
     trouble.textContent = "";
@@ -49,9 +72,11 @@ export function saveMenu(container, source) {
     if (yes) visibleItems()[0]?.focus();
   }
   async function saveFile(format) {
-    const { of, make } = FORMATS[format];
+    const { of, make, dark, extension = format.toLowerCase() } = FORMATS[format],
+      read = () => menu.source[of]();
     try {
-      download(`${menu.source.file || "figure"}.${format.toLowerCase()}`, await make(await menu.source[of]()));
+      const content = await (of !== "svg" || dark ? read() : withLightColours(container, read));
+      download(`${menu.source.file || "figure"}.${extension}`, await make(content));
       setOpen(false);
       button.focus();
     } catch {

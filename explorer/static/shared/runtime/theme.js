@@ -74,7 +74,7 @@ export class Theme {
         paper_bgcolor: "rgba(0,0,0,0)",
         plot_bgcolor: "rgba(0,0,0,0)",
         margin: { l: 8, r: 8, t: 28, b: 8 },
-        dragmode: false,
+        dragmode: zoomable && "zoom",
         hovermode: "closest",
         hoverlabel: {
           bgcolor: page,

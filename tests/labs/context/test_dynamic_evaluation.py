@@ -13,8 +13,8 @@ from safetensors.numpy import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, RunningLoss
-from explorer.labs.text import dynamic_evaluation
-from explorer.labs.text.dynamic_evaluation import (
+from explorer.labs.context import dynamic_evaluation
+from explorer.labs.context.dynamic_evaluation import (
     DEFAULT_RATE,
     FinalBits,
     NgramRival,
@@ -59,7 +59,7 @@ def reset_background(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def app(views: dict[str, object]) -> None:
-    from explorer.labs.text.dynamic_evaluation import dynamic_evaluation_section
+    from explorer.labs.context.dynamic_evaluation import dynamic_evaluation_section
 
     dynamic_evaluation_section(views)
 
@@ -83,9 +83,9 @@ def test_evaluation_starts_with_the_button_and_with_the_best_model(views: dict[s
     assert at.button_group[0].value == ["gru"]
     at = assert_no_errors(at.button(key="online.start").click().run())
     (figure,) = figures(at)
-    assert figure["title"] == "GRU" and figure["value"].endswith("bits a character")
+    assert figure["title"] == "GRU" and figure["value"].endswith("bits per character")
     names = [trace["name"] for trace in figure["plot"]["data"]]
-    assert names == ["learning on", "standing still", "n-gram", "n-gram with a cache"]
+    assert names == ["dynamic evaluation", "fixed weights", "n-gram", "n-gram with a cache"]
     assert at.button(key="online.start").disabled
     assert {key[-1] for key in background.results() if key[0] == "online"} == {DEFAULT_RATE}
     assert f"steps of η = {DEFAULT_RATE:g}, each" in page_text(at)
@@ -128,10 +128,10 @@ def test_a_model_without_a_finite_loss_is_named_and_not_drawn(views: dict[str, R
     assert_no_errors(at.button_group[0].set_value(["rnn", "gru"]).run())
     at = assert_no_errors(at.button(key="online.start").click().run())
     assert [figure["title"] for figure in figures(at)] == ["GRU"]
-    assert "The losses of the RNN are no numbers" in findings(at)[0] and "the GRU" in findings(at)[0]
+    assert "The losses of the RNN are not finite" in findings(at)[0] and "the GRU" in findings(at)[0]
     at = section({"rnn": both["rnn"]})
     assert_no_errors(at.button(key="online.start").click().run())
-    assert "The losses of the RNN are no numbers" in findings(at)[0] and not figures(at)
+    assert "The losses of the RNN are not finite" in findings(at)[0] and not figures(at)
 
 
 def test_results_on_a_private_text_are_deleted_with_the_text(
@@ -155,24 +155,24 @@ def test_results_on_a_private_text_are_deleted_with_the_text(
     ("ends", "sentence"),
     [
         ([("GRU", 2.31, 2.27)], "GRU … 2.27 bits … character instead of 2.31"),
-        ([("RNN", 2.31, 2.40)], "RNN harm … 2.40 bits … character instead of 2.31"),
+        ([("RNN", 2.31, 2.40)], "harms … RNN … 2.40 bits … character instead of 2.31"),
         (
             [("Feedforward", 2.31, 2.309)],
-            "nothing … feedforward … 2.31 bits … character",
+            "hardly … feedforward … 2.31 bits … character",
         ),
-        ([("RNN", 2.31, math.nan)], "losses … RNN … no numbers"),
+        ([("RNN", 2.31, math.nan)], "losses … RNN … diverge"),
         (
             [("RNN", 2.5, 2.4), ("GRU", 2.3, 2.1), ("LSTM", 2.3, 2.4), ("Transformer", 2.2, 2.2)],
-            "saves … GRU 0.20 … RNN 0.10 bits … character … costs … LSTM 0.10 … nothing … Transformer",
+            "saves … GRU 0.20 … RNN 0.10 bits … character … costs … LSTM 0.10 … hardly … Transformer",
         ),
-        ([("RNN", math.nan, math.nan)], "losses … RNN … no numbers"),
+        ([("RNN", math.nan, math.nan)], "losses … RNN … not finite"),
         (
             [("RNN", math.inf, math.nan), ("GRU", 2.3, 2.1)],
-            "saves … GRU 0.20 bits … character … RNN … no numbers",
+            "saves … GRU 0.20 bits … character … RNN … not finite",
         ),
         (
             [("RNN", 2.5, 2.6), ("GRU", 2.3, 2.3)],
-            "costs … RNN 0.10 bits … character … nothing … GRU",
+            "costs … RNN 0.10 bits … character … hardly … GRU",
         ),
     ],
 )
@@ -191,7 +191,7 @@ def test_the_finding_compares_the_ngram_with_a_cache_and_models_that_learn_on() 
     )
     assert_states(
         ngram_cache_finding([gru, rnn, lstm]),
-        "n-gram with a cache … fewer bits a character than the GRU (reading on: 1.97 against 2.13) … more bits a "
+        "n-gram with a cache … fewer bits per character than the GRU (reading on: 1.97 against 2.13) … more bits per "
         "character than the RNN (blocks of 64: 2.05 against 1.90) … about as many … LSTM "
         "(reading on: 1.97 against 1.97)",
     )
@@ -210,7 +210,7 @@ def test_the_caption_describes_the_measurement_and_the_update_steps() -> None:
     assert_mentions(method, "λ = 0.1 beside the GRU and the LSTM and 0.2 beside the RNN has")
     cold = replace(found, carries_state=False)
     method = method_caption({"RNN": cold}, TextConfig(), "tokens", 1, {})
-    assert "each from a cold start" in method and "seeds" not in method and "n-gram" not in method
+    assert "each from a zero state" in method and "seeds" not in method and "n-gram" not in method
     short = replace(cold, static=RunningLoss(np.array([64]), np.array([1.5])))
     method = method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, {})
     assert "at most the first 128" in method and "in 9.6 s" in method

@@ -18,7 +18,7 @@ from explorer.ui.page_sections import escape_markdown
 from explorer.ui.wording import join_words
 
 FILE: Final = Path(__file__).with_name("same_context.json")
-COMMAND: Final = "python -m benchmarks.language_models contexts --json explorer/labs/text/same_context.json"
+COMMAND: Final = "python -m benchmarks.language_models contexts --json explorer/labs/context/same_context.json"
 _SMOOTHINGS: Final = {
     "kneser_ney": "Kneser–Ney",
     "modified_kneser_ney": "modified Kneser–Ney",
@@ -69,44 +69,41 @@ def read_table() -> SameContextTable:
     return SameContextTable({context: BestNgram(**best) for context, best in stored["ngram"].items()}, networks)
 
 
-def same_context_section(task: TextConfig) -> None:
-    """Draw the table, folded, if the page shows the text and the tokens for which it was computed."""
-    if not is_measured_text(task):
-        return
-    with st.expander("Best network and best n-gram under the same context", icon=":material/table_chart:"):
-        table = read_table()
-        st.markdown(escape_markdown(same_context_finding(table)))
-        columns: list[dict[str, object]] = [
-            {"key": "context", "label": "context", "kind": "text", "align": "left", "wrap": True},
-            {"key": "ngram", "label": "best n-gram", "kind": "number", "align": "right", "wrap": True},
-        ]
-        columns += [
-            {
-                "key": name,
-                "label": f"{each.title} {each.parameters / 1e6:.1f} M",
-                "kind": "text",
-                "align": "right",
-                "wrap": True,
+def same_context_section() -> None:
+    """Draw the losses of included networks and of the best n-gram, context by context."""
+    table = read_table()
+    st.markdown(escape_markdown(same_context_finding(table)))
+    columns: list[dict[str, object]] = [
+        {"key": "context", "label": "context", "kind": "text", "align": "left", "wrap": True},
+        {"key": "ngram", "label": "best n-gram", "kind": "number", "align": "right", "wrap": True},
+    ]
+    columns += [
+        {
+            "key": name,
+            "label": f"{each.title} {each.parameters / 1e6:.1f} M",
+            "kind": "text",
+            "align": "right",
+            "wrap": True,
+        }
+        for name, each in table.networks.items()
+    ]
+    rows = [
+        {
+            "cells": {
+                "context": {"text": describe_context(context)},
+                "ngram": {"text": f"{best.loss:.3f}"},
+                **{name: {"text": _loss_range(each, context)} for name, each in table.networks.items()},
             }
-            for name, each in table.networks.items()
-        ]
-        rows = [
-            {
-                "cells": {
-                    "context": {"text": describe_context(context)},
-                    "ngram": {"text": f"{best.loss:.3f}"},
-                    **{name: {"text": _loss_range(each, context)} for name, each in table.networks.items()},
-                }
-            }
-            for context, best in table.ngrams.items()
-        ]
-        draw_table(
-            columns,
-            rows,
-            key="text-same-context",
-            label="Held-out loss by context, in nats per character",
-            caption=same_context_caption(table),
-        )
+        }
+        for context, best in table.ngrams.items()
+    ]
+    draw_table(
+        columns,
+        rows,
+        key="text-same-context",
+        label="Held-out loss by context, in nats per character",
+        caption=same_context_caption(table),
+    )
 
 
 def is_measured_text(task: TextConfig) -> bool:
@@ -121,21 +118,21 @@ def describe_context(context: str) -> str:
 
 
 def same_context_finding(table: SameContextTable) -> str:
-    """Return for each network in which contexts it is below or above the best n-gram with all seeds."""
+    """Return for each network in which contexts all its seeds have a lower or a higher loss than the best n-gram."""
     sentences = []
     for each in table.networks.values():
         ngrams = {context: table.ngrams[context].loss for context in each.losses}
         groups = {
-            "below it": [c for c, losses in each.losses.items() if max(losses) < ngrams[c]],
-            "above it": [c for c, losses in each.losses.items() if min(losses) > ngrams[c]],
+            "beats the best n-gram": [c for c, losses in each.losses.items() if max(losses) < ngrams[c]],
+            "is worse": [c for c, losses in each.losses.items() if min(losses) > ngrams[c]],
         }
-        groups["below it with some seeds and above it with others"] = [
+        groups["beats it with some seeds"] = [
             context for context in each.losses if context not in {c for group in groups.values() for c in group}
         ]
         seeds = max(map(len, each.losses.values()))
-        parts = [f"{where} {_describe_contexts(group, table)}" for where, group in groups.items() if group]
-        sentences.append(f"The {each.title} with {each.parameters:,} parameters ({seeds} seeds) is {'; '.join(parts)}.")
-    return f"Against the best n-gram in the same context: {' '.join(sentences)}"
+        parts = [f"{what} {_describe_contexts(group, table)}" for what, group in groups.items() if group]
+        sentences.append(f"The {each.title} with {each.parameters:,} parameters ({seeds} seeds) {'; '.join(parts)}.")
+    return " ".join(sentences)
 
 
 def same_context_caption(table: SameContextTable) -> str:
@@ -147,9 +144,9 @@ def same_context_caption(table: SameContextTable) -> str:
     return (
         "Nats per character on the held-out tenth of Tiny Shakespeare, from the lowest to the highest seed; M: million "
         f"parameters. Best n-gram: {described}. It is the best of three smoothings and orders 1 to 8 on the held-out "
-        "text itself, which is in its favour. Blocks are read without earlier context. Reading on, the n-gram reads "
-        "one row, the GRU carries its state, and the Transformer reads overlapping windows of 128 characters, so that "
-        "it has 64 to 128 characters of context; the first 64 characters are left out for the n-gram and the "
+        "text itself, which is in its favour. Blocks are read without earlier context. Reading on: the n-gram reads "
+        "one row, the GRU carries its state, and the Transformer reads overlapping windows of 128 characters (64 to "
+        "128 characters of context); the first 64 characters are left out for the n-gram and the "
         f"Transformer. –: longer than the context in training. Runs: {join_words(list(table.networks))}. Computed by: "
         f"{COMMAND}"
     )

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from torch import Generator
 
 from benchmarks.language_models import SAME_CONTEXT
-from explorer.labs.text.same_context import (
+from explorer.labs.context.same_context import (
     COMMAND,
     BestNgram,
     MeasuredNetwork,
@@ -19,7 +19,6 @@ from explorer.labs.text.same_context import (
     same_context_caption,
     same_context_finding,
 )
-from explorer.labs.text.state import TextLab
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
@@ -27,8 +26,8 @@ from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.scoring import mean_loss
 from tests import needs
-from tests.pages.screen import assert_no_errors, page_text, table
-from tests.words import assert_mentions, assert_states
+from tests.pages.screen import assert_no_errors, table
+from tests.words import assert_mentions
 
 
 @pytest.mark.parametrize(
@@ -71,11 +70,11 @@ def test_the_finding_says_where_all_seeds_are_below_or_above_the_ngram() -> None
     stored = SameContextTable(
         ngrams, {name: MeasuredNetwork("gru", i, each) for i, (name, each) in enumerate(losses.items(), 11)}
     )
-    assert_states(
+    assert_mentions(
         same_context_finding(stored),
-        "same context … GRU with 11 parameters (2 seeds) is below it in every context. … GRU with 12 parameters "
-        "(2 seeds) is above it in blocks of 64. … GRU with 13 parameters (2 seeds) is below it in blocks of 16; below "
-        "it with some seeds and above it with others in blocks of 64",
+        "GRU with 11 parameters (2 seeds) beats the best n-gram in every context. The GRU with 12 parameters (2 seeds) "
+        "is worse in blocks of 64. The GRU with 13 parameters (2 seeds) beats the best n-gram in blocks of 16; beats "
+        "it with some seeds in blocks of 64.",
     )
     assert_mentions(
         same_context_caption(stored),
@@ -85,26 +84,23 @@ def test_the_finding_says_where_all_seeds_are_below_or_above_the_ngram() -> None
 
 
 def test_the_table_belongs_to_one_text_and_its_characters() -> None:
-    task = TextLab().task
+    task = TextConfig()
     assert is_measured_text(task) and is_measured_text(replace(task, context=32))
     assert not is_measured_text(replace(task, tokenizer="bpe"))
     assert not is_measured_text(replace(task, corpus="brackets"))
     assert not is_measured_text(replace(task, held_out=0.2))
 
 
-def app(corpus: str) -> None:
-    from explorer.labs.text.same_context import same_context_section
-    from explorer.tasks.text.config import TextConfig
+def app() -> None:
+    from explorer.labs.context.same_context import same_context_section
 
-    same_context_section(TextConfig(corpus=corpus))  # type: ignore[arg-type]
+    same_context_section()
 
 
 def test_the_section_shows_lowest_and_highest_seed() -> None:
-    at = assert_no_errors(AppTest.from_function(app, args=("tinyshakespeare",), default_timeout=60).run())
+    at = assert_no_errors(AppTest.from_function(app, default_timeout=60).run())
     (row,) = (row for row in table(at, "text-same-context") if row["context"]["text"] == "blocks of 64")
     stored = read_table()
     losses = stored.networks["text-best-seeds"].losses["64"]
     assert row["ngram"]["text"] == f"{stored.ngrams['64'].loss:.3f}"
     assert row["text-best-seeds"]["text"] == f"{min(losses):.3f}–{max(losses):.3f}"
-    at = assert_no_errors(AppTest.from_function(app, args=("brackets",), default_timeout=60).run())
-    assert "n-gram" not in page_text(at)

@@ -45,7 +45,7 @@ _RATE_HELP: Final = (
     "first 81 % of Tiny Shakespeare and read on in the next 9 %. The last tenth was left alone."
 )
 _PREFIX = "online"  # of the keys of the widgets
-_NEGLIGIBLE = 0.005  # bits a character that two digits do not show
+_NEGLIGIBLE = 0.005  # bits per character that two digits do not show
 _HEIGHT = 620  # of what the button brings
 PAPERS = (
     (
@@ -72,13 +72,13 @@ class DynamicEvaluationState(PageState):
     """What a visitor has chosen in this section."""
 
     models: tuple[str, ...] = setting((), "Models")  # none: the best one
-    rate: float = setting(DEFAULT_RATE, "Learning rate while it reads", options={r: f"{r:g}" for r in LEARNING_RATES})
+    rate: float = setting(DEFAULT_RATE, "Learning rate", options={r: f"{r:g}" for r in LEARNING_RATES})
     requested: frozenset[ReadingKey] = setting(frozenset(), in_url=False)  # asked for in this window
 
 
 @dataclass(frozen=True)
 class FinalBits:
-    """The final losses of one model with and without learning, in bits a character."""
+    """The final losses of one model with and without learning, in bits per character."""
 
     title: str
     static: float
@@ -96,17 +96,15 @@ class FinalBits:
 
 def dynamic_evaluation_section(views: Mapping[str, RunView]) -> None:
     """Draw the section, from the question to the papers."""
-    st.header("What if it goes on learning while it reads?", anchor=False)
     explanation(
-        "So far no model has changed while it was evaluated. With dynamic evaluation it learns from text that it has "
-        "already predicted: each piece of the held-out text is **scored first**, then the model takes **one step** "
-        "on it, and goes on to the next."
+        "With dynamic evaluation a model learns from text that it has already predicted: each piece of the held-out "
+        "text is **scored first**, then the model takes **one training step** on it."
     )
     st.latex(r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}")
     st.latex(r"g_s = \nabla_{\theta} \, \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})")
     explanation(
-        "An n-gram learns while it reads through a **cache**: a second n-gram, counted on the held-out text read so "
-        "far, is mixed in with a weight λ:"
+        "An n-gram adapts through a **cache**: a second n-gram, counted on the held-out text read so far, is mixed in "
+        "with a weight λ:"
     )
     st.latex(r"p = (1 - \lambda) \, p_{\text{training}} + \lambda \, p_{\text{read}}")
     neural_views = {name: view for name, view in views.items() if name != "ngram" and view.loaded_run}
@@ -127,8 +125,6 @@ def dynamic_evaluation_section(views: Mapping[str, RunView]) -> None:
     ]
     if requested:
         _show_readings({name: neural_views[name] for name in requested}, session.state.rate, views.get("ngram"))
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
 
 
 def _selected_models(state: DynamicEvaluationState, readers: Mapping[str, RunView]) -> list[str]:
@@ -139,7 +135,7 @@ def _selected_models(state: DynamicEvaluationState, readers: Mapping[str, RunVie
 
 
 def _final_bits_per_character(view: RunView) -> float:
-    """Return the final loss of a training in bits a character; infinity if unknown."""
+    """Return the final loss of a training in bits per character; infinity if unknown."""
     if view.result is None or not len(view.result.evaluated):
         return math.inf
     bits = float(np.mean(view.result.last("bits_per_char")))
@@ -169,7 +165,7 @@ def _controls(
     ]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Read on and learn",
+            "Evaluate dynamically",
             icon=":material/auto_stories:",
             key="online.start",
             on_click=start,
@@ -177,7 +173,7 @@ def _controls(
         )
         if missing:
             who = capitalize(join_words([_noun_phrase(readers[name].row.title) for name in missing]))
-            st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice; that takes a few seconds.")
+            st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice, which takes a few seconds.")
 
 
 def _show_readings(readers: Mapping[str, RunView], rate: float, ngram: RunView | None) -> None:
@@ -288,13 +284,13 @@ def _panel(
     ngram = MODELS["ngram"]
     ngram_courses = (courses["ngram"], courses["cache"], ngram.colour, ngram.dash) if "ngram" in courses else None
     tracks: list[dict[str, object]] = [
-        {"trace": figures.ADAPTING, "title": "learning on", "colour": row.colour},
-        {"trace": figures.STATIC, "title": "standing still", "colour": row.colour},
+        {"trace": figures.ADAPTING, "title": "dynamic evaluation", "colour": row.colour},
+        {"trace": figures.STATIC, "title": "fixed weights", "colour": row.colour},
     ]
     if ngram_courses:
         tracks.append({"trace": figures.NGRAM, "title": "n-gram without a cache", "colour": ngram.colour})
         tracks.append({"trace": figures.CACHE, "title": "n-gram with a cache", "colour": ngram.colour})
-    value = "no number" if math.isnan(end.dynamic) else f"{format_signed(-end.saved, 3)} bits a character"
+    value = "not finite" if math.isnan(end.dynamic) else f"{format_signed(-end.saved, 3)} bits per character"
     return Panel(
         f"online-{row.name}",
         figures.dynamic_evaluation_figure(
@@ -303,10 +299,10 @@ def _panel(
             row.colour,
             y_range,
             f"{unit} read",
-            "bits a character so far",
+            "bits per character so far",
             ngram_courses,
         ),
-        alt=f"{row.title}: mean bits a character so far over the {unit} read. {dynamic_evaluation_finding([end])}",
+        alt=f"{row.title}: mean bits per character so far over the {unit} read. {dynamic_evaluation_finding([end])}",
         title=row.title,
         colour=row.colour,
         value=value,
@@ -316,7 +312,7 @@ def _panel(
 
 def _noun_phrase(title: str) -> str:
     """Return the title of a model with an article."""
-    return "the feedforward net" if title == "Feedforward" else f"the {title}"
+    return "the feedforward network" if title == "Feedforward" else f"the {title}"
 
 
 def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
@@ -326,27 +322,30 @@ def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
     finite = [end for end in ends if not end.no_numbers and not math.isnan(end.dynamic)]
     if len(ends) == 1 and finite:
         (end,) = finite
-        numbers = f"{end.dynamic:.2f} bits a character instead of {end.static:.2f}"
+        numbers = f"{end.dynamic:.2f} bits per character instead of {end.static:.2f}"
         if end.saved >= _NEGLIGIBLE:
-            return f"Learning on, {_noun_phrase(end.title)} needs {numbers}."
+            return f"With dynamic evaluation, {_noun_phrase(end.title)} needs {numbers}."
         if end.saved <= -_NEGLIGIBLE:
-            return f"Learning on does {_noun_phrase(end.title)} harm: {numbers}."
-        return f"Learning on changes next to nothing for {_noun_phrase(end.title)}: {end.static:.2f} bits a character."
+            return f"Dynamic evaluation harms {_noun_phrase(end.title)}: {numbers}."
+        return (
+            f"Dynamic evaluation hardly changes the loss of {_noun_phrase(end.title)}: {end.static:.2f} bits per "
+            "character."
+        )
     parts = []
     if helped := [end for end in finite if end.saved >= _NEGLIGIBLE]:
-        parts.append(f"saves {_amounts(helped)} bits a character.")
+        parts.append(f"saves {_amounts(helped)} bits per character.")
     if harmed := [end for end in finite if end.saved <= -_NEGLIGIBLE]:
-        parts.append(f"costs {_amounts(harmed)}{'' if helped else ' bits a character'}.")
+        parts.append(f"costs {_amounts(harmed)}{'' if helped else ' bits per character'}.")
     if same := [end for end in finite if abs(end.saved) < _NEGLIGIBLE]:
-        parts.append(f"changes next to nothing for {join_words([_noun_phrase(end.title) for end in same])}.")
-    parts = [f"{'It' if i else 'Learning on'} {part}" for i, part in enumerate(parts)]
+        parts.append(f"hardly changes the loss of {join_words([_noun_phrase(end.title) for end in same])}.")
+    parts = [f"{'It' if i else 'Dynamic evaluation'} {part}" for i, part in enumerate(parts)]
     if broken:
         parts.append(
-            f"At this rate the losses of {join_words([_noun_phrase(end.title) for end in broken])} are soon no numbers."
+            f"At this rate the losses of {join_words([_noun_phrase(end.title) for end in broken])} soon diverge."
         )
     if no_numbers:
         names = join_words([_noun_phrase(end.title) for end in no_numbers])
-        parts.append(f"The losses of {names} are no numbers, even standing still.")
+        parts.append(f"The losses of {names} are not finite, even with fixed weights.")
     return " ".join(parts)
 
 
@@ -356,11 +355,11 @@ class NgramRival:
 
     end: FinalBits  # of the model
     context: str
-    cached: float  # bits a character of the n-gram with a cache
+    cached: float  # bits per character of the n-gram with a cache
 
 
 def _cached_bits(read: DynamicEvaluation, ngram: NgramEvaluation) -> float:
-    """Return the bits a character of the n-gram with a cache, over as many tokens as the model reads."""
+    """Return the bits per character of the n-gram with a cache, over as many tokens as the model reads."""
     inside = ngram.cached.losses[ngram.cached.tokens <= read.tokens]
     return float(inside[-1]) / read.characters_per_token / math.log(2) if len(inside) else math.nan
 
@@ -373,13 +372,13 @@ def ngram_cache_finding(rivals: Sequence[NgramRival]) -> str:
         "more": [each for each in finite if each.end.dynamic - each.cached <= -_NEGLIGIBLE],
     }
     parts = [
-        f"{comparative} bits a character than {join_words([_describe_rival(each) for each in group])}"
+        f"{comparative} bits per character than {join_words([_describe_rival(each) for each in group])}"
         for comparative, group in differences.items()
         if group
     ]
     same = [each for each in finite if abs(each.end.dynamic - each.cached) < _NEGLIGIBLE]
     if same:
-        parts.append(f"about as many bits a character as {join_words([_describe_rival(each) for each in same])}")
+        parts.append(f"about as many bits per character as {join_words([_describe_rival(each) for each in same])}")
     return f"The n-gram with a cache needs {'; '.join(parts)}." if parts else ""
 
 
@@ -401,18 +400,18 @@ def method_caption(
     piece = f"pieces of {task.context}" if task.rows == "blocks" else "pieces of a few lines"
     carried = [_noun_phrase(title) for title, each in reads.items() if each.carries_state]
     if not carried:
-        state = "each from a cold start"
+        state = "each from a zero state"
     elif len(carried) == len(reads):
         state = "the state carried on from piece to piece"
     else:
-        state = f"by {join_words(carried)} with the state carried on, otherwise each from a cold start"
+        state = f"by {join_words(carried)} with the state carried on, otherwise each from a zero state"
     parts = [
         f"Mean so far over {most}the first {longest.tokens:,} of {longest.held_out:,} held-out {unit}, read in order "
-        f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: learning on. "
-        "Dashed: the same weights, standing still.",
+        f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: dynamic evaluation. "
+        "Dashed: fixed weights.",
         _cache_sentence(weights),
         f"The first of {seeds} seeds." if seeds > 1 else "",
-        "The steps change a copy; the model of all other pictures stays as it is. Read twice in "
+        "The steps change a copy of the model. Read twice in "
         f"{format_duration(sum(each.seconds for each in reads.values()))} on this server.",
     ]
     return " ".join(filter(None, parts))

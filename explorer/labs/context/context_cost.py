@@ -14,13 +14,13 @@ import streamlit as st
 from explorer.catalogue import MODELS
 from explorer.figures.language import loss_by_context as figures
 from explorer.figures.language.loss_by_context import Line
-from explorer.labs.text.line_charts import HEIGHT, add_line_charts, line_tracks, model_line
 from explorer.models.configs import TransformerTextConfig
 from explorer.number_format import format_duration, format_number
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
+from explorer.ui.language_lines import HEIGHT, add_line_charts, line_tracks, model_line
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
 from explorer.ui.result_section import result_section, show_when_ready
 from explorer.ui.training.run_view import RunView
@@ -35,10 +35,9 @@ _SIMILAR = 1.25  # times as much, which may be the other work on the server
 
 def context_cost_section(views: Mapping[str, RunView]) -> None:
     """Draw time and memory of a step by the length of a row."""
-    st.header("What does context cost?", anchor=False)
     configs = {name: view.config for name, view in views.items() if name != "ngram"}
     if not configs:
-        empty_panel("An n-gram takes no training steps. Choose a model that learns, and its steps can be timed.", 120)
+        empty_panel("An n-gram takes no training steps. Choose a network above.", 120)
         return
     sizes = tuple((each.model, each.task_as(TextConfig)) for each in configs.values())
     token, requested = st.session_state.get(_REQUEST_KEY, ("", None))
@@ -51,7 +50,7 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
     if requested != sizes:
         what = join_words([MODELS[name].title for name in configs])
         empty_panel(
-            f"Steps of {what} at seven lengths of a row, at the same number of tokens in all: about ten seconds.",
+            f"Training steps of {what} with rows of seven lengths and the same number of tokens: about ten seconds.",
             120,
         )
     else:
@@ -62,7 +61,7 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
             return measure_context_costs(configs)
 
         text = next(iter(configs.values())).task_as(TextConfig).text
-        key, waiting = ("prices", text, token, *sizes), "Steps are being timed; that takes about ten seconds …"
+        key, waiting = ("prices", text, token, *sizes), "Training steps are being timed; that takes about ten seconds …"
         result_section(
             "text-prices", {"costs": (key, measure_costs)}, partial(_draw_costs), waiting, HEIGHT + 120, pool="timing"
         )
@@ -77,10 +76,10 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
             pool="timing",
         )
     explanation(
-        "Longer rows are fewer rows: a batch holds the same tokens. What a model does with each token alone then costs "
-        "the same, a level line. A recurrent net takes n steps one after the other, each with fewer rows beside it; a "
-        "processor cannot share that work out. Attention compares each token with all before it: n² pairs a row, n for "
-        "each token."
+        "A batch always has the same number of tokens, so longer rows are fewer rows. Work on each token alone then "
+        "costs the same: a horizontal line. A recurrent network takes n steps one after the other, which a processor "
+        "cannot do in parallel. Attention compares each token with all earlier ones: n² pairs in a row, n for each "
+        "token."
     )
 
 
@@ -101,14 +100,14 @@ def _draw_costs(document: Document, results: Mapping[str, ContextCosts]) -> None
                 "seconds-a-step",
                 figures.cost_by_length(seconds, "seconds", longest),
                 f"Seconds of a training step: {_end_values(seconds, 3)}.",
-                title="Seconds a step",
+                title="Seconds per training step",
                 tracks=line_tracks(seconds),
             ),
             Panel(
                 "megabytes-a-step",
                 figures.cost_by_length(memory, "megabytes", longest),
-                f"Megabytes that a step keeps for its way back: {_end_values(memory, 1)}.",
-                title="Megabytes kept for the way back",
+                f"Megabytes that a step keeps for the backward pass: {_end_values(memory, 1)}.",
+                title="Memory kept for the backward pass, MB",
                 tracks=line_tracks(memory, digits=1),
             ),
         ],

@@ -92,7 +92,7 @@ def band_caption(seeds: Sequence[int], error: str) -> str:
         return f"Band: {error}."
     count = f"{number_word(several[0])} seeds" if len(set(several)) == 1 else "all seeds"
     one = "" if len(several) == len([count for count in seeds if count]) else f" (where there is one seed: {error})"
-    return f"Line: the mean of {count}, band: from the lowest to the highest{one}."
+    return f"Line: the median of {count}, band: from the lowest to the highest{one}."
 
 
 def without_weights(views: Mapping[str, RunView]) -> tuple[str, ...]:

@@ -1,0 +1,66 @@
+"""What presentation mode makes of every page: number of slides, cut labels, and text that is too small.
+
+    python -m benchmarks.slides [--pages NAMES] [--walls 4] [--pictures FOLDER]
+
+Walls are 1280 x 720 and 1920 x 1080, light and dark; --walls takes the first ones. A label is cut if it lies outside
+the wall, under the bar, or outside a box that hides what is beyond its edge. Text is too small under 18 pixels of the
+screen.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from playwright.sync_api import Page
+
+from benchmarks.first_view import serve_app
+from benchmarks.load.browser_timing import launch_chromium
+from explorer.catalogue import PAGES
+from tests.browser.slides import WALLS, Slide, slide_problems, walk_slides
+from tests.browser.steps import placeholders, wait_until_idle
+
+TIMEOUT = 120_000  # ms
+
+
+def open_slides(page: Page, url: str) -> None:
+    """Open a page in presentation mode and wait until all its sections are there."""
+    page.goto(url)
+    wait_until_idle(page)
+    while placeholders(page).count():
+        page.wait_for_timeout(500)
+    page.wait_for_timeout(1_500)
+
+
+def main(
+    pages: Annotated[str, typer.Option(help="URL paths, with commas; empty for all")] = "",
+    walls: Annotated[int, typer.Option(help="how many of the four walls")] = len(WALLS),
+    pictures: Annotated[Path | None, typer.Option(help="a folder for a picture of each slide")] = None,
+) -> None:
+    """Print the slides of every page, and what is wrong with them."""
+    addresses = pages.split(",") if pages else [row.address for row in PAGES]
+    with serve_app() as server, launch_chromium() as browser:
+        for (width, height), scheme in WALLS[:walls]:
+            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+            context.set_default_timeout(TIMEOUT)
+            for address in addresses:
+                page = context.new_page()
+                joint = "&" if "?" in address else "?"
+                open_slides(page, f"{server.url}/{address}{joint}screen=projector")
+                slides: list[Slide] = []
+                for slide in walk_slides(page):
+                    slides.append(slide)
+                    if pictures:
+                        pictures.mkdir(parents=True, exist_ok=True)
+                        name = f"{address.split('?')[0] or 'home'}-{width}-{scheme}-{len(slides):02}"
+                        page.screenshot(path=pictures / f"{name}.png")
+                problems = slide_problems(slides)
+                print(f"{address or 'home':18} {width} {scheme:5} {len(slides):3} slides {len(problems):3} problems")
+                for problem in problems:
+                    print(f"    {problem}", flush=True)
+                page.close()
+
+
+if __name__ == "__main__":
+    typer.run(main)

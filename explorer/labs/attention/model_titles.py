@@ -1,0 +1,68 @@
+"""Names of the models in the menu of the attention explorer: task, text, tokenizer, layers and heads."""
+
+from __future__ import annotations
+
+from explorer.catalogue import TYPED_TEXT_TASKS
+from explorer.errors import LineageError
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
+from explorer.ui.training import stored_models
+from explorer.ui.training.model_input import attention_size
+
+ATTENTION_TASKS = (*TYPED_TEXT_TASKS, "agreement")
+# The included runs of the menu; the other ones are variants of these in experiments, which other pages compare.
+MENU = {  # with what tells models of the same description apart
+    "agreement-heads": "",
+    "text-through-training": ", steps of the training",
+    "text-transformer": "",
+    "text-best": ", larger",
+    "text-assignment": "",
+    "negation-single-transformer-attending": "",
+    "negation-single-transformer": ", small initialization",
+    "negation-single-transformer-usual-start": ", standard initialization",
+}
+_TEXTS = {"tinyshakespeare": "Shakespeare", "own": "your text", "toy": "toy text"}
+_UNITS = {"char": "letters", "word": "words", "bpe": "word pieces", "byte": "bytes"}
+
+
+def attention_model_titles(selected: str) -> dict[str, str]:
+    """Return the titles of the models that the page offers, by name: included ones, then other stored runs.
+
+    The selected model is always among them.
+    """
+    stored = stored_models.model_titles(ATTENTION_TASKS, ("transformer",), selected=(selected,))
+    included = stored_models.included_names()
+    names = [name for name in stored if name not in included or name in MENU or name == selected]
+    order = {name: i for i, name in enumerate(MENU)}
+    titles: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: order.get(name, len(order))):
+        try:
+            model = stored_models.find_model(name)
+            title = model.run.card.name if hasattr(model.run, "card") and model.run.card.name else ""
+            title = title or describe_model(model.config) + MENU.get(name, "")
+        except LineageError:
+            title = stored[name]  # a model that cannot be read is still the selected one
+        count = sum(other == title or other.startswith(f"{title} (") for other in titles.values())
+        titles[name] = f"{title} ({count + 1})" if count else title
+    return titles
+
+
+def describe_model(config: RunConfig) -> str:
+    """Return task, text, tokenizer, layers and heads of a model in a few words."""
+    try:
+        layers, heads = attention_size(config)
+    except LineageError:
+        return config.title
+    size = f"{layers} layer{'s' * (layers != 1)} × {heads} head{'s' * (heads != 1)}"
+    return f"{_describe_task(config)} · {size}"
+
+
+def _describe_task(config: RunConfig) -> str:
+    task = config.task
+    if isinstance(task, TextConfig):
+        return f"{_TEXTS.get(task.corpus, task.corpus.capitalize())}, {_UNITS.get(task.tokenizer, task.tokenizer)}"
+    if isinstance(task, AgreementConfig):
+        return "Agreement, words"
+    return "Negation, words" if isinstance(task, NegationConfig) else config.title

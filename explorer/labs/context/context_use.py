@@ -1,0 +1,179 @@
+"""Use of context: the loss by the number of tokens that a model could read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.figures.language import loss_by_context as figures
+from explorer.training.comparability import carries_state
+from explorer.training.config import key
+from explorer.ui.components.plot_frame import Panel
+from explorer.ui.document import Document
+from explorer.ui.language_lines import (
+    HEIGHT,
+    add_line_charts,
+    band_caption,
+    cache_key,
+    line_tracks,
+    load_stack,
+    missing_models,
+    model_line,
+    seed_band,
+    with_weights,
+    without_weights,
+)
+from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.result_section import result_section
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import capitalize, join_words
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.context_use import ContextUse
+
+
+FILE: Final = Path(__file__).with_name("context_use.json")
+
+
+def context_section(views: Mapping[str, RunView]) -> None:
+    """Draw the loss by the number of tokens before the target."""
+    trained = with_weights(views)
+    carried = [name for name, view in trained.items() if carries_state(view.config)]
+    trained = {name: view for name, view in trained.items() if name not in carried}
+    if not trained:
+        sentence = "No model has been trained to the end yet; the result is shown here afterwards."
+        untrained_panel(views, _carried_note(carried) or sentence, HEIGHT)
+        return
+    result_section(
+        "text-reach",
+        {name: (("reach", *cache_key(view)), partial(_measure, view)) for name, view in trained.items()},
+        partial(_draw_losses, without_weights(views), tuple(carried)),
+        "The models are reading the held-out text; that takes a few seconds …",
+        HEIGHT + 120,
+        partly=True,
+    )
+
+
+def formula_section() -> None:
+    """Draw what the loss by context measures, and what limits the context of each kind of model."""
+    explanation(
+        "A perfect model would gain from each further token exactly what that token says about the next one, "
+        "given the i tokens h between them (their conditional mutual information):"
+    )
+    st.latex(r"L(i) - L(i+1) = I\,(w_t \,;\, w_{t-i-1} \mid h)")
+    explanation(
+        "An n-gram and a feedforward network read a fixed number of tokens; earlier ones have no effect. A recurrent "
+        "network keeps all it has read in one state of fixed size, which new tokens overwrite. Attention keeps every "
+        "token of the row, but must learn which ones to attend to."
+    )
+
+
+def _carried_note(names: Sequence[str]) -> str:
+    """Return why models that were trained with carried state are left out; empty without such models."""
+    if not names:
+        return ""
+    titles = join_words([MODELS[name].title for name in names])
+    were = "was" if len(names) == 1 else "were"
+    return (
+        f"Left out: {titles}, which {were} trained with the state carried from row to row. At the start of a row from "
+        "a zero state, such a network recovers; its loss there does not say how much context it uses."
+    )
+
+
+def _measure(view: RunView) -> ContextUse:
+    from explorer.inspection.language.context_use import measure_context_use  # here: the page must not wait for torch
+
+    return stored_context_use(key(view.config)) or measure_context_use(load_stack(view), view.config)
+
+
+def stored_context_use(run: str) -> ContextUse | None:
+    """Return the stored measurement of an included run; None if there is none. `run` is the key of the run."""
+    from explorer.inspection.language.context_use import ContextUse
+
+    stored = _read_stored().get(run)
+    if stored is None:
+        return None
+    arrays = {name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")}
+    return ContextUse(**arrays, targets=stored["targets"], limit=stored["limit"], diverged=stored["diverged"])
+
+
+@lru_cache(maxsize=1)
+def _read_stored() -> dict[str, Any]:
+    """Return the measurements of included runs by key, from `benchmarks.language_models context-use`."""
+    return dict(json.loads(FILE.read_text())) if FILE.exists() else {}
+
+
+def _draw_losses(
+    without: Sequence[str],
+    carried: Sequence[str],
+    document: Document,
+    losses: Mapping[str, ContextUse],
+) -> None:
+    """Write the finding, the lines and the caption.
+
+    without: titles of the models without weights.
+    carried: names of the models that are left out because they were trained with carried state.
+    """
+    finite = {name: each for name, each in losses.items() if len(each.losses)}
+    if finite:
+        document.finding(context_finding({MODELS[name].title: each for name, each in finite.items()}))
+        lines = [
+            model_line(name, each.contexts, each.median, *seed_band(each.losses, each.error))
+            for name, each in finite.items()
+        ]
+        context = max(int(each.contexts[-1]) for each in finite.values())
+        alt = "; ".join(
+            f"{line.name} {line.y[0]:.2f} after one token, {line.y[-1]:.2f} after {line.x[-1]}" for line in lines
+        )
+        figure = figures.loss_by_context(lines, context)
+        panel = Panel("loss-by-context", figure, f"Loss in nats per token: {alt}.", tracks=line_tracks(lines))
+        add_line_charts(document, [panel], "text-reach")
+    caption = _method_caption(without, losses)
+    document.caption(" ".join(filter(None, (caption, _carried_note(carried)))))
+
+
+def context_finding(losses: Mapping[str, ContextUse]) -> str:
+    """Return how many tokens of context measurably lower the loss of each model. `losses` by title of the model."""
+    end = max(int(each.contexts[-1]) for each in losses.values())
+    if end == 1:
+        return "A row has one token here, so no model has more context."
+    limits: dict[int, list[str]] = {}
+    for title, each in losses.items():
+        if not each.worsens_with_context:
+            limits.setdefault(each.sufficient_context, []).append(title)
+    parts: list[str] = []
+    for tokens in sorted(limits, reverse=True):
+        titles = limits[tokens]
+        verb = ("uses" if len(titles) == 1 else "use") if not parts else ""
+        until = f"all {_tokens(end)}" if tokens == end and not parts else _tokens(tokens) if not parts else f"{tokens}"
+        parts.append(f"the {join_words(titles)} {verb} {until}".replace("  ", " "))
+    for title, each in losses.items():
+        if each.worsens_with_context:
+            best = int(each.median.argmin())
+            parts.append(
+                f"the loss of the {title} rises after {_tokens(int(each.contexts[best]))}, from "
+                f"{each.median[best]:.2f} to {each.median[-1]:.2f} nats"
+            )
+    return f"{capitalize('; '.join(parts))}."
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"
+
+
+def _method_caption(without: Sequence[str], losses: Mapping[str, ContextUse]) -> str:
+    first = next(iter(losses.values()))
+    sentences = [
+        f"Loss on the same {first.targets:,} held-out targets, each predicted after the last 1, 2, 4, … tokens, from a "
+        "zero state. A model uses a context if a shorter one has a measurably higher loss than the longest: by at "
+        "least 0.005 nats and 2.5 standard errors.",
+        band_caption([len(each.losses) for each in losses.values()], "one standard error over targets"),
+    ]
+    return " ".join([*sentences, *missing_models(without, {name: each.diverged for name, each in losses.items()})])

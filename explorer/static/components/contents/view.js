@@ -1,0 +1,51 @@
+/**
+ * Show the table of contents of a page: a button in the header that stays there, and a list of the page's sections.
+ * It sends no events.
+ *
+ * @typedef {object} ContentsData
+ * @property {{name: string, title: string}[]} sections empty if the page needs no table of contents
+ */
+import { icon, node } from "../../shared/runtime/dom.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { showSection } from "../../shared/runtime/page_sections.js";
+
+export default defineComponent((place) => {
+  const list = node("ul");
+  const button = node(
+    "summary",
+    { class: "lineage-button", title: "Contents" },
+    icon("toc"),
+    node("span", {}, "Contents"),
+  );
+  const details = /** @type {HTMLDetailsElement} */ (
+    node("details", {}, button, node("nav", { "aria-label": "Contents" }, list))
+  );
+  place.replaceChildren(details);
+  const closeOutside = (event) => {
+    if (!event.composedPath().includes(details)) details.open = false;
+  };
+  document.addEventListener("pointerdown", closeOutside);
+  details.onkeydown = (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    details.open = false;
+    button.focus();
+  };
+  return {
+    show(/** @type {ContentsData} */ { sections }) {
+      details.hidden = !sections.length;
+      list.replaceChildren(
+        ...sections.map(({ name, title }) => {
+          const link = node("button", { type: "button" }, title);
+          link.onclick = () => {
+            details.open = false;
+            showSection(name);
+          };
+          return node("li", {}, link);
+        }),
+      );
+    },
+    close() {
+      document.removeEventListener("pointerdown", closeOutside);
+    },
+  };
+});

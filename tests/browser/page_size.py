@@ -1,0 +1,55 @@
+"""How high a page is, how many folds it has, and how many words are on its first screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Page
+
+from explorer.ui.sections import MAX_FOLDS
+
+MAX_HEIGHTS = {1440: 3_000, 390: 6_500}  # pixels, by the width of the window
+# Words of two or more letters in the first window, also in the components; a number is not a word.
+_MEASURE = r"""() => {
+    const main = document.querySelector("[data-testid=stMain]");
+    const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    let words = 0;
+    while (walker.nextNode()) {
+        const { data, parentElement } = walker.currentNode, range = document.createRange();
+        range.selectNode(walker.currentNode);
+        const box = range.getBoundingClientRect();
+        const shown = box.width && box.bottom > 0 && box.top < innerHeight && !parentElement.closest("style, script");
+        if (shown && parentElement.checkVisibility({ visibilityProperty: true }))
+            words += (data.match(/\p{L}{2,}/gu) ?? []).length;
+    }
+    return {
+        width: innerWidth,
+        height: main.scrollHeight,
+        folds: main.querySelectorAll("[data-testid=stExpander]").length,
+        words,
+    };
+}"""
+
+
+@dataclass(frozen=True)
+class PageSize:
+    """The size of a page in a window of this width; lengths are pixels."""
+
+    width: int
+    height: int
+    folds: int
+    words: int  # on the first screen
+
+    def problems(self) -> list[str]:
+        """Return what is larger than a page may be before anything is unfolded."""
+        found = []
+        if self.height > (limit := MAX_HEIGHTS[self.width]):
+            found.append(f"{self.height} px high at {self.width} px, at most {limit} are allowed")
+        if self.folds > MAX_FOLDS:
+            found.append(f"{self.folds} folds, at most {MAX_FOLDS} are allowed")
+        return found
+
+
+def measure_page_size(page: Page) -> PageSize:
+    """Measure a page that has been drawn."""
+    return PageSize(**page.evaluate(_MEASURE))
