@@ -82,7 +82,9 @@ def test_css_colour_and_escape_markup() -> None:
 
 def test_spread_heights_keep_their_order() -> None:
     assert spread_apart([0.5, 0.2], 0.1) == [0.5, 0.2]
-    assert spread_apart([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.5, 0.4, 0.3])
+    assert spread_apart([], 0.1) == []
+    assert spread_apart([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.6, 0.5, 0.4])  # the first of equal ones on top
+    assert spread_apart([0.2, 0.52, 0.48], 0.1) == pytest.approx([0.2, 0.55, 0.45])  # each moves as little as another
     assert spread_apart([0.0, 0.02], 0.1) == pytest.approx([0.0, 0.1])
     assert spread_apart([1.4], 0.1) == [1.0]
 
@@ -91,7 +93,7 @@ def test_line_end_labels_skip_lines_without_a_number() -> None:
     first, second = line_end_labels(
         [("a", "--m-gru", False, 0.5), ("b", "--m-rnn", True, 0.5), ("c", "--ink", False, None)], 0.1
     )
-    assert (first["y"], second["y"]) == pytest.approx((0.5, 0.4))
+    assert (first["y"], second["y"]) == pytest.approx((0.55, 0.45))
     assert "●" in first["text"] and "var(--m-gru)" in first["text"] and "○" in second["text"]
 
 
