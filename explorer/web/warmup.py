@@ -46,7 +46,7 @@ def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
 
 def _import_libraries() -> None:
     import plotly.graph_objects as go
-    import scipy.optimize  # noqa: F401
+    import scipy.optimize
     import scipy.special  # noqa: F401
     import torch
 
