@@ -32,8 +32,8 @@ from tests.serving import Server
 pytestmark = pytest.mark.slow
 
 QUESTIONS = {
-    "/compare": "Who learns fastest",
-    "/runs": "trained here",
+    "/compare": "learns fastest",
+    "/runs": "stored here",
     "/": "From a bag of words",
     "/negation": "sum of word weights",
 }
@@ -73,7 +73,7 @@ def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit:
     assert jobs_of_seed(one, 100)[0]["step"] > before["step"]
 
     go_to_page(one, "Runs")
-    expect(one.get_by_role("heading", level=1)).to_contain_text("What has been trained here")
+    expect(one.get_by_role("heading", level=1)).to_contain_text(QUESTIONS["/runs"])
     jobs_panel(one).get_by_role("button").first.click()
     mine = jobs_panel(one).get_by_role("listitem").filter(has_text="seed = 100")
     expect(mine.locator(".yours")).to_be_visible()
@@ -326,7 +326,7 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
 
 def test_a_page_is_given_without_some_of_its_controls(visit: Any) -> None:
     teacher = visit("/masks")
-    expect(teacher.get_by_role("checkbox", name="causal mask")).to_be_visible()
+    expect(teacher.get_by_role("switch", name="causal mask")).to_be_visible()
     wait_until_idle(teacher)
     teacher.get_by_role("button", name="Give this page to a class").click()
     expect(teacher.get_by_role("heading", name="For your class")).to_be_visible()
@@ -343,7 +343,7 @@ def test_a_page_is_given_without_some_of_its_controls(visit: Any) -> None:
     teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
     expect(teacher.get_by_role("button", name="Edit the three sentences")).to_be_visible()
     student = visit(f"/?class={teacher.url.split('class=')[1][:5]}")
-    expect(student.get_by_role("checkbox", name="padding mask")).to_be_visible()
-    expect(student.get_by_role("checkbox", name="causal mask")).to_be_hidden()
+    expect(student.get_by_role("switch", name="padding mask")).to_be_visible()
+    expect(student.get_by_role("switch", name="causal mask")).to_be_hidden()
     expect(student.get_by_role("button", name="Edit the three sentences")).to_be_hidden()
     expect(student.get_by_text("There is no control")).to_have_count(0)

@@ -30,7 +30,7 @@ def test_a_model_trains_on_a_pasted_text_and_shows_a_sample(visit: Any) -> None:
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     wait_until_idle(page)
     button(page, "Train").click()
-    expect(page.get_by_text("These runs learned your text.")).to_be_visible()
+    expect(page.get_by_text("These models are trained on your text.")).to_be_visible()
     wait_until_idle(page)
     expect(page.locator(".lineage-table", has_text="GRU").first).to_be_visible()
     page.wait_for_function(
@@ -57,7 +57,7 @@ def test_on_a_phone_the_results_fit_and_all_columns_can_be_requested(visit: Any)
     wait_until_idle(page)
     results = page.locator(".lineage-table", has_text="bits per byte").first
     results.scroll_into_view_if_needed()
-    heading = results.get_by_role("columnheader", name="tokens / s")
+    heading = results.get_by_role("columnheader", name="training time")
     width = "table => table.querySelector('.scroller').scrollWidth - table.querySelector('.scroller').clientWidth"
     expect(results.get_by_role("columnheader", name="context")).to_be_visible()
     expect(heading).to_be_hidden()
@@ -71,7 +71,7 @@ def test_on_a_phone_the_results_fit_and_all_columns_can_be_requested(visit: Any)
 
 
 def test_one_slider_selects_the_samples_of_all_models(visit: Any) -> None:
-    page = visit("/text?models=gru,lstm")
+    page = visit("/text?models=gru,lstm&unfold=text-samples")
     slider = page.locator(".lineage-text-samples input[type=range]")
     expect(slider).to_be_visible()
     last = sample_texts(page)
