@@ -33,12 +33,12 @@ ROWS = (
 STRUCK = "window.struck || document.querySelector('img[src=x]') !== null"
 
 
-# Five thousand letters may take only a second, so the page itself presses Stop, checked in each animation frame.
+# Five thousand letters may take only a second, so the page itself presses Stop, in each animation frame until the text
+# has stopped: a press shortly after Write counts as a double click and stops nothing.
 STOP = """() => {
     const place = document.querySelector(".lineage-text-stream"), said = place.querySelector(".status").textContent;
-    const some = /^[\\d,]+ of 5,000 letters, [\\d,]+ a second$/.test(said);
-    if (some) place.querySelector(".press").click();
-    return some;
+    if (/^[\\d,]+ of 5,000 letters, [\\d,]+ a second$/.test(said)) place.querySelector(".press").click();
+    return said.startsWith("Stopped at");
 }"""
 
 
