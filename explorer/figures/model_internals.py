@@ -32,7 +32,7 @@ def word_contributions(tokens: Sequence[str], values: Float[ndarray, " tokens"],
     steps = np.array([bias, *values], dtype=float)
     ends = steps.cumsum()
     starts = ends - steps
-    labels = ["start", *tokens, "together"]
+    labels = ["bias", *tokens, "together"]
     rows = list(range(len(labels)))
     total = float(ends[-1])
     low, high = min(starts.min(), ends.min(), 0.0), max(starts.max(), ends.max(), 0.0)

@@ -20,7 +20,7 @@ from explorer.generation.sampling import Sampling, gumbel_noise, noise_generator
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.text import Tokenizer
 
-FROM_NOTHING = "Nothing of it is left to read, so the model starts from a line end."  # see `prompt_ids`
+FROM_NOTHING = "There is no text to read, so the model starts from a line end."  # see `prompt_ids`
 _NOISE_BATCH_SIZE = 2**18  # noise values that are drawn at once
 
 

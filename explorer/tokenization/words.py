@@ -45,7 +45,7 @@ class Words:
         pieces = (_normalize(piece) for piece in unicodedata.normalize("NFKC", text).split())
         words = tuple(piece for piece in pieces if piece)
         if not words:
-            raise EmptySentence(f"There is no word in this sentence. The models know {_join_words(self.words)}.")
+            raise EmptySentence("There is no word in this sentence.")
         if len(words) > MAX_WORDS:
             raise SentenceTooLong(
                 f"This sentence has {len(words):,} words; the models are asked to read at most {MAX_WORDS}. Shorten it."

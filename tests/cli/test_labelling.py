@@ -53,7 +53,7 @@ def test_inspect_prints_heads_or_states_and_writes_every_tap(ask: RunCommand, tm
     ("arguments", "message"),
     [
         (("predict", "gloss-two", "the bank sleeps"), "“sleeps”"),
-        (("inspect", "noise-causal", "ab3"), "“3” is no sign of this task"),
+        (("inspect", "noise-causal", "ab3"), "“3” is not a symbol of this task"),
         (("inspect", "echo-learned", "12", "--replica", "9"), "replica = 9 is not possible"),
         (("inspect", "echo-learned", "12", "--step", "7"), "has no weights of step 7"),
     ],

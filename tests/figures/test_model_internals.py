@@ -56,7 +56,7 @@ def test_word_contributions_form_a_waterfall_that_ends_at_the_total(values: tupl
 
 def test_rows_of_word_contributions_are_start_tokens_and_total() -> None:
     figure = word_contributions(TOKENS, np.ones(6), -1.0)
-    labels = ["start", "&lt;BOS&gt;", "human", "not", "not", "destroy", "&lt;EOS&gt;", "together"]
+    labels = ["bias", "&lt;BOS&gt;", "human", "not", "not", "destroy", "&lt;EOS&gt;", "together"]
     assert list(figure.layout.yaxis.ticktext) == labels
     low, high = figure.layout.xaxis.range
     assert low < -1 and high > 5

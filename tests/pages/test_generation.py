@@ -156,7 +156,7 @@ def test_an_invalid_request_is_reported_and_the_rest_works(given: dict[str, str]
     ("prompt", "note"),
     [
         ("", ""),
-        ("日本", "Nothing … line … never … “日” … “本”"),
+        ("日本", "no text to read … line … never … “日” … “本”"),
         ("Röm", "It never saw “ö”: left out."),
         ("x" * 90, "only … last 58 letters … “…xxxxxxxxxxxxxxxxxxxxxxxx” … forgotten"),
     ],

@@ -51,7 +51,9 @@ def test_the_page_answers_without_interaction() -> None:
     assert heads["tokens"] == list(InductionState().text) and heads["open"] == [1, 1]
     assert heads["snapshots"]["steps"][0] == 0 and heads["step"] == 800 and heads["causal"]
     assert len(heads["worth"]) == 2 and heads["worth"][1][1] > 3
-    assert any("(previous-token head), head 2 of layer 2" in heading for heading in headings(at))
+    assert any(
+        "previous-token head (0.77); layer 2, head 2 is the induction head" in heading for heading in headings(at)
+    )
     assert any(
         heading.startswith("Without the previous-token head the loss on the second copy rises")
         for heading in headings(at)
@@ -67,7 +69,7 @@ def test_a_typed_row_is_continued_and_one_that_cannot_be_read_is_reported() -> N
     assert url_params(at) == {"row": "abcd"} and "nothing to continue" in page_text(at)
     at = wait_until_ready(assert_no_errors(at.button(key="induction.draw").click().run()))
     assert url_params(at) == {"draw": "1"} and "Seven pairs of symbols occur" in page_text(at)
-    for bad, words in (("ab7", "no sign of this task"), ("", "The text is empty"), ("a" * 25, "25 tokens")):
+    for bad, words in (("ab7", "not a symbol of this task"), ("", "The text is empty"), ("a" * 25, "25 tokens")):
         at = open_page(row=bad, unfold="induction-ablation")
         assert words in " ".join(warnings_of(at))
         assert any(heading.startswith("Without the previous-token head") for heading in headings(at))
@@ -82,7 +84,7 @@ def test_changed_heads_of_a_seed_change_its_predictions() -> None:
     at = open_page(look="one", off="7.7", replica="15")
     (heads,) = component_data(at, "attention_heads")
     assert heads["touch"]["off"] == [] and heads["layers"] == 1 and heads["open"] == [0, 0]
-    assert not any("(induction head)" in heading for heading in headings(at))
+    assert not any("is the induction head" in heading for heading in headings(at))
 
 
 def test_another_head_is_removed_or_replaced_by_its_mean() -> None:

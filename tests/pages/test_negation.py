@@ -223,7 +223,7 @@ def test_similar_words_are_offered_for_an_unknown_one() -> None:
     at = negation_page({"say": "human knot preserve nature"})
     assert "never saw “knot”" in at.warning[0].value
     assert_mentions(page_text(at), "last sentence that can be read, “human not preserve nature”")
-    assert at.button(key="near.knot.not").label == "not"
+    assert at.button(key="near.knot.not").label == "knot → not"
     at = assert_no_errors(at.button(key="near.knot.not").click().run())
     assert not at.warning
     assert widget(at.text_input, "say").value == "human not preserve nature"

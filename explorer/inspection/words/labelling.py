@@ -80,11 +80,11 @@ def _sign_ids(task: LabellingConfig, text: str) -> tuple[int, ...]:
     """Return the ids of the signs of a text, one per character."""
     if not text:
         known = ", ".join(sign for sign in task.vocabulary if sign not in (PAD, " "))
-        raise InvalidSetting(f"The text is empty. Write signs, of {known}.")
+        raise InvalidSetting(f"The text is empty. The symbols are {known}.")
     for sign in text:
         if sign not in task.vocabulary:
             known = ", ".join("the space" if each == " " else each for each in task.vocabulary if each != PAD)
-            raise InvalidSetting(f"“{shorten(sign)}” is no sign of this task. It has {known}. Write a row of these.")
+            raise InvalidSetting(f"“{shorten(sign)}” is not a symbol of this task. The symbols are {known}.")
     return tuple(task.vocabulary.index(sign) for sign in text)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState
-from explorer.number_format import format_signed
+from explorer.number_format import format_probability, format_signed
 from explorer.ui.training.model_input import parse_heads
 from explorer.ui.wording import join_words, number_word
 
@@ -40,14 +40,14 @@ def answer_finding(
     if not trained:
         return f"The model was not trained to predict anything{where}: it learned the verb and the pronoun only."
     if not reading.state.is_ablated:
-        return f"The model predicts “{name}”{where}, with probability {probabilities[top]:.2f}."
+        return f"The model predicts “{name}”{where}, with probability {format_probability(probabilities[top])}."
     ablation = describe_ablation(reading.state)
     if top != original_top:
         return (
-            f"With {ablation} the model predicts “{name}” ({probabilities[top]:.2f}); unchanged it predicts "
-            f"“{original_name}” ({original[original_top]:.2f})."
+            f"With {ablation} the model predicts “{name}” ({format_probability(probabilities[top])}); unchanged it "
+            f"predicts “{original_name}” ({format_probability(original[original_top])})."
         )
-    old, new = f"{original[top]:.2f}", f"{probabilities[top]:.2f}"
+    old, new = format_probability(original[top]), format_probability(probabilities[top])
     if old == new:
         return f"With {ablation} the model still predicts “{name}” ({new}); the probability does not change."
     return f"With {ablation} the model still predicts “{name}”; its probability goes from {old} to {new}."

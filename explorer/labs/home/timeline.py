@@ -179,7 +179,7 @@ def _letter_map(run: StoredRun) -> Figure:
         ],
         "alt": f"26 letters by the learned vectors of the output layer. The most similar letter is a vowel for "
         f"{together} of 5 vowels.",
-        "caption": f"letters by their output vectors: the nearest letter is a vowel for {together} of 5 vowels",
+        "caption": f"letters by their output vectors: for {together} of 5 vowels the most similar letter is a vowel",
     }
 
 
@@ -188,9 +188,9 @@ def _nearest_words(run: StoredRun) -> Figure:
     from explorer.inspection.words.word_vectors import load_table, neighbours
 
     word = "queen"
-    near = neighbours(load_table(run), word, 4)
+    near = {each.word: float(np.median(each.cosines)) for each in neighbours(load_table(run), word, 4)}
     return _amounts(
-        {each.word: float(np.median(each.cosines)) for each in near},
+        dict(sorted(near.items(), key=lambda each: -each[1])),
         f"Cosine similarity of the vectors of these words with that of “{word}”",
         f"words nearest to “{word}”, by cosine similarity",
     )
@@ -382,7 +382,7 @@ STATIONS: Sequence[Station] = (
         "Induction heads",
         "Olsson et al.",
         "--m-transformer",
-        "Can it continue what it has read once?",
+        "Can a model continue what it has read once?",
         "induction",
         "Open the induction heads",
         ("induction-one", "induction-two"),

@@ -100,11 +100,15 @@ def heads_finding(
     previous, induction: the scores of the heads; where roles are known, those of all other heads are 0.
     """
     before, after = (np.unravel_index(scores.argmax(), scores.shape) for scores in (previous, induction))
-    names = [f"head {at[1] + 1} of layer {at[0] + 1}" for at in (before, after)]
-    roles = (" (previous-token head)", " (induction head)") if layers > 1 else ("", "")
+    if layers == 1:
+        return (
+            f"Seed {seed}: the highest previous-token score is {previous[before]:.2f}, the highest induction score "
+            f"{induction[after]:.2f}."
+        )
+    names = [f"layer {at[0] + 1}, head {at[1] + 1}" for at in (before, after)]
     return (
-        f"Seed {seed}: {names[0]} gives {previous[before]:.2f} of its attention to the token before{roles[0]}, "
-        f"{names[1]} gives {induction[after]:.2f} to the token after the earlier occurrence{roles[1]}."
+        f"Seed {seed}: {names[0]} is the previous-token head ({previous[before]:.2f}); {names[1]} is the induction "
+        f"head ({induction[after]:.2f})."
     )
 
 

@@ -68,7 +68,8 @@ def answers_finding(answers: Sequence[ModelAnswer], truth: int | None) -> str:
     if not answers:
         return "No model has a finished run with these settings yet."
     split = [answer.title for answer in answers if not answer.is_unanimous]
-    disagree = f"The seeds of {join_words(split)} disagree." if split else ""
+    whose = split[0] if len(split) == 1 else f"{number_word(len(split))} models"
+    disagree = f"The seeds of {whose} disagree." if split else ""
     unanimous = [answer for answer in answers if answer.is_unanimous]
     return f"{_unanimous_finding(unanimous, truth, bool(split))} {disagree}".strip()
 
@@ -91,17 +92,16 @@ def _unanimous_finding(answers: Sequence[ModelAnswer], truth: int | None, others
         few = 1 - truth if truth is not None else 0
     many = 1 - few
     first = f"{join_words(sides[few])} {_say_verb(len(sides[few]))} {CLASSES[few]}"
-    rest = (
-        f"{'Another' if others else 'The other'} {number_word(len(sides[many]))}"
-        if len(sides[many]) > 1 and len(sides[few]) < len(sides[many])
-        else join_words(sides[many])
-    )
+    rest = join_words(sides[many])
+    if len(sides[many]) > max(1, len(sides[few])):
+        count = number_word(len(sides[many]))
+        rest = f"{capitalize(count)} others" if others else f"The other {count}"
     second = f"{rest} {_say_verb(len(sides[many]))} {CLASSES[many]}"
     if truth is None:
         return f"{first}. {second}."
     if truth == many:
         return f"{first}. {second}, and so does the grammar."
-    return f"{second}. {first}, and so does the grammar."
+    return f"{first}, and so does the grammar. {second}."
 
 
 def _say_verb(count: int) -> str:
@@ -195,6 +195,8 @@ def attention_finding(
     other, token = divmod(int(others.argmax()), others.shape[1])
     if row[at] >= _SHARP <= others[other, token]:
         first += f" Head {other + 1} attends to “{tokens[token]}”, with weight {others[other, token]:.2f}."
+    if "not" in tokens and "“not”" not in first:
+        first += f" It gives “not” {row[list(tokens).index('not')]:.2f}."
     return first
 
 

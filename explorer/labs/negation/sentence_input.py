@@ -18,8 +18,8 @@ from explorer.ui.state.session import PageSession, change
 from explorer.ui.state.widgets import bind_widget
 
 _LANGUAGE = (
-    "This tiny language has {count} sentences. *Preserve* keeps nature alive, *consume* and *destroy* let it collapse, "
-    "and **not** flips the answer."
+    "This tiny language has {count} sentences. By its grammar, *preserve* keeps nature alive (“sustain”), "
+    "*consume* and *destroy* let it collapse, and **not** flips the answer."
 )
 _VERSION_TEXT = {
     "one “not”": "Each sentence has at most one “not”.",
@@ -124,4 +124,5 @@ def _draw_unknown_words(session: PageSession[Any], error: UnknownWords, redraw: 
                     session, lambda state: replace(state, say=VOCABULARY.replace_word(state.say, word, known)), redraw
                 )
 
-            st.button(known, key=f"near.{word[:24]}.{known}", on_click=replace_word, help=f"instead of “{word[:24]}”")
+            label = escape_markdown(f"{word[:24]} → {known}")
+            st.button(label, key=f"near.{word[:24]}.{known}", on_click=replace_word)

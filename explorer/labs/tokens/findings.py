@@ -22,33 +22,13 @@ def ratio(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.2f}"
 
 
-def tokenizers_finding(
-    corpus: str, per_token: Mapping[Kind, float], unknown: Mapping[Kind, float], exact: Sequence[Kind]
-) -> str:
-    """Return how many characters a token of each tokenizer holds, and which tokenizers lose information.
+def tokenizers_finding(corpus: str, per_token: Mapping[Kind, float], unknown: Mapping[Kind, float], words: int) -> str:
+    """Return how many characters a token of BPE holds, and how many words a vocabulary of so many words lacks.
 
-    `per_token` are characters per token, `unknown` the shares of unknown tokens, `exact` the tokenizers that return
-    the text unchanged.
+    `per_token` are characters per token, `unknown` the shares of unknown tokens.
     """
-    parts = [
-        f"In {corpus}, a BPE token has {ratio(per_token['bpe'])} characters; "
-        + (
-            f"{percentage(unknown['word'])} of the words are unknown." if unknown["word"] > 0 else "no word is unknown."
-        ),
-    ]
-    if len(exact) == len(per_token):
-        parts.append("All four round trips are exact.")
-    elif exact:
-        parts.append(f"Exact round trip: {join_words([_lower_title(kind) for kind in exact])}.")
-    else:
-        parts.append("No round trip is exact.")
-    return " ".join(parts)
-
-
-def _lower_title(kind: str) -> str:
-    """Return the title of a tokenizer as it stands in the middle of a sentence."""
-    title = TITLES[kind]
-    return title if title == "BPE" else title[0].lower() + title[1:]
+    lacks = f"lacks {percentage(unknown['word'])} of the words" if unknown["word"] > 0 else "lacks no word"
+    return f"In {corpus}, a BPE token has {ratio(per_token['bpe'])} characters; a word vocabulary of {words:,} {lacks}."
 
 
 def round_trip(tokenization: Tokenization) -> str:

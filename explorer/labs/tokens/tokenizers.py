@@ -192,14 +192,13 @@ def _draw_comparison(
         unknown[kind] = float(each.unknown_rates[column])
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "", "kind": "text"},
-        {"key": "size", "label": "tokens", "kind": "number", "align": "right"},
+        {"key": "size", "label": "vocabulary", "kind": "number", "align": "right"},
         {"key": "corpus", "label": "characters per token", "kind": "number", "align": "right"},
         {"key": "unknown", "label": "unknown", "kind": "number", "align": "right"},
         {"key": "back", "label": "round trip", "kind": "text"},
-        {"key": "typed", "label": "your text: tokens", "kind": "number", "align": "right"},
-        {"key": "each", "label": "characters per token", "kind": "number", "align": "right"},
-        {"key": "lost", "label": "unknown", "kind": "number", "align": "right"},
-        {"key": "typed_back", "label": "round trip", "kind": "text"},
+        {"key": "typed", "label": "your text: tokens", "kind": "number", "align": "right", "minor": True},
+        {"key": "lost", "label": "unknown", "kind": "number", "align": "right", "minor": True},
+        {"key": "typed_back", "label": "round trip", "kind": "text", "minor": True},
     ]
     round_trips = {kind: findings.round_trip(each) for kind, each in tokenized.items()}
     rows = [
@@ -211,18 +210,13 @@ def _draw_comparison(
                 "unknown": {"text": percentage(unknown[kind])},
                 "back": {"text": findings.round_trip(excerpt[kind])},
                 "typed": {"text": f"{len(tokenized[kind].ids):,}"},
-                "each": {"text": ratio(tokenized[kind].characters_per_token)},
                 "lost": {"text": percentage(tokenized[kind].unknown)},
                 "typed_back": {"text": round_trips[kind]},
             }
         }
         for kind in trained
     ]
-    document.finding(
-        findings.tokenizers_finding(
-            corpus, per_token, unknown, [kind for kind in trained if excerpt[kind].round_trip.exact]
-        )
-    )
+    document.finding(findings.tokenizers_finding(corpus, per_token, unknown, len(truncated["word"].tokens)))
     add_table(
         document,
         columns,

@@ -77,10 +77,10 @@ def test_undetermined_targets_are_none() -> None:
 @pytest.mark.parametrize(
     ("task", "text", "kind", "words"),
     [
-        (RandomSymbolsConfig(), "ab3", InvalidSetting, "“3” is no sign of this task"),
+        (RandomSymbolsConfig(), "ab3", InvalidSetting, "“3” is not a symbol of this task"),
         (RandomSymbolsConfig(), " ", InvalidSetting, "The text is empty"),
         (RandomSymbolsConfig(), "ab" * 7, InvalidSetting, "has 14 tokens; this model is asked about at most 12"),
-        (GrammarTextConfig(), "no!", InvalidSetting, "“!” is no sign of this task. It has a, b"),
+        (GrammarTextConfig(), "no!", InvalidSetting, "“!” is not a symbol of this task. The symbols are a, b"),
         (DelayedCopyConfig(), "1" * 21, InvalidSetting, "21 digits are too many"),
         (DelayedCopyConfig(), "|", InvalidSetting, "no digit to copy"),
         (DelayedCopyConfig(), "12|12", InvalidSetting, "at most 1 of them"),

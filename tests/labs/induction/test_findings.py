@@ -54,8 +54,7 @@ def test_heads_are_named_by_layer_and_number() -> None:
     previous, induction = np.array([[0.8, 0.1], [0.3, 0.2]]), np.array([[0.1, 0.1], [0.05, 0.9]])
     assert_states(
         findings.heads_finding(7, previous, induction, 2),
-        "Seed 7: head 1 of layer 1 gives 0.80 … before (previous-token head), head 2 of layer 2 gives 0.90 … "
-        "(induction head).",
+        "Seed 7: layer 1, head 1 … previous-token head (0.80) … layer 2, head 2 … induction head (0.90).",
     )
     assert "(" not in findings.heads_finding(7, previous[:1], induction[:1], 1)
 

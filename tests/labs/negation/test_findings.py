@@ -75,7 +75,7 @@ YES, NO = 0.9, 0.1
     ("sustain", "truth", "sentence"),
     [
         ([YES, NO, NO, NO], COLLAPSE, "A … sustain … three … collapse, and so does the grammar"),
-        ([YES, NO, NO, NO], SUSTAIN, "three … collapse … A … sustain, and so does the grammar"),
+        ([YES, NO, NO, NO], SUSTAIN, "A … sustain, and so does the grammar … three … collapse"),
         ([NO] * 2 + [YES] * 3, SUSTAIN, "A and B … collapse … three … sustain, and so does the grammar"),
         ([NO, NO, NO, NO], COLLAPSE, "All four say collapse, and so does the grammar."),
         ([NO, NO, NO, NO], SUSTAIN, "All four say collapse; the grammar says sustain."),
@@ -113,7 +113,8 @@ def test_the_headline_is_never_stronger_than_the_answers(sustain: list[list[floa
     assert "so does the grammar" not in found or any(a.is_unanimous and a.answer == truth for a in answers)
     for answer in answers:
         if not answer.is_unanimous:
-            assert answer.title in found.split(".")[-2], "its seeds disagree"
+            disagree = found.split(".")[-2]
+            assert answer.title in disagree or "models disagree" in disagree
 
 
 def test_the_contributions_finding_is_about_not_or_else_the_strongest_word() -> None:

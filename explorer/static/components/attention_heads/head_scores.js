@@ -1,5 +1,5 @@
 /* Show the scores of one head in numbers and words, and the buttons for interventions on it. */
-import { SCORES, includesHead, describeHead, describeInterventions, describeImportance } from "./math.js";
+import { SCORES, hasCases, includesHead, describeHead, describeInterventions, describeImportance } from "./math.js";
 import { setTextIfChanged, icon, node } from "../../shared/runtime/dom.js";
 import { formatNumber, formatSigned } from "../../shared/runtime/format.js";
 
@@ -52,11 +52,11 @@ export function headScoresPanel(does) {
       const words = scoreTitles(unit);
       setTextIfChanged(note, `mean share of its attention in this text; one ${unit} can count in several rows`);
       for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
-        const number = found[name],
+        const number = hasCases(found, name) ? found[name] : NaN,
           spread = name === "spread";
         setTextIfChanged(place, spread ? `${words.spread}, of ${keys}` : words[name]);
         setTextIfChanged(value, formatNumber(number, spread ? 1 : 2));
-        const why = Number.isNaN(number) ? `there is no such ${unit} in this text` : "";
+        const why = Number.isNaN(number) ? `too few ${unit}s of this text could do this` : "";
         if (value.title !== why) value.title = why;
         bar.style.backgroundSize = `${Number.isNaN(number) ? 0 : 100 * (spread ? number / Math.max(1, keys) : number)}% 100%`;
       }

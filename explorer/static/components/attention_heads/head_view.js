@@ -18,7 +18,7 @@ const BUCKETS = 24; // widths of lines
 
 /** Sizes of a drawing of `count` tokens. */
 export function rowSizes(count) {
-  const high = Math.max(6, Math.min(count > 12 ? 24 : 34, limitHeight(TALLEST) / count));
+  const high = Math.max(6, Math.min(count > 12 ? 24 : 34, limitHeight(TALLEST, 370) / count));
   const line = high >= 12 ? Math.floor(high) : high;
   return {
     high: line,
@@ -82,7 +82,7 @@ export function headView(does) {
       const left = Math.ceil(widestText(tokens)) + 8,
         tall = keys.every((text) => [...text].length <= 1) ? 20 : Math.min(96, Math.ceil(widestText(keys)) + 8);
       const room = Math.min(size.width - left - 2, 720),
-        cell = room / keys.length;
+        cell = Math.min(room / keys.length, limitHeight(Infinity, 370 - tall) / tokens.length);
       const side = cell >= 4 ? Math.min(64, Math.floor(cell)) : cell;
       const right = left + side * keys.length,
         bottom = tall + side * tokens.length;

@@ -156,7 +156,10 @@ export function headScores(view, layer, head, ids) {
   };
 }
 
-const MIN_CASES = 3; // queries of a text that could follow a pattern, for a sentence about it
+const MIN_CASES = 3; // queries of a text that could follow a pattern, for a number or a sentence about it
+/** Return whether enough queries of the text could have a score. */
+export const hasCases = (scores, name) =>
+  name === "first" || name === "spread" || (scores.cases?.[name] ?? MIN_CASES) >= MIN_CASES;
 const TARGETS = {
   previous: (unit) => `the ${unit} before`,
   itself: (unit) => `the ${unit} itself`,
@@ -171,8 +174,7 @@ export function describeHead(scores, unit) {
   const formatCount = (number) => `${formatNumber(number, 1)} ${unit}s`;
   if (scores.spread >= 0.95 * scores.room)
     return `It attends to all ${unit}s equally: ${formatCount(scores.spread)} on average, of ${formatNumber(scores.room, 1)} possible.`;
-  const isFrequent = (name) => (scores.cases?.[name] ?? MIN_CASES) >= MIN_CASES;
-  const shares = SCORES.filter((name) => scores[name] >= 0.3 && (name === "first" || isFrequent(name))).sort(
+  const shares = SCORES.filter((name) => scores[name] >= 0.3 && hasCases(scores, name)).sort(
       (a, b) => scores[b] - scores[a],
     ),
     [name, second] = shares;

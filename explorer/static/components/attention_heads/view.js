@@ -364,7 +364,7 @@ export default defineComponent((place) => {
         under,
         state.view === "matrix"
           ? "rows: query token, columns: key token (where it looks)"
-          : `left: query, right: key${smallestVisible(data.tokens.length) > VISIBLE_WEIGHT ? ` (weights from ${smallestVisible(data.tokens.length)} on)` : ""}; point at a ${data.unit}, click to keep it`,
+          : `left: query, right: key (where it looks)${smallestVisible(data.tokens.length) > VISIBLE_WEIGHT ? ` (weights from ${smallestVisible(data.tokens.length)} on)` : ""}; click a ${data.unit} to keep it`,
       );
       kind.setChosen(state.view);
       large.show(

@@ -58,7 +58,7 @@ export function segmentText({ kind, words, merges, unknown }, rankOf, vocabulary
 
 /** Describe the segmentation in one sentence. */
 export function formatFinding({ kind, unknown, least }, tokens, characters, vocabulary) {
-  if (!characters) return "Type something above: there is no character to cut.";
+  if (!characters) return "Type a text above: there is no character yet.";
   const lost = tokens.filter(([id]) => id === unknown).length;
   const all = formatUnits(tokens.length, "token");
   if (!tokens.length)
