@@ -70,7 +70,7 @@ export function headView(does) {
   function buildTokens() {
     const { tokens, keys, kind, view } = state,
       { high, font, every } = rowSizes(Math.max(tokens.length, keys.length));
-    const layout = JSON.stringify([kind, tokens, keys, size.width, [...view.hidden]]);
+    const layout = JSON.stringify([kind, tokens, keys, size.width, limitHeight(TALLEST), [...view.hidden]]);
     if (layout === built) return;
     const focus = lefts.indexOf(root.getRootNode().activeElement);
     built = layout;

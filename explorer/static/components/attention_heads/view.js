@@ -217,7 +217,8 @@ export default defineComponent((place) => {
     requestPaint("all");
   });
   const watch = new ResizeObserver(() => {
-    const next = [first.clientWidth, second.clientWidth];
+    // A slide shows one of them; the other one keeps its width.
+    const next = [first.clientWidth || widths?.[0], second.clientWidth || widths?.[1]];
     if (String(next) === String(widths)) return;
     widths = next;
     requestPaint("all");
