@@ -116,7 +116,7 @@ def _draw_unknown_words(session: PageSession[Any], error: UnknownWords, redraw: 
     if not similar:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Similar spelling:")
+        st.caption("Similar spelling:", width="content")
         for word, known in similar:
 
             def replace_word(word: str = word, known: str = known) -> None:

@@ -193,7 +193,7 @@ def _draw_comparison(
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "", "kind": "text"},
         {"key": "size", "label": "vocabulary", "kind": "number", "align": "right"},
-        {"key": "corpus", "label": "characters per token", "kind": "number", "align": "right"},
+        {"key": "corpus", "label": "characters per token", "kind": "number", "align": "right", "wrap": True},
         {"key": "unknown", "label": "unknown", "kind": "number", "align": "right"},
         {"key": "back", "label": "round trip", "kind": "text"},
         {"key": "typed", "label": "your text: tokens", "kind": "number", "align": "right", "minor": True},
@@ -238,8 +238,8 @@ def _round_trip_table(document: Document, tokenized: Mapping[Kind, Tokenization]
         document,
         [
             {"key": "name", "label": "", "kind": "text"},
-            {"key": "text", "label": "your text after the round trip", "kind": "mono"},
-            {"key": "lost", "label": "what changed", "kind": "text"},
+            {"key": "text", "label": "your text after the round trip", "kind": "mono", "wrap": True},
+            {"key": "lost", "label": "what changed", "kind": "text", "wrap": True},
         ],
         [
             {
