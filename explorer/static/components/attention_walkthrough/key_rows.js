@@ -149,7 +149,7 @@ export class KeyList {
       values = step >= SOFTMAX ? walk.weights : step >= SCALE ? walk.scaled : walk.raw,
       digits = step >= SOFTMAX ? formatWeight : formatNumber;
     const showHint = (text) => this.best.replaceChildren(node("span", { class: "label hint" }, text));
-    if (step === QUERY) return showHint(walk.count === 1 ? "" : `Press a ${unit} to let it ask.`);
+    if (step === QUERY) return showHint(walk.count === 1 ? "" : `Click a ${unit} to make it the query.`);
     if (walk.count === 1 || (step >= MASK && !walk.seen.length)) return showHint("");
     if (step < SCORES) return showHint(`Point at a ${unit}; press it to stay there.`);
     if (step >= SOFTMAX && walk.uniform) return showHint("All alike.");
