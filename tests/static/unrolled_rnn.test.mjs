@@ -29,12 +29,12 @@ test("every unit has a tile, and no row stays empty", () => {
 });
 
 test("a probability is never rounded to certainty", () => {
-  assert.deepEqual([0.9999, 0.73, 0.0001].map(formatPercent), ["> 99%", "73%", "< 1%"]);
+  assert.deepEqual([0.9999, 0.73, 0.0001].map(formatPercent), ["> 99\u00a0%", "73\u00a0%", "< 1\u00a0%"]);
 });
 
 test("a step says what it reads and whether anybody asks", () => {
-  assert.equal(describeStep(STEP, 3), "Step 3 reads “not”, and answers “sustain”, 73%.");
-  assert.match(describeStep({ ...STEP, used: false }, 3), /would answer “sustain”, 73%; this output is not used/);
+  assert.equal(describeStep(STEP, 3), "Step 3 reads “not”, and answers “sustain”, 73\u00a0%.");
+  assert.match(describeStep({ ...STEP, used: false }, 3), /would answer “sustain”, 73\u00a0%; this output is not used/);
   assert.match(describeStep({ ...STEP, fed_back: true }, 3), /its own output of the step before/);
   assert.match(describeStep({ ...STEP, top: [] }, 1), /It has no output/);
 });

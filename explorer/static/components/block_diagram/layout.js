@@ -9,36 +9,43 @@ const FOOT = 74,
   TOP = 44,
   EDGE = 4; // px below the first row and above the last, and at the sides
 
-/** {width, height, boxes: {name: {x, y, w, h}}, arrows: [{d, x, y, anchor}]}: paths from bottom to top, and where their shape is written. */
-export function layOut(boxes, arrows, width) {
+/**
+ * {width, height, scale, boxes: {name: {x, y, w, h}}, arrows: [{d, x, y, anchor}]}: paths from bottom to top, and where
+ * their shape is written. All heights are scaled so that the diagram is at most `most` px high.
+ */
+export function layOut(boxes, arrows, width, most = Infinity) {
   const columns = 1 + Math.max(...boxes.map(({ column }) => column)),
     rows = Math.max(...boxes.map(({ row }) => row));
   const each = width / columns,
     side = columns > 1 && each < 200 ? 16 : 24,
     gap = columns > 1 ? side : 0,
     w = each - 2 * EDGE - side - gap;
-  const height = FOOT + TOP + (rows - 1) * PITCH + BOX,
+  const usual = FOOT + TOP + (rows - 1) * PITCH + BOX,
+    height = Math.min(usual, most),
+    scale = height / usual,
     positions = {};
   for (const { name, column, row, kind } of boxes) {
     const x = column === 0 ? EDGE + side + w / 2 : width - EDGE - side - w / 2;
     const round = kind === "sum";
     positions[name] = {
       x,
-      y: height - FOOT - BOX / 2 - (row - 1) * PITCH,
-      w: round ? ROUND : w,
-      h: round ? ROUND : BOX,
+      y: height - scale * (FOOT + BOX / 2 + (row - 1) * PITCH),
+      w: round ? ROUND * scale : w,
+      h: scale * (round ? ROUND : BOX),
       column,
     };
   }
-  const ways = arrows.map(({ start, end, way }) => arrowPath(positions[start], positions[end], way, side, w, width));
-  return { width, height, boxes: positions, arrows: ways };
+  const ways = arrows.map(({ start, end, way }) =>
+    arrowPath(positions[start], positions[end], way, { side, w, width, scale }),
+  );
+  return { width, height, scale, boxes: positions, arrows: ways };
 }
 
-function arrowPath(from, to, way, side, w, width) {
+function arrowPath(from, to, way, { side, w, width, scale }) {
   if (way === "residual") {
     const out = to.column === 0 ? -1 : 1,
       x = to.x + out * (w / 2 + side - 6),
-      leave = from.y - from.h / 2 - 9;
+      leave = from.y - from.h / 2 - 9 * scale;
     return {
       d: `M${from.x} ${leave}H${x}V${to.y}H${to.x + out * (to.w / 2)}`,
       x: x - out * 4,
@@ -50,15 +57,15 @@ function arrowPath(from, to, way, side, w, width) {
     const top = from.y - from.h / 2,
       middle = width / 2;
     return {
-      d: `M${from.x} ${top}V${top - 18}H${middle}V${to.y}H${to.x - to.w / 2}`,
+      d: `M${from.x} ${top}V${top - 18 * scale}H${middle}V${to.y}H${to.x - to.w / 2}`,
       x: middle,
       y: to.y,
       anchor: null,
     };
   }
   const x = (from ?? to).x,
-    low = from ? from.y - from.h / 2 : to.y + to.h / 2 + 30,
-    high = to ? to.y + to.h / 2 : from.y - from.h / 2 - 30;
+    low = from ? from.y - from.h / 2 : to.y + to.h / 2 + 30 * scale,
+    high = to ? to.y + to.h / 2 : from.y - from.h / 2 - 30 * scale;
   const left = (from ?? to).column === 1;
   return { d: `M${x} ${low}V${high}`, x: x + (left ? -9 : 9), y: (low + high) / 2, anchor: left ? "end" : "start" };
 }

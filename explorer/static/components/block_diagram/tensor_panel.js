@@ -4,6 +4,7 @@ import { explain, numberAt, isHidden, formatValue, rowOf, shapeWords, largestMag
 import { HeatMap, arrayGrid, colourRamp, labelCells, paintPixels } from "../../shared/charts/heatmap.js";
 import { moveCell, scalePosition } from "../../shared/charts/value_scale.js";
 import { toCsv } from "../../shared/runtime/csv.js";
+import { limitHeight } from "../../shared/runtime/component.js";
 import { node } from "../../shared/runtime/dom.js";
 import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
@@ -128,7 +129,7 @@ export class TensorPanel {
       amount = AMOUNTS.has(flow.made);
     const most = amount ? null : largestMagnitude(flow.data),
       h = this.#headIndex();
-    const high = Math.max(Math.min(22, TALL / rows), 7) * rows;
+    const high = Math.max(Math.min(22, limitHeight(TALL, 250) / rows), 7) * rows;
     const shareAt = (r, c) => {
       if (isHidden(model, this.now.open, h, r, c)) return NaN;
       return scalePosition(flow.shape.length === 3 ? numberAt(flow, h, r, c) : numberAt(flow, r, c), most);

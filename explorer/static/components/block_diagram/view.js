@@ -26,16 +26,14 @@ import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { svgNode, node } from "../../shared/runtime/dom.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
-import { defineComponent } from "../../shared/runtime/component.js";
+import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 import { formatUnits } from "../../shared/runtime/format.js";
 
-const LETTERS = { small: 13, usual: 15 }; // px of letters
+const LETTERS = { small: 14, usual: 15 }; // px of letters
 let count = 0;
 
-const PRESENTATION = {
-  slides: [".tower", ".walk, h3, .from, .shape, .pills, .plot", ".walk, h3, .below", "h3, .learned"],
-};
+const PRESENTATION = { slides: [".shape, .pills, .plot", ".below", ".learned"], controls: ".from" };
 
 export default defineComponent((place) => {
   const id = ++count,
@@ -129,7 +127,7 @@ export default defineComponent((place) => {
   function drawDiagram() {
     const width = diagram.clientWidth;
     if (!model || !width) return;
-    const layout = layOut(data.boxes, data.arrows, width),
+    const layout = layOut(data.boxes, data.arrows, width, limitHeight(Infinity)),
       mine = figure.contains(document.activeElement),
       head = `block-head-${id}`;
     figure.setAttribute("viewBox", `0 0 ${width} ${layout.height}`);
@@ -141,7 +139,7 @@ export default defineComponent((place) => {
       svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
     );
     const shapes = focusOrder(layout, data.boxes, data.arrows).map(({ kind, i }) =>
-      kind === "box" ? drawBox(data.boxes[i], layout) : drawArrow(data.arrows[i], layout.arrows[i], head),
+      kind === "box" ? drawBox(data.boxes[i], layout) : drawArrow(data.arrows[i], layout, i, head),
     );
     handles = shapes;
     const arrows = shapes.filter(({ arrow }) => arrow),
@@ -188,8 +186,9 @@ export default defineComponent((place) => {
     };
   }
 
-  function drawArrow(arrow, route, head) {
-    const flow = model.flows[arrow.flow],
+  function drawArrow(arrow, layout, i, head) {
+    const route = layout.arrows[i],
+      flow = model.flows[arrow.flow],
       label = flow.shape.join("×"),
       title = { up: flow.title, residual: `Residual: ${flow.title}`, cross: `From the encoder: ${flow.title}` }[
         arrow.way
@@ -203,7 +202,7 @@ export default defineComponent((place) => {
       },
       svgNode("path", { class: "touch", d: route.d }),
       svgNode("path", { class: "line", d: route.d, "marker-end": `url(#${head})` }),
-      route.anchor
+      route.anchor && layout.scale === 1
         ? svgNode(
             "text",
             {
@@ -229,7 +228,7 @@ export default defineComponent((place) => {
           names = model.names[model.flows[flow].rows];
         return svgNode(
           "text",
-          { class: "given", x, y: y + 62, "font-size": LETTERS.small, "text-anchor": "middle" },
+          { class: "given", x, y: y + 62 * layout.scale, "font-size": LETTERS.small, "text-anchor": "middle" },
           shortenToWidth(names.join(names.every((name) => name.length === 1) ? "" : " "), w + 20, LETTERS.small),
         );
       });

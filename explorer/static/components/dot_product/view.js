@@ -49,7 +49,7 @@ const STEPS = [
 const ROUNDING = 1e-5; // the model computes with seven digits
 const NAMES = STEPS.map(({ name }) => name);
 
-const PRESENTATION = { slides: [".tables, .words", ".steps"] };
+const PRESENTATION = { slides: [".tables, .words", ".steps > :nth-child(-n+3)", ".steps > :nth-child(n+4)"] };
 
 export default defineComponent((place) => {
   /** @type {DotProductData | null} */

@@ -220,22 +220,34 @@ export function lineStrip(high, steps, label) {
 /** Draw gradients on a logarithmic axis from 10^floor to 1 or their maximum; a zero leaves a gap in its line. */
 export function gradientStrip(steps) {
   const grid = svgNode("g", { class: "grid" }),
+    marks = svgNode("g", { class: "grid" }),
     mark = svgNode("path", { class: "cursor" });
   const lines = Object.fromEntries(
     ["rnn", "full", "straight"].map((kind) => [kind, svgNode("path", { class: `line ${kind}` })]),
   );
-  const root = svgNode("svg", { class: "trace", height: GRADIENT, role: "img" }, grid, mark, ...Object.values(lines));
+  const root = svgNode(
+    "svg",
+    { class: "trace", height: GRADIENT, role: "img" },
+    grid,
+    mark,
+    ...Object.values(lines),
+    marks,
+  );
   return {
     root,
     show(one, at, width, floor, top, label) {
       const x = (t) => ((t + 0.5) * width) / steps,
         y = (power) => 8 + ((top - power) / (top - floor)) * (GRADIENT - 18);
       root.setAttribute("viewBox", `0 0 ${formatPx(width)} ${GRADIENT}`);
+      const ticks = powerTicks(floor, top);
       grid.replaceChildren(
-        ...powerTicks(floor, top).flatMap((power) => {
-          const label = svgText(2, y(power) - 3, "start");
+        ...ticks.map((power) => svgNode("path", { d: `M0 ${formatPx(y(power))}H${formatPx(width)}` })),
+      );
+      marks.replaceChildren(
+        ...ticks.map((power) => {
+          const label = svgText(2, y(power) + (power === top ? 13 : -3), "start");
           label.textContent = power ? `10${superscript(power)}` : "1";
-          return [svgNode("path", { d: `M0 ${formatPx(y(power))}H${formatPx(width)}` }), label];
+          return label;
         }),
       );
       mark.setAttribute("d", `M${formatPx(x(at))} 0V${GRADIENT}`);

@@ -31,13 +31,7 @@ import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const STEPS = [
-  {
-    name: "padding",
-    title: "Padding mask",
-    words: "Padding tokens are hidden: their columns are empty.",
-    scale: "amount",
-    digits: 0,
-  },
+  { name: "padding", title: "Padding mask", words: "The columns of padding are hidden.", scale: "amount", digits: 0 },
   {
     name: "causal",
     title: "Causal mask",
@@ -53,7 +47,9 @@ const STEPS = [
 const FILLS = { infinite: "−∞", finite: "−10⁹", self: "−∞, but every token sees itself" };
 const MAY = 2.4; // the end of the colour scale of a mask, whose tiles are all 1: a quiet blue
 
-const PRESENTATION = { slides: [".tools, .rows, .words", ".padding, .causal", ".both, .scores", ".under, .weights"] };
+const PRESENTATION = {
+  slides: [".rows, .padding, .causal, .both", ".tools, .words, .scores, .under", ".tools, .words, .under, .weights"],
+};
 
 export default defineComponent((place) => {
   /** @type {MasksData | null} */
@@ -81,7 +77,7 @@ export default defineComponent((place) => {
   };
   const padding = makeCheckbox("padding", "padding mask"),
     causal = makeCheckbox("causal", "causal mask");
-  const side = makeChoice("side", "padding stands", { right: "right", left: "left" }),
+  const side = makeChoice("side", "padding side", { right: "right", left: "left" }),
     fill = makeChoice("fill", "hidden scores become", FILLS);
   const rows = node("div", { class: "rows", role: "group", "aria-label": "The batch: choose a sentence" });
   const heading = node("h3", { role: "status" }),

@@ -5,12 +5,12 @@ const STAGE = { wide: 440, narrow: 390 },
   GAP = 12; // px; the area has the same height for any number of heads
 
 /** Return the side of a tile and the number of columns for an area of this width. */
-export function tileSizes(width, heads) {
+export function tileSizes(width, heads, most = Infinity) {
   const wide = width >= 700,
     columns = wide ? Math.min(heads, 4) : ({ 1: 1, 2: 2, 4: 2 }[heads] ?? 4),
     rows = Math.ceil(heads / columns);
   const across = (width - (columns - 1) * GAP) / columns,
-    down = ((wide ? STAGE.wide : STAGE.narrow) - (rows - 1) * GAP) / rows - HEAD;
+    down = (Math.min(wide ? STAGE.wide : STAGE.narrow, most) - (rows - 1) * GAP) / rows - HEAD;
   return { side: Math.max(1, Math.floor(Math.min(across, down))), columns };
 }
 

@@ -25,7 +25,7 @@ import { toCsv } from "../../shared/runtime/csv.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { node } from "../../shared/runtime/dom.js";
 import { screenSvg } from "../../shared/runtime/screen_svg.js";
-import { defineComponent } from "../../shared/runtime/component.js";
+import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 import { formatWeight } from "../../shared/runtime/format.js";
 
@@ -33,7 +33,7 @@ const VIEWS = { shares: "attention weight, 0 to 1", even: "relative to uniform a
 const ROOM = 11; // px of a cell from which on letters beside it are readable
 let count = 0;
 
-const PRESENTATION = { slides: [".controls, .finding, .about", ".stage, .words, .legend"] };
+const PRESENTATION = { slides: [".stage"], controls: ".about" };
 
 export default defineComponent((place) => {
   const own = ++count,
@@ -155,7 +155,7 @@ export default defineComponent((place) => {
     if (!tiles.length || !cuts || !place.clientWidth) return;
     const { cut, view } = shared.value,
       length = data.tokens.length,
-      { side, columns } = tileSizes(stage.clientWidth - 4, cut);
+      { side, columns } = tileSizes(stage.clientWidth - 4, cut, limitHeight(Infinity, 280));
     stage.style.gridTemplateColumns = `repeat(${columns}, ${side}px)`;
     const shades = colourRamp(theme.colour, view === "shares" ? "amount" : "sign");
     tiles.forEach(({ map, letters }, head) => {

@@ -31,12 +31,12 @@ const KINDS = ["sinusoidal", "learned", "rotary"];
 
 const PRESENTATION = {
   slides: [
-    "h3, .about, .about ~ .dials",
     "section > :nth-child(n+4):nth-child(-n+5)",
     "section > :nth-child(n+6):nth-child(-n+7)",
     "section > :nth-child(n+8):nth-child(-n+10)",
     "section > :nth-child(n+11)",
   ],
+  controls: ".about, .about ~ .dials",
 };
 
 export default defineComponent((place) => {

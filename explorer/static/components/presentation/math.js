@@ -5,7 +5,8 @@
 export const SMALLEST = 1.3;
 const LARGEST = { text: 2.6, figure: 1.6, chart: 1.6 }; // a chart fills the wall itself
 const ROOM = { width: 1280, height: 676 }; // of which the bar at its foot takes its part
-const LOW = { first: 240, other: 190 }; // px, the smallest height of a chart: with the question on its slide, and without
+const LOW = { first: 240, other: 190, tall: 290 }; // px, the smallest height of a chart: with the question on its slide, without, and of a tall one
+const TALL = 400; // px
 const UNASKED = ["control", "formula", "code"]; // shown only if the teacher asks for the controls
 
 /**
@@ -68,7 +69,7 @@ export function waysOf(units) {
   const heads = of("question"),
     body = units.flatMap(({ kind }, i) => (["question", "text", "caption"].includes(kind) ? [] : [i])),
     captions = of("caption"),
-    figure = units.findIndex(({ slides }) => slides > 1);
+    figure = units.findIndex(({ slides }) => slides > 0);
   if (!of("figure", "card").length) return [[{ shown: units.map((_, i) => i) }]];
   const inOrder = (...lists) => lists.flat().sort((a, b) => a - b);
   const lead = heads.length ? [{ shown: inOrder(heads, of("text")) }] : [];
@@ -133,7 +134,8 @@ export function scaleOf(base, fits, kind = "text") {
 }
 
 /** Return the smallest height of a chart, and its height if there is spare room for its rows of panels. */
-export const minimalHeight = (usual, isFirst = false) => Math.min(usual, LOW[isFirst ? "first" : "other"]);
+export const minimalHeight = (usual, isFirst = false) =>
+  Math.min(usual, LOW[usual >= TALL ? "tall" : isFirst ? "first" : "other"]);
 export const fillHeight = (low, spare, rows, width) =>
   Math.round(Math.max(low, Math.min(low + spare / rows, 1.15 * width)));
 

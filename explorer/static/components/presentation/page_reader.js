@@ -68,9 +68,11 @@ function readUnit(node) {
 
 function readBlocks(list) {
   return [...list.children].flatMap((node) =>
-    node.dataset.kind === "columns"
-      ? [...node.children].flatMap(readBlocks)
-      : [{ node, kind: BLOCKS[node.dataset.kind], title: "" }],
+    node.dataset.kind !== "columns"
+      ? [{ node, kind: BLOCKS[node.dataset.kind], title: "" }]
+      : node.querySelector('[data-kind="code"]')
+        ? [{ node, kind: "figure", title: "" }] // texts of several models, to be compared
+        : [...node.children].flatMap(readBlocks),
   );
 }
 

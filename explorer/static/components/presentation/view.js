@@ -172,7 +172,7 @@ class Projector {
     if (!slide) return;
     this.pieces = slide.units.map(({ node }) => partsOf(node));
     const ways = waysOf(slide.units.map(({ kind }, i) => ({ kind, slides: this.pieces[i].length }))),
-      isDrawn = this.pieces.some((pieces) => pieces.length),
+      isDrawn = this.pieces.some((pieces) => pieces.length) || slide.units.some(({ kind }) => kind === "card"),
       key = slide.units.at(-1).node;
     this.views = [];
     let views = [],
@@ -210,6 +210,11 @@ class Projector {
       if (turn !== this.turn) return;
       this.fit(view);
     }
+    const slide = this.slides[this.at.slide];
+    if (view.to !== undefined && this.remeasured !== slide && this.tall <= this.room / this.scale + 1) {
+      this.remeasured = slide; // it was measured before a component had drawn itself for its room
+      return this.show();
+    }
     this.height = this.tall;
     this.size.observe(this.block);
   }
@@ -241,7 +246,7 @@ class Projector {
     const { block } = this,
       { units } = this.slides[this.at.slide],
       visible = new Set(shown.map((i) => units[i].node));
-    const pieces = only === undefined ? [] : this.pieces.find((each) => each.length > 1),
+    const pieces = only === undefined ? [] : this.pieces.find((each) => each.length),
       off = document.body.classList.contains(MODES.controls)
         ? []
         : [.../** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll("[data-controls]"))].map(
@@ -308,7 +313,7 @@ class Projector {
   /* A view that does not fit is shown part by part; what is below a part begins the next one, and is not seen yet. */
   partsOfView(view) {
     const { main, scale } = this,
-      end = Math.min(this.tall, endOf(main, scale)); // without space that is only reserved
+      end = Math.min(this.tall, endOf(main, scale)) - EDGE; // without space that is only reserved
     const parts = partsOfHeight(end, this.room / scale, rowsAndPictures(main, scale));
     return parts.length > 1 ? parts.map((part) => ({ ...view, ...part })) : [view];
   }

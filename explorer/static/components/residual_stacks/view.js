@@ -75,7 +75,7 @@ const TALL = { wide: 208, narrow: 168 },
 const NARROW = 460; // px of a panel
 let count = 0;
 
-const PRESENTATION = { slides: [".controls, .finding, .rest", ".figure, .read"] };
+const PRESENTATION = { slides: [".upper", ".lower"], controls: ".rest, .read" };
 
 export default defineComponent((place) => {
   const id = ++count,
@@ -165,8 +165,9 @@ export default defineComponent((place) => {
     const width = place.clientWidth,
       columns = width >= 760 ? 2 : 1;
     const each = (width - (columns - 1) * 28) / columns,
-      lines = Math.ceil(PANELS.length / columns);
-    const tall = Math.min(columns === 2 ? TALL.wide : TALL.narrow, limitHeight(Infinity) / lines - headOf(each) - FOOT),
+      rows = Math.ceil(PANELS.length / columns),
+      lines = limitHeight(rows, 1); // rows of panels; on a presentation screen they stand on two slides, in one place
+    const tall = Math.min(columns === 2 ? TALL.wide : TALL.narrow, limitHeight(Infinity, 310) - headOf(each) - FOOT),
       high = headOf(each) + tall + FOOT;
     figure.setAttribute("viewBox", `0 0 ${width} ${lines * high}`);
     figure.setAttribute("width", width);
@@ -174,7 +175,8 @@ export default defineComponent((place) => {
     figure.replaceChildren(
       ...PANELS.map((panel, i) => {
         const group = svgNode("g", {
-          transform: `translate(${(i % columns) * (each + 28)} ${Math.floor(i / columns) * high})`,
+          class: i < PANELS.length / 2 ? "upper" : "lower",
+          transform: `translate(${(i % columns) * (each + 28)} ${(Math.floor(i / columns) % lines) * high})`,
         });
         group.append(...drawPanel(panel, each, tall));
         return group;

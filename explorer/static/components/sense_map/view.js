@@ -32,7 +32,7 @@ import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { interpolatePoints, placeLabels, describeSimilarities, meanPoint, nearestPoint, fitPoints } from "./math.js";
 import { formatNumber } from "../../shared/runtime/format.js";
-import { defineComponent } from "../../shared/runtime/component.js";
+import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
 
 const TALL = 400,
   MOVES = 320; // px; ms from one layer to the next
@@ -65,7 +65,8 @@ export default defineComponent((place) => {
     shownPoints = [],
     layer = 0,
     frame = 0,
-    width = 0;
+    width = 0,
+    height = TALL;
 
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   slider.oninput = () => movePoints(Number(slider.value));
@@ -91,9 +92,11 @@ export default defineComponent((place) => {
   function drawMap() {
     if (!data || !map.clientWidth) return;
     width = map.clientWidth;
-    picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
+    height = limitHeight(TALL, 290);
+    picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     picture.setAttribute("width", width);
-    places = fitPoints(data.points, data.own, width, TALL);
+    picture.setAttribute("height", height);
+    places = fitPoints(data.points, data.own, width, height);
     shownPoints = [...places[layer].points, ...places[layer].own];
     const dots = data.senses.map((sense, i) =>
       svgNode("path", {
@@ -132,7 +135,7 @@ export default defineComponent((place) => {
     const middles = [0, 1].map((sense) => meanPoint(dots.filter((_, i) => data.senses[i] === sense && !data.clear[i])));
     placeLabels(...middles, 44).forEach(([x, y], sense) => {
       parts[count + sense].setAttribute("x", Math.max(60, Math.min(width - 60, x)));
-      parts[count + sense].setAttribute("y", Math.max(18, Math.min(TALL - 8, y)));
+      parts[count + sense].setAttribute("y", Math.max(18, Math.min(height - 8, y)));
     });
   }
 

@@ -10,7 +10,7 @@ export function gridOf(units, width, height) {
 
 /** Format a probability in percent; it is never rounded to 0 or 100 %. */
 export function formatPercent(p) {
-  return p > 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`;
+  return p > 0.995 ? "> 99\u00a0%" : p < 0.005 ? "< 1\u00a0%" : `${Math.round(100 * p)}\u00a0%`;
 }
 
 /** Describe one step; steps are counted from 1. */

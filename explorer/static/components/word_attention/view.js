@@ -17,6 +17,8 @@ import { toCsv } from "../../shared/runtime/csv.js";
 import { formatNumber } from "../../shared/runtime/format.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
+const PRESENTATION = { slides: [".half:first-child", ".half:last-child"] };
+
 export default defineComponent((place) => {
   const makeSelect = (label) => {
     const field = node("select", { class: "lineage-select", "aria-label": label });
@@ -153,4 +155,4 @@ export default defineComponent((place) => {
       vectors.close();
     },
   };
-});
+}, PRESENTATION);

@@ -32,6 +32,6 @@ export function defineComponent(build, { slides = [], controls = "" } = {}) {
   };
 }
 
-/** Limit the height (px) of a drawing that fills a presentation screen. */
-export const limitHeight = (usual) =>
-  document.body.classList.contains("lineage-screened") ? Math.min(usual, 400) : usual;
+/** Limit the height (px) of a drawing on a presentation screen, where `most` is left beside the rest of its slide. */
+export const limitHeight = (usual, most = 400) =>
+  document.body.classList.contains("lineage-screened") ? Math.min(usual, most) : usual;
