@@ -17,7 +17,7 @@ from explorer.figures.style import css_colour, escape_markup, figure, power_of_t
 TRACES_PER_LINE = 4  # traces: lowest seed, highest seed, median, label
 MAX_POSITIONS = 60  # of a sequence that are shown
 _MAX_TICKS = 5
-_LABEL_LINE_HEIGHT = 0.052  # of one line of a label, as a share of the height
+_LABEL_LINE_HEIGHT = 0.062  # of one line of a label, as a share of the height
 _LONG_LABEL = 12  # letters
 Frames: TypeAlias = list[list[list[float | None]]]
 

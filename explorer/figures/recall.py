@@ -30,14 +30,14 @@ def accuracy_by_step(lines: Sequence[Line], last: int, chance: float) -> go.Figu
 def accuracy_by_length(lines: Sequence[Line], trained: int, longest: int, chance: float) -> go.Figure:
     """Return accuracy by sequence length (logarithmic axis); a vertical line marks the trained length."""
     chart = comparison_figure(
-        lines, "symbols", (0.0, 1.04), log_x=True, right_margin=_LABEL_MARGIN, label_gap=_LABEL_GAP
+        lines, "sequence length", (0.0, 1.04), log_x=True, right_margin=_LABEL_MARGIN, label_gap=_LABEL_GAP
     )
     shown = [length for length in _LENGTHS if length <= longest]
     chart.layout.xaxis.update(
         range=[-0.05, float(np.log10(longest)) + 0.02],
         tickmode="array",
         tickvals=shown,
-        ticktext=[f"{n}" if n < 1_000 else f"{n // 1_000}k" for n in shown],
+        ticktext=[f"{n:,}" for n in shown],
     )
     chart.layout.shapes = (*chart.layout.shapes, vertical_line(float(trained), INK, 1.5, "3px,3px"))
     return _with_chance_line(chart, chance)

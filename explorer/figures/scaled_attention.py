@@ -33,7 +33,7 @@ _LABEL_GAP = 0.12  # between the two labels, as a share of the height
 
 @dataclass(frozen=True)
 class Axis:
-    """The y axis of a quantity; `reference` is the height of a line and its name."""
+    """The y axis of a quantity; `reference` is the height of a dashed line and its name on the axis."""
 
     span: tuple[float, float]
     ticks: tuple[float, ...]
@@ -76,13 +76,7 @@ def quantity_by_width(
         annotation(label, 1.0, end, xref="paper", yref="paper", xanchor="left", xshift=8, yanchor="middle")
         for label, end in zip(_LABELS, ends, strict=True)
     ]
-    shapes = []
-    if axis.reference:
-        shapes.append(horizontal_line(axis.reference[0], SOFT, 1.5, "5px,4px"))
-        place = axis.reference[0]
-        names.append(
-            annotation(axis.reference[1], 0.0, place, xref="paper", xanchor="left", xshift=4, yanchor="bottom")
-        )
+    marks = [(tick, _tick(tick)) for tick in axis.ticks] + ([axis.reference] if axis.reference else [])
     chart = figure(
         *(trace for line in lines for trace in line),
         *dots,
@@ -97,10 +91,10 @@ def quantity_by_width(
         yaxis={
             "type": "log" if axis.log else "linear",
             "range": [low, high],
-            "tickvals": list(axis.ticks),
-            "ticktext": [_tick(tick) for tick in axis.ticks],
+            "tickvals": [value for value, _ in marks],
+            "ticktext": [name for _, name in marks],
         },
-        shapes=shapes,
+        shapes=[horizontal_line(axis.reference[0], SOFT, 1.5, "5px,4px")] if axis.reference else [],
         annotations=names,
         margin={"l": 8, "r": 84, "t": 30, "b": 8},  # the frame writes the current width above
     )

@@ -12,7 +12,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.number_format import format_count
+from explorer.number_format import superscript
 
 INK, SOFT, RULE, PAGE = "var(--ink)", "var(--soft)", "var(--rule)", "var(--page)"
 MINUS, PLUS = "var(--sign-1)", "var(--sign-5)"
@@ -122,8 +122,8 @@ def round_significant(value: SupportsFloat) -> float | None:
 
 
 def power_of_ten(power: int) -> str:
-    """Return 10 to a power in plotly's markup."""
-    return "1" if power == 0 else f"10<sup>{format_count(power)}</sup>"
+    """Return 10 to a power; raised digits are letters of the full font size, which a projected page can show."""
+    return "1" if power == 0 else f"10{superscript(power)}"
 
 
 def labelled_ticks(labels: Sequence[str]) -> dict[str, Any]:

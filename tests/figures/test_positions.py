@@ -18,8 +18,8 @@ def test_seeds_are_dots_and_zero_is_at_the_edge() -> None:
 def test_ticks_are_at_their_labels() -> None:
     axis = order_sensitivity(["none"], [False], np.array([[0.1]]), "--m-transformer").layout.xaxis
     labels = dict(zip(axis.tickvals, axis.ticktext, strict=True))
-    assert labels[LOWEST] == "0" and labels[10.0**-7] == "10<sup>−7</sup>" and labels[0.1] == "0.1"
-    assert labels[10.0**-3] == "10<sup>−3</sup>" and labels[10.0**-5] == "10<sup>−5</sup>"
+    assert labels[LOWEST] == "0" and labels[10.0**-7] == "10⁻⁷" and labels[0.1] == "0.1"
+    assert labels[10.0**-3] == "10⁻³" and labels[10.0**-5] == "10⁻⁵"
 
 
 def test_exact_match_by_length_marks_untrained_lengths() -> None:

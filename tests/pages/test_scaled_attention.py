@@ -30,7 +30,7 @@ def test_page_shows_results_without_interaction() -> None:
     assert tables["tokens"] == ["the", "cat", "sat", "down"] and tables["model"] is None
     assert len(plot_frame_figures(at, "scaled-width")) == 6
     finding_texts = [heading.replace("\\", "") for heading in headings(at)]
-    assert any("times lower" in heading and "With it, it stays at" in heading for heading in finding_texts)
+    assert any("-fold from" in heading and "divided, it stays at" in heading for heading in finding_texts)
     assert any(heading.startswith("With the division 5 of five seeds learn") for heading in finding_texts), (
         "the included runs are described"
     )

@@ -45,8 +45,8 @@ def largest_contribution_finding(parts: list[Contribution], layer: int, layers: 
     largest = max(parts, key=lambda part: part.relative_norm)
     where = f"In block {layer} of {layers}" if layers > 1 else "In the only block"
     return (
-        f"{where}, {largest.name} changes the residual stream most: it adds {largest.relative_norm:.2f} times the "
-        "stream’s length."
+        f"{where}, {largest.name} changes the residual stream most: what it adds is {largest.relative_norm:.2f} times "
+        "as long."
     )
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.inspection.transformer.cost_formulas import crossover, growth_exponent, scale_to_median
-from explorer.number_format import format_approximate
+from explorer.number_format import format_approximate, format_percent
 from explorer.ui.wording import capitalize, join_words, number_word
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PART_NAMES: Final = {
     "attention": "attention",
-    "fused": "fused",
+    "fused": "fused attention",
     "feedforward": "feedforward",
     "rnn": "RNN",
     "gru": "GRU",
@@ -106,8 +106,9 @@ def fused_note(results: Mapping[str, SweepResult], state: CostState) -> str:
     crossing = crossing_text(crossover(fused.x, fused.seconds(state.way), forward.seconds(state.way)))
     end, ratio, _ = fused.ratio_to(forward, state.way)
     return (
-        f"The number of multiplications is larger from {2 * state.width:,} tokens on. With a fused kernel, "
-        f"attention takes longer {crossing}, at {end:,} tokens {format_approximate(ratio)} times as long."
+        f"Attention needs more multiplications than the feedforward part from {2 * state.width:,} tokens on. Fused "
+        "attention is the same computation in one kernel, which recomputes the weights instead of storing them: it "
+        f"takes longer than the feedforward part {crossing}, at {end:,} tokens {format_approximate(ratio)} times as long."
     )
 
 
@@ -194,7 +195,7 @@ def recurrence_note(results: Mapping[str, SweepResult], state: CostState) -> str
     return (
         f"A step of the GRU takes {first_step:.1f} microseconds in a sequence of {int(gru.x[first]):,} tokens and "
         f"{last_step:.1f} in one of {end:,}: {steps}. The formula predicts {format_approximate(formula)} times the "
-        f"time of the feedforward part; measured are {format_approximate(measured)} times{explanation}."
+        f"time of the feedforward part; measured is {format_approximate(measured)} times{explanation}."
     )
 
 
@@ -272,9 +273,8 @@ def parameters_finding(title: str, parts: Sequence[tuple[str, int]], total: int)
     most = max(count for _, count in parts)
     names = [f"“{name}”" for name, count in parts if count == most]
     has = "has" if len(names) == 1 else "each have"
-    largest = (
-        f"The largest part{'s' * (len(names) > 1)}, {join_words(names)}, {has} {most:,} of them, {most / total:.0%}."
-    )
+    share = format_percent(most / total, 0)
+    largest = f"The largest part{'s' * (len(names) > 1)}, {join_words(names)}, {has} {most:,} of them, {share}."
     return f"{title}: {total:,} parameters. {largest}"
 
 

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
-from explorer.number_format import format_interval
+from explorer.number_format import format_interval, format_percent
 from explorer.ui.verdict_sentences import verdict_words
 from explorer.ui.wording import count_seeds, join_words, number_word
 
@@ -58,8 +58,8 @@ def heads_text(
     limited_by = f"{width // heads} numbers per head" if width // heads <= tokens else f"{tokens} tokens"
     return (
         f"{split_note}Its {parameters:,} parameters are the same for every number of heads. The matrix of scores of a "
-        f"head has rank {rank_list}; the limit is {limit} ({limited_by}). Its attention has {evenness:.0%} of the "
-        f"maximum entropy.{verdict}"
+        f"head has rank {rank_list}; the limit is {limit} ({limited_by}). Its attention has "
+        f"{format_percent(evenness, 0)} of the maximum entropy.{verdict}"
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from explorer.number_format import format_percent
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS, WORDS, GrammarTextConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.ui.wording import count_seeds
@@ -141,12 +142,12 @@ def repetition_finding(
     top_probability: of the most likely symbol, per seed and step.
     """
     share, certainty = float(repetition_rate(ids, first).mean()), float(top_probability.mean())
-    by_chance = f"by chance it would be {1 / symbols:.0%}"
+    by_chance = f"by chance it would be {format_percent(1 / symbols, 0)}"
     if abs(share - 1 / symbols) < 0.02:
         by_chance = "as often as by chance"
     return (
-        f"{title}: {share:.0%} of the generated symbols repeat the symbol before ({by_chance}). The most likely symbol "
-        f"has a mean probability of {certainty:.2f} ({count_seeds(len(ids))})."
+        f"{title}: {format_percent(share, 0)} of the generated symbols repeat the symbol before ({by_chance}). The "
+        f"most likely symbol has a mean probability of {certainty:.2f} ({count_seeds(len(ids))})."
     )
 
 
@@ -188,4 +189,5 @@ def share_in_words(ids: Int[ndarray, "replicas rows time"], first: int) -> float
 
 def spelling_finding(title: str, ids: Int[ndarray, "replicas rows time"], first: int) -> str:
     """Say how much of a generated text consists of words of the language."""
-    return f"{title}: {share_in_words(ids, first):.0%} of the generated letters are in words of the language."
+    share = format_percent(share_in_words(ids, first), 0)
+    return f"{title}: {share} of the generated letters are in words of the language."

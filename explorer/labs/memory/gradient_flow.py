@@ -138,7 +138,7 @@ def _draw(
     )
     document.caption(
         "Norm of the gradient |∂L/∂x| at each symbol (logarithmic axis), a mean over 64 new sequences. Line: median "
-        "over seeds; band: lowest to highest seed. Before a run’s first and after its last step its values stay."
+        "over seeds; band: lowest to highest seed. A run keeps its last values after its last step."
     )
     if length > 1:
         _add_table(document, variants, histories, reached, length)

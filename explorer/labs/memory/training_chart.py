@@ -83,7 +83,7 @@ def length_chart(state: MemoryState, variants: Mapping[str, ModelVariant], resul
                 rest=float(task.length),
             )
         )
-    draw_plot_frame(panels, key="memory-lengths", height=HEIGHT, narrow_height=NARROW)
+    draw_plot_frame(panels, key="memory-lengths", height=HEIGHT, narrow_height=NARROW, columns=4)
     st.caption(
         "Share of 256 new sequences whose first symbol is named, by their length. Vertical line: the trained length; "
         f"networks were trained at no other. {_line_caption(state)} Dashed: guessing."
@@ -195,9 +195,9 @@ def results_table(
             rows,
             key="memory-results",
             label="Results on recall, a row a model",
-            caption=f"A dot for each seed; solved: right on at least {SOLVED:.0%} of 256 new sequences. At other "
-            f"lengths: {'median accuracy; ' * (state.seeds > 1)}guessing is right on {chance:.2f}. Training time: all "
-            "seeds.",
+            caption=f"A dot for each seed; solved: right on at least {100 * SOLVED:.0f} % of 256 new sequences. At "
+            f"other lengths: {'median accuracy; ' * (state.seeds > 1)}guessing is right on {chance:.2f}. Training "
+            "time: all seeds.",
         )
 
 

@@ -22,29 +22,22 @@ def width_finding(widths: Sequence[int], gradient: Float[ndarray, "kinds widths"
     """Say at which width the gradient of unscaled softmax peaks, and what is left of it at the largest width."""
     raw, divided = gradient
     peak, last = int(raw.argmax()), len(widths) - 1
-    end = f"at d_k = {widths[last]:,}"
-    if peak == last:
-        first = f"Without the division the gradient of softmax grows to {raw[last]:.2g} {end}."
-    elif peak == 0:
-        first = f"Without the division the gradient of softmax falls: {_times_lower(raw[0], raw[last])} {end}."
-    else:
-        first = (
-            f"Without the division the gradient of softmax is {_times_lower(raw[peak], raw[last])} {end} than at d_k = "
-            f"{widths[peak]:,}."
-        )
+    change = f"grows to {raw[last]:.2g} at d_k = {widths[last]:,}"
+    if peak < last:
+        change = f"falls {_fold(raw[peak], raw[last])} from d_k = {widths[peak]:,} to {widths[last]:,}"
     settled = divided[widths.index(4) :] if 4 in widths else divided
     low, high = settled.min(), settled.max()
-    if low > 0 and high / low < 1.2:
-        return f"{first} With it, it stays at {settled.mean():.2f}."
-    return f"{first} With it, it lies between {low:.2g} and {high:.2g}."
+    is_steady = low > 0 and high / low < 1.2
+    level = f"stays at {settled.mean():.2f}" if is_steady else f"lies between {low:.2g} and {high:.2g}"
+    return f"Undivided, the gradient of softmax {change}; divided, it {level}."
 
 
-def _times_lower(before: float, after: float) -> str:
+def _fold(before: float, after: float) -> str:
     """Say how many times lower a value became."""
     if after <= 0 or before / after > 1e6:
-        return "more than a million times lower"
+        return "more than a million-fold"
     times = before / after
-    return f"{float(f'{times:.2g}'):,.0f} times lower" if times >= 10 else f"{times:.1f} times lower"
+    return f"{float(f'{times:.2g}'):,.0f}-fold" if times >= 10 else f"{times:.1f}-fold"
 
 
 def softmax_at_width(

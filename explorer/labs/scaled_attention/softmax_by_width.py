@@ -100,10 +100,9 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
         ),
     )
     document.caption(
-        f"Bars: one draw. Curves: median of {draws} draws, band: 10th to 90th percentile. The gradient of softmax is "
-        "the "
-        "Frobenius norm of its Jacobian, diag(α) − ααᵀ. Where it is near zero, almost no gradient reaches queries and "
-        "keys."
+        f"Bars: one draw. Curves: median of {draws} draws, band: 10th to 90th percentile. Dashed: the entropy of "
+        "uniform weights. The gradient of softmax is the Frobenius norm of its Jacobian, diag(α) − ααᵀ. Where it is "
+        "near zero, almost no gradient reaches queries and keys."
     )
 
 
@@ -134,7 +133,7 @@ def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
         "size": ("Standard deviation of the scores", Axis((0.3, 40.0), (1.0, 10.0), log=True), 2),
         "entropy": (
             "Entropy of the weights, nats",
-            Axis((0.0, ceiling * 1.12), (0.0, 1.0, 2.0, 3.0, 4.0), (ceiling, f"uniform: ln {keys} = {ceiling:.2f}")),
+            Axis((0.0, ceiling * 1.12), (0.0, 1.0, 2.0, 3.0), (ceiling, f"ln {keys}")),
             2,
         ),
         "gradient": ("Gradient of softmax", Axis((_GRADIENT_AXIS_MIN, 1.0), (1e-4, 1e-2, 1.0), log=True), "power"),

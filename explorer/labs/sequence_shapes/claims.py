@@ -19,7 +19,7 @@ from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.claim_training import ClaimTraining, CurveSpec, training_section
 from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
 from explorer.labs.sequence_shapes.state import SequenceShapesState
-from explorer.number_format import format_significant
+from explorer.number_format import format_percent, format_significant
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.training.record import Curves, Record
@@ -322,5 +322,5 @@ def _draw_heads(word: str, document: Document, results: Mapping[str, AgreementHe
         label="Attention and importance of each head, a row a head",
         caption=f"A dot for each of {len(measured.accuracy)} seeds, and their median. Heads with the same number in "
         "different seeds are unrelated. Attention: from the position that predicts the word. With all heads the lowest "
-        f"seed is right in {measured.accuracy.min():.0%}.",
+        f"seed is right in {format_percent(measured.accuracy.min(), 0)}.",
     )

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.verdicts import MeanDifference, judge, mean_difference, solved_difference
-from explorer.number_format import format_range, format_significant
+from explorer.number_format import format_percent, format_range, format_significant
 from explorer.ui.verdict_sentences import verdict_words
 from explorer.ui.wording import count_seeds, join_words, number_word
 
@@ -27,7 +27,7 @@ def last_steps_share(share: Float[ndarray, "replicas time"], few: int = LAST_STE
 
 def gradient_share_finding(nets: Sequence[tuple[str, Float[ndarray, "replicas time"]]], trained: bool) -> str:
     """Say how much of the gradient of the shared weights the last steps contribute. `nets`: names and shares."""
-    parts = [f"{last_steps_share(share):.0%} ({name})" for name, share in nets]
+    parts = [f"{format_percent(last_steps_share(share), 0)} ({name})" for name, share in nets]
     when = "After training" if trained else "Before training"
     return f"{when}, the last {number_word(LAST_STEPS)} steps contribute {join_words(parts)} of the gradient."
 
@@ -158,11 +158,10 @@ def extrapolation_finding(results: Mapping[str, Sequence[PositionRuleAccuracy]])
     own = [value for each, value in parts if not each.shares_weights]
     if not shared or not own:
         return ""
+    with_shared, with_own = (f"{100 * min(each):.0f} to {100 * max(each):.0f} %" for each in (shared, own))
     return (
-        f"At positions beyond training, the seeds that learned the rule are right in {min(shared):.0%} to "
-        f"{max(shared):.0%} with shared weights, and in {min(own):.0%} to {max(own):.0%} with a learned vector for "
-        "every "
-        "position, which was never trained there."
+        f"At positions beyond training, the seeds that learned the rule are right in {with_shared} with shared "
+        f"weights, and in {with_own} with a learned vector for every position, which was never trained there."
     )
 
 
@@ -179,7 +178,7 @@ def heads_verdict(whole: Float[ndarray, " replicas"], without: Float[ndarray, "r
     verdict = "Yes" if single == seed_count else "No" if single <= seed_count // 2 else "Sometimes"
     return (
         f"{verdict}: in {single} of {seed_count} seeds exactly one head matters (removing it costs more than "
-        f"{MIN_ACCURACY_LOSS:.0%})."
+        f"{format_percent(MIN_ACCURACY_LOSS, 0)})."
     )
 
 
@@ -196,9 +195,10 @@ def heads_caption(
     attention = subject.reshape(len(whole), -1)
     attending = (attention > 0.5).sum(axis=1)
     loss = _accuracy_loss(whole, without)
+    most, median = (format_percent(float(value), 0) for value in (loss.max(), np.median(loss.max(axis=1))))
     return (
-        f"Removing the most important head lowers the accuracy on the {what} by {loss.max():.0%} at most, by "
-        f"{float(np.median(loss.max(axis=1))):.0%} in the median seed. In {int((attending > 0).sum())} of {len(whole)} "
+        f"Removing the most important head lowers the accuracy on the {what} by {most} at most, by {median} in the "
+        f"median seed. In {int((attending > 0).sum())} of {len(whole)} "
         f"seeds at least one head gives the subject more than half of its attention "
         f"({format_range(attending.min(), attending.max(), 0)} of {attention.shape[1]} heads do)."
     )

@@ -32,7 +32,7 @@ def visible_token(token: str) -> str:
 
 def format_probability(p: float) -> str:
     """Format a probability without rounding up to certainty."""
-    return "more than 99%" if p > SURE else "less than 1%" if p < 1 - SURE else f"{p:.0%}"
+    return "more than 99 %" if p > SURE else "less than 1 %" if p < 1 - SURE else f"{100 * p:.0f} %"
 
 
 def many_to_one_finding(net: UnrolledNetwork, words: Sequence[str]) -> tuple[str, str]:
@@ -71,9 +71,9 @@ def senses_caption(right: Sequence[float]) -> str:
         frame.index(WORD_SLOT) < min(frame.index(FIRST_NOUN_SLOT), frame.index(SECOND_NOUN_SLOT)) for frame in FRAMES
     )
     return (
-        f"On new sentences, {count_seeds(len(right))} name the right sense in {min(right):.0%} to {max(right):.0%} of "
-        f"cases (guessing: 50%). In {early} of {len(FRAMES)} sentence patterns the word comes before all nouns "
-        "that tell."
+        f"On new sentences, {count_seeds(len(right))} name the right sense in {100 * min(right):.0f} to "
+        f"{100 * max(right):.0f} % of cases (guessing: 50 %). In {early} of {len(FRAMES)} sentence patterns the word "
+        "comes before all nouns that tell."
     )
 
 

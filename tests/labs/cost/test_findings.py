@@ -37,7 +37,7 @@ def test_the_length_from_which_attention_costs_more_is_reported() -> None:
     assert len(sentence.split()) <= 22
     note = findings.fused_note(found, CostState(way="forward"))
     assert_states(
-        note, "multiplications … from 128 tokens … fused … from about 1,024 tokens on, at 2,048 tokens 2.0 times"
+        note, "multiplications … from 128 tokens … Fused … from about 1,024 tokens on, at 2,048 tokens 2.0 times"
     )
 
 
@@ -78,7 +78,7 @@ def test_the_cost_of_a_recurrent_step_is_reported() -> None:
         results_of_all_parts("length", {"gru": 3e-5, "feedforward": 1e-6}, 1.0), CostState(way="forward"), "length"
     )
     assert_mentions(sentence, "30.0 microseconds … 128 … 30.0 … 2,048")
-    assert "The formula predicts 0.8 times" in sentence and "measured are 30 times, because it makes many" in sentence
+    assert "The formula predicts 0.8 times" in sentence and "measured is 30 times, because it makes many" in sentence
     other = findings.sweep_note(
         results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5), CostState(), "length"
     )
@@ -106,11 +106,11 @@ def test_layer_names_are_described() -> None:
 def test_the_largest_parts_are_named() -> None:
     assert_states(
         findings.parameters_finding("RNN", [("a", 60), ("b", 40)], 100),
-        "RNN: 100 parameters … largest … “a” … 60 … 60%",
+        "RNN: 100 parameters … largest … “a” … 60 … 60\u00a0%",
     )
     assert_mentions(
         findings.parameters_finding("RNN", [("a", 40), ("b", 40), ("c", 20)], 100),
-        "largest … “a” … “b”, each … 40 … 40%",
+        "largest … “a” … “b”, each … 40 … 40\u00a0%",
     )
 
 
@@ -121,7 +121,7 @@ def test_memory_is_compared_with_the_formula() -> None:
         costs = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
         found[part] = sweep_result(part, "length", CostState().sizes("length", part), costs)
     sentence = findings.memory_note(found)
-    assert_mentions(sentence, "bytes … formula … attention, fused, feedforward, RNN and GRU")
+    assert_mentions(sentence, "bytes … formula … attention, fused attention, feedforward, RNN and GRU")
     assert "LSTM stores up to 2.5 times as many." in sentence
     exact = findings.memory_note({"gru": found["gru"]})
     assert exact == "The stored bytes are exactly those of the formula for GRU."

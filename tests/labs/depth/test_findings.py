@@ -28,7 +28,7 @@ def test_heads_of_which_one_cannot_tell_whether_they_changed() -> None:
 def test_the_split_into_heads_is_described() -> None:
     text = findings.heads_text(8, 4, 16_384, 64, [8] * 8, 21, 0.57)
     assert_mentions(text, "trained with 4 heads, not with this split")
-    assert "16,384" in text and "rank 8; the limit is 8 (8 numbers per head)" in text and "57%" in text
+    assert "16,384" in text and "rank 8; the limit is 8 (8 numbers per head)" in text and "57\u00a0%" in text
     assert "trained with these 4 heads" in findings.heads_text(4, 4, 16_384, 64, [16] * 4, 21, 0.5)
     few = findings.heads_text(2, None, 16_384, 64, [5, 6], 6, 0.5)
     assert few.startswith("Its 16,384") and "rank 5 and 6; the limit is 6 (6 tokens)" in few

@@ -76,8 +76,8 @@ def test_repetitions_are_counted() -> None:
     np.testing.assert_allclose(findings.repetition_rate(ids, 2), [2 / 3, 0])
     sentence = findings.repetition_finding(19, "Without the mask", ids, 2, np.array([[0.9, 0.8, 1.0], [0.9, 0.8, 1.0]]))
     assert (
-        "33% of the generated symbols" in sentence
-        and "by chance it would be 5%" in sentence
+        "33\u00a0% of the generated symbols" in sentence
+        and "by chance it would be 5\u00a0%" in sentence
         and "probability of 0.90 (two seeds)" in sentence
     )
     assert "as often as by chance" in findings.repetition_finding(3, "x", ids, 2, np.zeros((2, 3)))
@@ -101,8 +101,8 @@ def test_generated_letters_in_words_are_counted(text: str, first: int, counts: t
 
 def test_the_share_of_letters_in_words_is_reported() -> None:
     ids = np.array([[[LETTERS.index(letter) for letter in "the owl hides the qwl. "]]])
-    assert_states(findings.spelling_finding("With it", ids, 4), "With it … 79% … letters … words")
-    assert "0% of the generated letters" in findings.spelling_finding("With it", ids[..., -2:], 1)
+    assert_states(findings.spelling_finding("With it", ids, 4), "With it … 79\u00a0% … letters … words")
+    assert "0\u00a0% of the generated letters" in findings.spelling_finding("With it", ids[..., -2:], 1)
 
 
 def test_a_beginning_that_is_too_long_is_cut_to_what_the_models_read() -> None:

@@ -88,12 +88,12 @@ def test_the_width_finding_follows_the_numbers() -> None:
     widths = (1, 4, 16, 64)
     even = np.full(4, 0.18)
     sentence = width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.0003], even]))
-    assert_mentions(sentence, "1,000 times lower at d_k = 64 … at d_k = 16")
-    assert "With it, it stays at 0.18." in sentence
-    assert "falls: 5.0 times lower at d_k = 64" in width_finding(widths, np.array([[0.5, 0.4, 0.3, 0.1], even]))
+    assert_mentions(sentence, "falls 1,000-fold from d_k = 16 to 64")
+    assert "divided, it stays at 0.18." in sentence and len(sentence.split()) <= 20
+    assert "falls 5.0-fold from d_k = 1 to 64" in width_finding(widths, np.array([[0.5, 0.4, 0.3, 0.1], even]))
     assert "grows to 0.4 at d_k = 64" in width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.4], even]))
     gone = width_finding(widths, np.array([[0.1, 0.2, 0.1, 0.0], [0.1, 0.2, 0.1, 0.05]]))
-    assert "more than a million times lower" in gone and "With it, it lies between 0.05 and 0.2." in gone
+    assert "more than a million-fold" in gone and "divided, it lies between 0.05 and 0.2." in gone
 
 
 def test_softmax_at_one_width_is_described_with_its_numbers() -> None:

@@ -17,7 +17,8 @@ def test_the_share_of_the_last_steps_is_reported() -> None:
     share = np.tile([0.0, 0.0, 0.25, 0.75], (3, 1))
     even = np.full((3, 4), 0.25)
     assert findings.gradient_share_finding([("RNN standard", share), ("GRU open", even)], trained=False) == (
-        "Before training, the last two steps contribute 100% (RNN standard) and 50% (GRU open) of the gradient."
+        "Before training, the last two steps contribute 100\u00a0% (RNN standard) and 50\u00a0% (GRU open) of the "
+        "gradient."
     )
     assert findings.gradient_share_finding([("RNN", share)], trained=True).startswith("After training")
 
@@ -70,7 +71,7 @@ def test_extrapolation_is_reported_only_for_seeds_that_learned() -> None:
             rule_accuracy("the Transformer", False, 1.0, 0.1),
         ]
     }
-    assert_mentions(findings.extrapolation_finding(found), "right in 90% to 90% with shared weights … 10% to 10%")
+    assert_mentions(findings.extrapolation_finding(found), "right in 90 to 90 % with shared weights … 10 to 10 %")
     assert findings.extrapolation_finding({"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9)]}) == ""
 
 
@@ -80,10 +81,10 @@ def test_a_head_is_specialized_only_if_its_ablation_alone_costs_accuracy() -> No
     ablated_accuracy = np.ones((4, 1, 3))
     ablated_accuracy[:, 0, 0] = 0.5
     assert findings.heads_verdict(whole, ablated_accuracy) == (
-        "Yes: in 4 of 4 seeds exactly one head matters (removing it costs more than 5%)."
+        "Yes: in 4 of 4 seeds exactly one head matters (removing it costs more than 5\u00a0%)."
     )
     caption = findings.heads_caption("verb", whole, attention, ablated_accuracy)
-    assert_mentions(caption, "verb by 50% at most, by 50% in the median seed")
+    assert_mentions(caption, "verb by 50\u00a0% at most, by 50\u00a0% in the median seed")
     assert findings.heads_verdict(whole, np.ones((4, 1, 3))).startswith("No: in 0 of 4")
     two = ablated_accuracy.copy()
     two[:, 0, 1] = 0.5

@@ -25,7 +25,7 @@ def test_the_final_prediction_is_judged_by_the_grammar(label: str, verdict: str)
     headline, details = findings.many_to_one_finding(
         unrolled(("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7), ("<EOS>", label, 0.9)), WORDS
     )
-    assert headline == f"After the last token the network answers “{label}” (90%), {verdict}."
+    assert headline == f"After the last token the network answers “{label}” (90 %), {verdict}."
     assert "at 1 of 2 earlier steps" in details
     assert "which" not in findings.many_to_one_finding(unrolled(("not", label, 0.9)), ("not",))[0]
 
@@ -34,7 +34,7 @@ def test_senses_are_reported_with_preceding_cue_nouns() -> None:
     headline, details = findings.senses_finding(
         unrolled(("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0))
     )
-    assert headline == "The network tags “bank” as bank (river) (80%)." and "1 of 3 before “bank”" in details
+    assert headline == "The network tags “bank” as bank (river) (80 %)." and "1 of 3 before “bank”" in details
     headline, details = findings.senses_finding(unrolled(("the", "the", 1.0)))
     assert headline == "None of these 1 words has two senses." and "bank" in details
     many = findings.senses_finding(unrolled(*[("bank", "bank (river)", 0.8)] * 5))[0]
@@ -42,13 +42,13 @@ def test_senses_are_reported_with_preceding_cue_nouns() -> None:
 
 
 def test_accuracy_of_all_seeds_is_reported() -> None:
-    assert "three seeds name the right sense in 50% to 70%" in findings.senses_caption([0.6, 0.5, 0.7])
+    assert "three seeds name the right sense in 50 to 70 %" in findings.senses_caption([0.6, 0.5, 0.7])
 
 
 def test_predicted_letters_are_compared_with_the_next_ones() -> None:
     headline, details = findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2)))
     assert headline == "At 1 of 2 steps the most likely next character is the right one."
-    assert details == "After the last character it predicts “⏎” (20%)."
+    assert details == "After the last character it predicts “⏎” (20 %)."
     assert findings.letters_finding(unrolled(("a", "b", 0.5)))[0].startswith("After the last character")
 
 
@@ -66,11 +66,11 @@ def test_generated_output_is_judged(right: str | None, words: str) -> None:
 
 def test_the_least_certain_step_is_reported() -> None:
     headline, details = findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3)))
-    assert headline == "From “T” alone the network writes “h␣”." and "least certain of “␣” (30%)" in details
+    assert headline == "From “T” alone the network writes “h␣”." and "least certain of “␣” (30 %)" in details
 
 
 def test_probabilities_are_never_rounded_to_certainty() -> None:
-    assert [findings.format_probability(p) for p in (0.9999, 0.5, 0.001)] == ["more than 99%", "50%", "less than 1%"]
+    assert [findings.format_probability(p) for p in (0.9999, 0.5, 0.001)] == ["more than 99 %", "50 %", "less than 1 %"]
 
 
 def test_component_data_is_plain_json() -> None:
