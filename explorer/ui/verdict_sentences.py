@@ -156,8 +156,12 @@ def _too_few(found: BestComparison, digits: int, unit: str) -> str:
 
 def _sizes(found: BestComparison, names: Sequence[str], digits: int, unit: str) -> str:
     """Return the models, each with how far it is behind."""
-    words = {name: "with" if isinstance(found.others[name].difference, SolvedDifference) else "by" for name in names}
-    return join_words([f"{name} {words[name]} {_size(found.others[name], digits, unit)}" for name in names])
+
+    def behind(name: str) -> str:
+        size = _size(found.others[name], digits, unit)
+        return f"({size})" if isinstance(found.others[name].difference, SolvedDifference) else f"by {size}"
+
+    return join_words([f"{name} {behind(name)}" for name in names])
 
 
 def _size(judgement: Judgement, digits: int, unit: str) -> str:

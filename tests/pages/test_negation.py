@@ -495,7 +495,7 @@ def test_the_comparison_with_the_best_is_that_of_the_runs() -> None:
     ends = [(run.config.title, run.curves.last("exact_accuracy")) for run in runs.values()]
     sentence = findings.comparison_with_best(ends)
     assert sentence and sentence in page_text(negation_page())
-    assert "Bag of words with 0 of 8 against 8 of 8 seeds" in sentence
+    assert "Bag of words (0 of 8 against 8 of 8 seeds)" in sentence
 
 
 def test_more_steps_than_the_server_allows_are_rejected_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

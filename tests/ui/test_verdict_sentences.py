@@ -43,7 +43,7 @@ def test_solved_seeds_are_counted() -> None:
 
     found = compare_with_best({"Transformer": solved(4), "feedforward": solved(6), "RNN": solved(0)}, paired=False)
     assert comparison_finding(found) == (
-        "Worse than feedforward: RNN with 0 of 8 against 6 of 8 seeds. Cannot tell whether feedforward is better than "
+        "Worse than feedforward: RNN (0 of 8 against 6 of 8 seeds). Cannot tell whether feedforward is better than "
         "Transformer (4 of 8 against 6 of 8 seeds; about 85 seeds would probably decide)."
     )
     assert comparison_note(found) == "Tests: Fisher’s exact test, corrected for three comparisons (Holm)."

@@ -80,6 +80,6 @@ def test_the_gate_initialization_finding_states_solved_seeds() -> None:
 def test_the_numbers_of_seeds_by_initial_bias_are_compared() -> None:
     outcomes = {bias: GateInitOutcome(bias, solved, 8) for bias, solved in ((0.0, 0), (1.0, 2), (3.0, 8))}
     sentence = gate_init_comparison(outcomes, "GRU")
-    assert_mentions(sentence, "Worse than bias 3: bias 0 with 0 of 8 against 8 of 8 seeds")
+    assert_mentions(sentence, "Worse than bias 3: bias 0 (0 of 8 against 8 of 8 seeds)")
     none = {bias: GateInitOutcome(bias, 0, 8) for bias in (0.0, 1.0)}
     assert gate_init_comparison(none, "GRU") == gate_init_comparison({}, "GRU") == ""

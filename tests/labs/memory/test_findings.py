@@ -173,7 +173,7 @@ def test_the_seeds_that_solve_recall_are_compared_by_an_exact_test() -> None:
     every, none, some = [1.0] * 8, [0.5] * 8, [1.0] * 4 + [0.5] * 4
     runs = {"gru-chrono": every, "gru-usual": none, "rnn-usual": some}
     found = solved_comparison_finding({name: make_result(name, values) for name, values in runs.items()})
-    assert_mentions(found, "95% or more … Worse than GRU open: GRU standard with 0 of 8 against 8 of 8 seeds")
+    assert_mentions(found, "95% or more … Worse than GRU open: GRU standard (0 of 8 against 8 of 8 seeds)")
     assert_mentions(
         found, "Cannot … RNN standard (4 of 8 against 8 of 8 seeds; about 19 seeds … Fisher … three comparisons"
     )

@@ -297,7 +297,7 @@ def test_the_effect_of_padding_is_described_by_the_models_that_it_changes() -> N
 def test_seeds_that_are_right_everywhere_are_compared_by_an_exact_test() -> None:
     right, never, some = [1.0] * 8, [0.883] * 8, [1.0] * 5 + [0.9] * 3
     found = comparison_with_best(ends(GRU=right, RNN=right, Transformer=some, bag=never, n4=[0.9] * 8, n5=never))
-    assert_mentions(found, "seeds … every sentence correctly … Worse than GRU: bag with 0 of 8 against 8 of 8 seeds")
+    assert_mentions(found, "seeds … every sentence correctly … Worse than GRU: bag (0 of 8 against 8 of 8 seeds)")
     assert_mentions(
         found, "GRU and RNN … same … Cannot tell … Transformer (5 of 8 against 8 of 8 seeds; about 35 seeds"
     )
