@@ -43,7 +43,7 @@ def page(session: PageSession[ContextState]) -> None:
         "Each model predicts the same held-out tokens again and again: after the last token before them, after the "
         "last two, four and so on. The loss falls for as long as earlier tokens help."
     )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="top"):
         bind_widget(session, "setup", st.selectbox, width=240)
         bind_widget(session, "models", st.pills, selection_mode="multi", update=ContextState.with_models, wrap=True)
     show_problems(session.problems)

@@ -22,6 +22,7 @@ from explorer.figures.style import (
 )
 
 _LONGEST = 22  # characters on a line of a name in the figure
+_VEIL = css_colour("--page", 0.75)  # behind a label, which a line may cross
 TRACES_PER_RUN = 3  # traces: lowest seed, highest seed, mean or median
 
 
@@ -117,18 +118,18 @@ def comparison_figure(
         shapes.append(horizontal_line(height, css_colour(colour), 2.0, "8px,3px,2px,3px"))
         y = _log(height) if log_y else height  # plotly takes the logarithm for an annotation, not for a shape
         label = annotation(escape_markup(text), 0.0, y, xref="paper", xanchor="left", yanchor="bottom", xshift=8)
-        annotations.append(label | {"font": {"size": 14, "color": css_colour(colour)}})
+        annotations.append(label | {"font": {"size": 14, "color": css_colour(colour)}, "bgcolor": _VEIL})
     low, high = y_range
     y_axis: dict[str, Any] = {"range": [low, high]}
     if log_y:
-        y_axis = {"type": "log", "range": [_log(low), _log(high)], "exponentformat": "power"}
+        y_axis = {"type": "log", "range": [_log(low), _log(high)], "tickformat": "~g"}
     return figure(
         *traces,
         xaxis={
             "title": {"text": x_title},
             "nticks": 6,
-            **({"type": "log"} if log_x else {"rangemode": "tozero"}),
-            **({} if x_end is None else {"range": [0, x_end]}),
+            # The range is given, because plotly would also make room for the names inside the axes.
+            **({"type": "log", "range": [_log(lowest / 2), _log(x_max)]} if log_x else {"range": [0, x_end or x_max]}),
         },
         yaxis={**y_axis, "nticks": 5},
         margin={"l": 8, "r": right_margin, "t": 12, "b": 8},
@@ -151,8 +152,13 @@ def _traces(line: Line, x_min: float | None) -> list[dict[str, Any]]:
     return [
         {**edge, "y": [round_significant(v) for v in line.low], "name": f"{name}, lowest seed"},
         {**edge, "y": [round_significant(v) for v in line.high], "name": f"{name}, highest seed", "fill": "tonexty"},
-        {**common, "y": [round_significant(v) for v in line.mean], "name": f"{name}, {line.statistic}", "line": mean},
+        {**common, "y": [_value(v) for v in line.mean], "name": f"{name}, {line.statistic}", "line": mean},
     ]
+
+
+def _value(value: float) -> float | None:
+    """Return a value with seven significant digits, so that its third decimal is the same as in a table."""
+    return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
 def _label(line: Line, height: float, x_end: float | None) -> dict[str, Any]:
@@ -164,7 +170,7 @@ def _label(line: Line, height: float, x_end: float | None) -> dict[str, Any]:
     font = {"size": 15, "color": css_colour(line.colour)}
     x = 1.0 if x_end is None else min(1.0, float(line.x[-1]) / x_end)
     text = f"<b>{escape_markup(line.label)}</b>"
-    return annotation(text, x, height, font=font, yanchor="middle", **place)
+    return annotation(text, x, height, font=font, yanchor="middle", bgcolor=_VEIL, **place)
 
 
 def _name_at_end(line: Line, height: float, x_max: float, log_x: bool) -> dict[str, Any]:
@@ -173,9 +179,8 @@ def _name_at_end(line: Line, height: float, x_max: float, log_x: bool) -> dict[s
     text = "<br>".join(escape_markup(part) for part in _name_parts(line))
     x = _log(max(end, x_max / 1e6)) if log_x else end
     placed = {"xref": "x", "xanchor": "left", "xshift": 14, "yref": "paper", "yanchor": "middle", "align": "left"}
-    return annotation(f"<b>{text}</b>", x, height, font={"size": 14, "color": css_colour(line.colour)}, **placed) | {
-        "bgcolor": css_colour("--page", 0.75)
-    }
+    font = {"size": 14, "color": css_colour(line.colour)}
+    return annotation(f"<b>{text}</b>", x, height, font=font, bgcolor=_VEIL, **placed)
 
 
 def _name_parts(line: Line) -> list[str]:

@@ -59,8 +59,8 @@ def word_map(points: Float[ndarray, "words 2"], words: Sequence[str], colour: st
             "cliponaxis": False,
             "name": "words",
         },
-        xaxis={"range": round_values(ranges[:, 0]), "title": {"text": "first principal component"}, "nticks": 5},
-        yaxis={"range": round_values(ranges[:, 1]), "title": {"text": "second"}, "nticks": 5},
+        xaxis={"range": round_values(ranges[:, 0]), "title": {"text": "first component"}, "nticks": 5},
+        yaxis={"range": round_values(ranges[:, 1]), "title": {"text": "second component"}, "nticks": 5},
         margin={"l": 48, "r": 12, "t": 12, "b": 44},
     )
 

@@ -22,6 +22,13 @@ test("they do not leave the figure at its top", () => {
   assert.ok(Math.abs(middle - 0.82) < 1e-9 && Math.abs(low - 0.64) < 1e-9);
 });
 
+test("labels of lines that end together are moved apart wherever that is", () => {
+  const early = [0.1, 0.1].map((y) => ({ ...label(y), x: 0.4 }));
+  const [first, second, late] = heights([...early, label(0.1)], 160);
+  assert.ok(Math.abs(second - first - 0.18) < 1e-9);
+  assert.equal(late, 0.1);
+});
+
 test("other annotations stay", () => {
   const others = [
     { x: 0, y: 0.1, xref: "paper", yref: "paper", xanchor: "left" },

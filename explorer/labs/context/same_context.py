@@ -1,4 +1,7 @@
-"""Included networks and the best n-gram under the same context, from a file that a benchmark computes."""
+"""Included networks and the best n-gram under the same context, from a file that a benchmark computes.
+
+python -m benchmarks.language_models contexts --json explorer/labs/context/same_context.json
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ from explorer.ui.page_sections import escape_markdown
 from explorer.ui.wording import join_words
 
 FILE: Final = Path(__file__).with_name("same_context.json")
-COMMAND: Final = "python -m benchmarks.language_models contexts --json explorer/labs/context/same_context.json"
 _SMOOTHINGS: Final = {
     "kneser_ney": "Kneser–Ney",
     "modified_kneser_ney": "modified Kneser–Ney",
@@ -124,7 +126,7 @@ def same_context_finding(table: SameContextTable) -> str:
         ngrams = {context: table.ngrams[context].loss for context in each.losses}
         groups = {
             "beats the best n-gram": [c for c, losses in each.losses.items() if max(losses) < ngrams[c]],
-            "is worse": [c for c, losses in each.losses.items() if min(losses) > ngrams[c]],
+            "is worse than the best n-gram": [c for c, losses in each.losses.items() if min(losses) > ngrams[c]],
         }
         groups["beats it with some seeds"] = [
             context for context in each.losses if context not in {c for group in groups.values() for c in group}
@@ -136,7 +138,7 @@ def same_context_finding(table: SameContextTable) -> str:
 
 
 def same_context_caption(table: SameContextTable) -> str:
-    """Return what the numbers are, how they were measured, and the command that computes them."""
+    """Return what the numbers are and how they were measured."""
     kinds: dict[str, list[str]] = {}
     for context, best in table.ngrams.items():
         kinds.setdefault(f"{_SMOOTHINGS[best.smoothing]} of order {best.n}", []).append(context)
@@ -147,8 +149,7 @@ def same_context_caption(table: SameContextTable) -> str:
         "text itself, which is in its favour. Blocks are read without earlier context. Reading on: the n-gram reads "
         "one row, the GRU carries its state, and the Transformer reads overlapping windows of 128 characters (64 to "
         "128 characters of context); the first 64 characters are left out for the n-gram and the "
-        f"Transformer. –: longer than the context in training. Runs: {join_words(list(table.networks))}. Computed by: "
-        f"{COMMAND}"
+        "Transformer. –: longer than the context in training."
     )
 
 

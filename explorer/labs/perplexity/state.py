@@ -15,7 +15,7 @@ SIZES = {size: f"{int(size):,}" for size in ("300", "500", "1000", "2000", "5000
 OMITTED = {"counted": "counted", "left_out": "left out"}
 CONTEXTS = (16, 32, 64, 128)
 STRIDES = (1, 2, 4)  # windows begin a context divided by one of these apart
-STRIDE_NAMES = {"1": "the context (blocks)", "2": "half of it", "4": "a quarter of it"}
+STRIDE_NAMES = {"1": "blocks", "2": "half", "4": "a quarter"}
 
 
 def _check_tokens(names: object) -> None:

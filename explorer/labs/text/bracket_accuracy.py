@@ -78,7 +78,9 @@ def _draw_accuracies(without: Sequence[str], document: Document, accuracies: Map
         document.caption("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
         return
     if finite:
-        document.finding(bracket_finding({MODELS[name].title: e for name, e in finite.items()}))
+        headline, rest = bracket_finding({MODELS[name].title: e for name, e in finite.items()})
+        document.finding(headline)
+        document.text(rest)
         lines = []
         for name, each in finite.items():
             lines.append(
@@ -114,8 +116,8 @@ def _draw_accuracies(without: Sequence[str], document: Document, accuracies: Map
     document.caption(_method_caption(without, accuracies))
 
 
-def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> str:
-    """Return which models know the open mark over long distances. `found` maps titles to accuracies.
+def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> tuple[str, str]:
+    """Return which models know the open mark over long distances, then their shares. `accuracies`: by title.
 
     A model with a shorter context was asked at fewer positions, and may lack the bins of another.
     """
@@ -130,21 +132,16 @@ def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> str:
     better = [title for (share, error), title in shares if share > accuracies[title].baseline + 2 * error]
     guessing = [f"{title} {share:.2f}" for (share, _), title in shares if title not in better]
     knowing = [f"{title} {share:.2f}" for (share, _), title in shares if title in better]
-    if not knowing:
-        rest = join_words(guessing)
-        return f"{where}, no model knows which mark is open: {rest} of the marks are right. {constant}."
-    sentence = f"{where}, {_model_shares(knowing)} of the marks correctly"
-    if guessing:
-        sentence += (
-            f"; {join_words(guessing)} {'is' if len(guessing) == 1 else 'are'} no better than one constant answer"
-        )
-    return f"{sentence}. {constant}."
-
-
-def _model_shares(names: Sequence[str]) -> str:
-    first, *rest = names
-    title, _, share = first.rpartition(" ")
-    return join_words([f"{title} closes {share}", *rest])
+    if not better:
+        headline = f"{where}, no model knows which mark is open."
+    else:
+        headline = f"{where}, {'only ' * bool(guessing)}{join_words(better)} know{'s' * (len(better) == 1)}"
+        headline += " which mark is open."
+    rest = f"Share of marks closed correctly: {join_words(knowing or guessing)}."
+    if knowing and guessing:
+        are = "is" if len(guessing) == 1 else "are"
+        rest += f" {join_words(guessing)} {are} no better than one constant answer."
+    return headline, f"{rest} {constant}."
 
 
 def _method_caption(without: Sequence[str], accuracies: Mapping[str, BracketAccuracy]) -> str:

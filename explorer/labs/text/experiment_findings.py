@@ -147,8 +147,35 @@ def outcomes_by_value(
 # ---- sentences
 
 
+def experiment_headline(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
+    """Return at how many settings the claim is seen; empty before every run has ended."""
+    if len(outcomes) < len(experiment.trials):
+        return ""
+    if len(experiment.conditions) == 1:
+        steps = compare_consecutive(experiment, outcomes)
+        better = _count_of(sum(step.direction == "lower" for step in steps), len(steps))
+        return f"The wider window is better with every seed at {better} steps."
+    without, with_it = (condition.words for condition in experiment.conditions[:2])
+    if experiment.claims_divergence:
+        counts = []
+        for condition in experiment.conditions[:2]:
+            ends = [each for each in outcomes.values() if each.trial.condition == condition]
+            counts.append(_count_of(sum(each.diverged_seeds > 0 for each in ends), len(ends)))
+        return f"{capitalize(without)} training diverges at {counts[0]} learning rates, {with_it} at {counts[1]}."
+    every = [each for part in experiment.panels for each in compare_conditions(experiment, part, outcomes)]
+    lower, higher = (sum(each.direction == direction for each in every) for direction in ("lower", "higher"))
+    return (
+        f"{capitalize(with_it)} every seed ends lower at {_count_of(lower, len(every))} settings, higher at "
+        f"{number_word(higher) if higher else 'none'}."
+    )
+
+
+def _count_of(count: int, total: int) -> str:
+    return f"{number_word(count) if count else 'none'} of {number_word(total)}"
+
+
 def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
-    """Return the headline of an experiment."""
+    """Return what the runs of an experiment have shown, with numbers."""
     missing = len(experiment.trials) - len(outcomes)
     if not outcomes:
         return "No run of this experiment has ended yet."
@@ -169,7 +196,7 @@ def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) 
 
 
 def window_finding(steps: Sequence[OutcomeComparison]) -> str:
-    """Return what each wider window brought, and how often it was better."""
+    """Return what each wider window brought."""
     seeds = count_seeds(len(steps[0].first.bits))
     parts = []
     for index, step in enumerate(steps):
@@ -187,12 +214,7 @@ def window_finding(steps: Sequence[OutcomeComparison]) -> str:
                 "unknown": f"{pair} cannot be compared, because a loss is not finite",
             }[step.direction if step.difference else "unknown"]
         )
-    count = sum(step.direction == "lower" for step in steps)
-    where = f"{number_word(count) if count else 'none'} of {number_word(len(steps))} steps"
-    return (
-        f"A window of {join_words(parts)}. The wider window is better with every seed at {where}; "
-        f"{seeds} are too few for a verdict."
-    )
+    return f"A window of {join_words(parts)}. {capitalize(seeds)} are too few for a verdict."
 
 
 _UNDECIDED: dict[Direction, str] = {

@@ -37,7 +37,9 @@ def experiments_section(selected: str, select: Callable[[str], None]) -> None:
     outcomes = load_outcomes(experiment, views)
     st.subheader(experiment.question, anchor=False)
     st.markdown(f"The paper: {escape_markdown(experiment.claim)}")
-    st.subheader(escape_markdown(findings.experiment_finding(experiment, outcomes)), anchor=False)
+    if headline := findings.experiment_headline(experiment, outcomes):
+        st.subheader(headline, anchor=False)
+    explanation(escape_markdown(findings.experiment_finding(experiment, outcomes)))
     _controls(experiment, views, request)
     left, right = st.columns([3, 2], gap="large")
     with left:

@@ -11,7 +11,7 @@ from explorer.inspection.verdicts import compare_with_best
 from explorer.labs.text.standings import Standing
 from explorer.training.comparability import loss_context
 from explorer.ui.verdict_sentences import SHARED_TEST_SET, comparison_finding, comparison_note
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import count_seeds, join_words, number_word
 
 _NEGLIGIBLE = 0.001  # nats: a difference that three decimals hardly show
 
@@ -56,7 +56,7 @@ def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
         return f"No network beats the n-gram: {lowest}, {title} {loss:.3f}{_details(best)}."
     if (best.held_out >= median_loss(ngram)).any():
         count = int((best.held_out < median_loss(ngram)).sum())
-        seeds = f"{count} of {count_seeds(len(best.held_out))}"
+        seeds = f"{number_word(count)} of {count_seeds(len(best.held_out))}"
         return f"T{title[1:]} beats the n-gram ({median_loss(ngram):.3f} nats per {token}) with {seeds}."
     return (
         f"T{title[1:]} beats the n-gram: {loss:.3f} against {median_loss(ngram):.3f} nats per {token}{_details(best)}."
@@ -134,25 +134,27 @@ def contexts_note(standings: Mapping[str, Standing]) -> str:
     return f"More context lowers a loss, so losses are compared in the same context only: {'; '.join(parts)}."
 
 
-def overfitting_finding(standings: Mapping[str, Standing]) -> str:
-    """Return which networks overfit or train unstably, and which model has the widest generalization gap."""
+def overfitting_finding(standings: Mapping[str, Standing]) -> tuple[str, str]:
+    """Return which networks overfit or train unstably as a headline, then the numbers and the widest gap."""
     trained = [each for model, each in standings.items() if model != "ngram" and np.isfinite(each.final_loss)]
     if not trained:
-        return ""
+        return "No network has been trained to the end yet.", ""
     overfitting = [each for each in trained if each.overfits]
-    parts = [
-        f"The {e.row.title} overfits: its held-out loss was lowest at step {e.best_step:,} and has risen by "
-        f"{e.final_loss - e.best_loss:.3f} nats since, while its training loss still falls."
-        for e in overfitting
-    ]
     unstable = [each for each in trained if each.has_risen and not each.overfits]
-    if not overfitting:
-        where = f"the held-out loss of {'each network' if len(trained) > 1 else 'the network'} is lowest at the end"
-        parts.append("No network overfits." if unstable else f"No network overfits yet: {where}.")
-    parts += [
-        f"The training of the {e.row.title} is unstable: its held-out loss was lowest at step {e.best_step:,} and has "
-        f"risen by {e.final_loss - e.best_loss:.3f} nats since, and so has its training loss."
-        for e in unstable
+    if overfitting:
+        names = join_words([each.row.title for each in overfitting])
+        headline = f"The {names} overfit{'s' if len(overfitting) == 1 else ''}."
+    elif unstable:
+        names = join_words([each.row.title for each in unstable])
+        headline = f"No network overfits; the training of the {names} is unstable."
+    else:
+        who = "each network" if len(trained) > 1 else "the network"
+        headline = f"No network overfits yet: the held-out loss of {who} is lowest at the end."
+    parts = [
+        f"The held-out loss of the {e.row.title} was lowest at step {e.best_step:,} and has risen by "
+        f"{e.final_loss - e.best_loss:.3f} nats since, "
+        + ("while its training loss still falls." if e.overfits else "and so has its training loss.")
+        for e in [*overfitting, *unstable]
     ]
     widest = max(trained, key=lambda each: each.gap)
     ngram = standings.get("ngram")
@@ -168,7 +170,7 @@ def overfitting_finding(standings: Mapping[str, Standing]) -> str:
         parts.append(f"The {widest.row.title} has the widest gap of all models, {gap}.")
     else:
         parts.append(f"Its gap is {gap}.")
-    return " ".join(parts)
+    return headline, " ".join(parts)
 
 
 def median_loss(standing: Standing) -> float:

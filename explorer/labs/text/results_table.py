@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.labs.text import findings
-from explorer.labs.text.standings import Standing, convert_loss
+from explorer.labs.text.standings import Standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.number_format import format_duration
 from explorer.run_store.store import StoredRun
@@ -113,7 +113,7 @@ def _draw_results(
         {"key": "context", "label": "context", "kind": "text", "align": "left", "wrap": True},
         {
             "key": "loss",
-            "label": UNITS["loss"],
+            "label": unit_name("loss", task.tokenizer),
             "kind": "strip",
             "align": "left",
             "range": list(loss_range),

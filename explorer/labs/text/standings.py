@@ -11,7 +11,8 @@ from numpy import ndarray
 
 from explorer.catalogue import ModelRow, model_row
 from explorer.inspection.compare import median_and_range
-from explorer.labs.text.state import Unit
+from explorer.labs.text.state import UNITS, Unit
+from explorer.training.comparability import TOKEN_NOUNS
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 
@@ -71,6 +72,11 @@ def compute_standing(curves: Curves | None, config: RunConfig) -> Standing | Non
         float(train_medians[best] - train_medians[-1]),
         float(curves.tokens[-1] - curves.tokens[0]),
     )
+
+
+def unit_name(unit: Unit, tokenizer: str) -> str:
+    """Return the name of a unit of the loss; the tokens are named, as in nats per character."""
+    return f"nats per {TOKEN_NOUNS[tokenizer]}" if unit == "loss" else UNITS[unit]
 
 
 def convert_loss(loss: Float[ndarray, "*shape"], unit: Unit, characters: float | None) -> Float[ndarray, "*shape"]:

@@ -18,7 +18,14 @@ from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.text.current_standings import characters_per_token
 from explorer.labs.text.findings import overfitting_finding
 from explorer.labs.text.samples import SampleTexts, samples_data
-from explorer.labs.text.standings import Standing, compute_standing, convert_loss, gradient_norm, training_steps
+from explorer.labs.text.standings import (
+    Standing,
+    compute_standing,
+    convert_loss,
+    gradient_norm,
+    training_steps,
+    unit_name,
+)
 from explorer.labs.text.state import UNITS, Along, TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
@@ -26,7 +33,7 @@ from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown
+from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.state.widgets import bind_widget
@@ -72,12 +79,15 @@ def model_curves_section(lab: TextLab, standings: Mapping[str, Standing]) -> Non
     """Draw training and held-out loss of every network, and which of them overfits."""
     request = TrainRequest.for_section(lab.TASK)
     if standings:
-        st.subheader(escape_markdown(overfitting_finding(standings)), anchor=False)
+        headline, rest = overfitting_finding(standings)
+        st.subheader(escape_markdown(headline), anchor=False)
+        explanation(escape_markdown(rest))
     find_views = partial(request.views, lab.configs, current_visitor().id)
     live_training_section("text-each", request, partial(_draw_models, lab, find_views), 480)
     st.caption(
-        "Thick: loss on held-out text. Thin: loss on a part of the training text. Where the two separate, the network "
-        "predicts the training text better than new text."
+        "Thick: loss on a fixed part of the held-out text, so the last value differs a little from the results above. "
+        "Thin: loss on a part of the training text. Where the two separate, the network predicts the training text "
+        "better than new text."
     )
 
 
@@ -115,7 +125,8 @@ def loss_panel(lab: TextLab, views: Mapping[str, RunView]) -> Panel:
     _, end = _reached_and_end(lab, views, lines.values())
     span = _axis_range([each.mean for each in lines.values()], mark[0] if mark else None)
     draw = _uncached_if_private(_loss_panel, next(iter(views.values())))
-    return draw(tuple(lines.values()), lab.along, unit, span, max(end, 1.0), mark)
+    title = f"Held-out {'loss, ' * (unit != 'perplexity')}{unit_name(unit, lab.task.tokenizer)} (logarithmic scale)"
+    return draw(tuple(lines.values()), lab.along, unit, title, span, max(end, 1.0), mark)
 
 
 def _reached_and_end(lab: TextLab, views: Mapping[str, RunView], lines: Iterable[Line]) -> tuple[float, float]:
@@ -138,6 +149,7 @@ def _loss_panel(
     lines: tuple[Line, ...],
     along: Along,
     unit: Unit,
+    title: str,
     y_range: tuple[float, float],
     x_end: float,
     reference: tuple[float, str, str] | None,
@@ -160,10 +172,8 @@ def _loss_panel(
     return Panel(
         f"held-out-{unit}-{along}",
         figure,
-        title=f"Held-out loss, {UNITS[unit]} (logarithmic scale)"
-        if unit != "perplexity"
-        else "Held-out perplexity (logarithmic scale)",
-        alt=f"{UNITS[unit]} on held-out text, {_AXIS_TITLES[along]}: {join_words([line.title for line in lines])}.",
+        title=title,
+        alt=f"{title}, {_AXIS_TITLES[along]}: {join_words([line.title for line in lines])}.",
         tracks=tracks,
     )
 

@@ -189,7 +189,7 @@ def _can_resume(view: RunView) -> bool:
 
 
 def describe_cost(views: Mapping[str, RunView]) -> str:
-    """Return what the training of these runs takes: their time together, and the memory and parameters of each."""
+    """Return what the training of these runs takes: their time together, and the memory of the largest."""
     if not warmup.is_ready():
         return "a time that is not known yet"
     costs = [estimate_cost(view.config) for view in views.values()]
@@ -197,8 +197,5 @@ def describe_cost(views: Mapping[str, RunView]) -> str:
     own = {key(view.config) for view in views.values()}
     others = sum(not view.done and view.key not in own for view in service.views(current_visitor().id))
     seconds *= 1 + others / len(views)  # jobs share the processor
-    counts = [cost.parameters for cost in costs]
-    low, high = min(counts), max(counts)
     text = f"about {format_duration(seconds)} and {format_bytes(max(cost.peak_bytes for cost in costs))} of memory"
-    text += f" ({low:,}{f' to {high:,}' if high > low else ''} parameters a seed)"
     return text + (f", beside {number_word(others)} other training{'s' if others > 1 else ''}" if others else "")

@@ -28,7 +28,12 @@ from explorer.inspection.verdicts import MINIMUM_SEEDS
 from explorer.jobs.scheduler import service
 from explorer.labs.text import experiment_charts, experiments
 from explorer.labs.text import experiment_findings as findings
-from explorer.labs.text.experiment_findings import Outcome, compute_outcome, experiment_finding
+from explorer.labs.text.experiment_findings import (
+    Outcome,
+    compute_outcome,
+    experiment_finding,
+    experiment_headline,
+)
 from explorer.run_store import store
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.objectives.text import METRICS
@@ -69,11 +74,12 @@ def test_the_window_finding_compares_consecutive_sizes_and_judges_the_claim() ->
     assert_states(
         experiment_finding(WINDOW, make_outcomes(WINDOW, ends)),
         "2 characters instead of 1 saves 0.400 bits per character … 4 instead of 2 saves 0.100 … "
-        "8 instead of 4 … better with two of three seeds … 16 instead of 8 costs 0.200 … "
-        "better with every seed at two of four steps … three seeds … too few",
+        "8 instead of 4 … better with two of three seeds … 16 instead of 8 costs 0.200 … Three seeds … too few",
     )
-    helps = experiment_finding(WINDOW, make_outcomes(WINDOW, {**ends, "8": (3.00, 3.01, 3.02)}))
-    assert "8 instead of 4 saves 0.100" in helps and "better with every seed at three of four steps" in helps
+    assert_states(experiment_headline(WINDOW, make_outcomes(WINDOW, ends)), "better with every seed at two of four")
+    helps = make_outcomes(WINDOW, {**ends, "8": (3.00, 3.01, 3.02)})
+    assert "8 instead of 4 saves 0.100" in experiment_finding(WINDOW, helps)
+    assert "better with every seed at three of four steps" in experiment_headline(WINDOW, helps)
     assert "4 instead of 2 changes nothing" in experiment_finding(
         WINDOW, make_outcomes(WINDOW, {**ends, "4": ends["2"]})
     )
@@ -185,6 +191,7 @@ def test_no_experiment_has_enough_seeds_for_a_verdict() -> None:
 
 def test_nothing_is_concluded_before_all_runs_are_finished() -> None:
     assert experiment_finding(WINDOW, {}) == "No run of this experiment has ended yet."
+    assert not experiment_headline(WINDOW, {})
     some = make_outcomes(WINDOW, {})
     some.pop("16")
     assert_states(experiment_finding(WINDOW, some), "4 of 5 runs")
@@ -310,9 +317,10 @@ def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Pa
     at = section(tmp_path, experiment.name)
     text = page_text(at)
     assert experiment.question in text
-    assert experiment_finding(
-        experiment, make_outcomes(experiment, {name: tuple(bits) for name, bits in ends.items()})
-    ) in [heading.value.replace("\\", "") for heading in at.subheader]
+    outcomes = make_outcomes(experiment, {name: tuple(bits) for name, bits in ends.items()})
+    assert experiment_finding(experiment, outcomes) in text.replace("\\", "")
+    headline = experiment_headline(experiment, outcomes)
+    assert headline in [heading.value for heading in at.subheader] and len(headline.split()) <= 20
     assert f"{len(experiment.trials)} trainings of three seeds, about" in text
     dots = [
         y

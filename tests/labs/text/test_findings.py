@@ -88,7 +88,7 @@ def test_the_best_network_is_compared_with_the_ngram() -> None:
     assert len(sentence.split()) <= 20
     found["gru"] = make_standing("gru", [[1.5, 1.52, 1.65]])
     assert findings.best_model_finding(found, "token") == (
-        "The GRU beats the n-gram (1.600 nats per token) with 2 of three seeds."
+        "The GRU beats the n-gram (1.600 nats per token) with two of three seeds."
     )
     found["gru"] = make_standing("gru", [[1.7]])
     assert findings.best_model_finding(found, "token") == (
@@ -141,11 +141,11 @@ def test_a_lead_from_eight_seeds_has_a_verdict() -> None:
 
 def test_a_model_whose_best_step_is_past_overfits() -> None:
     over = {"gru": make_standing("gru", [[1.5], [1.4], [1.6]]), "rnn": make_standing("rnn", [[1.8], [1.7], [1.65]])}
-    sentence = findings.overfitting_finding(over)
-    assert_mentions(sentence, "GRU … overfits … lowest at step 5 … 0.200 nats")
-    assert "RNN overfits" not in sentence
-    assert findings.overfitting_finding({"rnn": over["rnn"]}).startswith("No network overfits yet")
-    assert findings.overfitting_finding({}) == ""
+    headline, rest = findings.overfitting_finding(over)
+    assert headline == "The GRU overfits."
+    assert_mentions(rest, "GRU … lowest at step 5 … 0.200 nats")
+    assert findings.overfitting_finding({"rnn": over["rnn"]})[0].startswith("No network overfits yet")
+    assert findings.overfitting_finding({}) == ("No network has been trained to the end yet.", "")
 
 
 def test_rising_training_loss_is_instability_and_not_overfitting() -> None:
@@ -154,18 +154,19 @@ def test_rising_training_loss_is_instability_and_not_overfitting() -> None:
         "rnn": make_standing("rnn", [[1.8], [1.7], [1.65]]),
     }
     assert not unstable["gru"].overfits
-    sentence = findings.overfitting_finding(unstable)
-    assert_mentions(sentence, "No network overfits … GRU is unstable … lowest at step 5 … 0.200 nats")
-    assert "training of the RNN" not in sentence and "lowest at the end" not in sentence
+    headline, rest = findings.overfitting_finding(unstable)
+    assert headline == "No network overfits; the training of the GRU is unstable."
+    assert_mentions(rest, "GRU … lowest at step 5 … 0.200 nats")
+    assert "lowest at the end" not in rest
 
 
 def test_the_widest_gap_is_compared_with_that_of_the_ngram() -> None:
     found = {"gru": make_standing("gru", [[1.5], [1.4]]), "rnn": make_standing("rnn", [[1.8], [1.7]])}
-    assert_mentions(findings.overfitting_finding(found), "RNN has the widest gap of all models, 0.700 nats")
+    assert_mentions(findings.overfitting_finding(found)[1], "RNN has the widest gap of all models, 0.700 nats")
     found["ngram"] = make_standing("ngram", [[1.9]])
-    assert_mentions(findings.overfitting_finding(found), "Of the networks, the RNN … 0.700 … n-gram is wider, 0.900")
+    assert_mentions(findings.overfitting_finding(found)[1], "Of the networks, the RNN … 0.700 … n-gram is wider, 0.900")
     found["ngram"] = make_standing("ngram", [[1.2]])
-    assert_mentions(findings.overfitting_finding(found), "RNN has the widest gap of all models")
+    assert_mentions(findings.overfitting_finding(found)[1], "RNN has the widest gap of all models")
 
 
 def test_a_model_with_nan_is_never_the_best() -> None:

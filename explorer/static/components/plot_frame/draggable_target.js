@@ -167,7 +167,8 @@ export class Target {
       top: `${yaxis._offset + inside}px`,
       width: `${xaxis._length}px`,
     });
-    Object.assign(this.grip.style, { left: `${xaxis._offset + xaxis._length}px`, top: `${yaxis._offset + inside}px` });
+    // on the left: at the right end stand the names of the lines
+    Object.assign(this.grip.style, { left: `${xaxis._offset + 4}px`, top: `${yaxis._offset + inside}px` });
   }
 
   remove() {

@@ -3,16 +3,23 @@
 const AXIS = 60; // px below the axes: ticks and title
 const LINE = 1.2; // line height, in units of the font size
 
-const isEndLabel = ({ xref, yref, x, xanchor }) =>
-  xref === "paper" && yref === "paper" && x === 1 && xanchor === "left";
+const isEndLabel = ({ yref, xanchor }) => yref === "paper" && xanchor === "left";
+/* Labels in the units of the x axis may overlap wherever their lines end; others only where they end together. */
+const groupOf = ({ xref, x }) => (xref === "paper" ? x : xref);
 
 /** Return the annotations of a figure of this height (px), its end labels moved apart where they would overlap. */
 export function spreadEndLabels(annotations, height) {
-  const ends = annotations
-    .map((each, index) => ({ index, y: each.y, size: each.font?.size ?? 14 }))
-    .filter(({ index }) => isEndLabel(annotations[index]))
-    .sort((one, other) => one.y - other.y);
-  const gap = (LINE * Math.max(...ends.map(({ size }) => size))) / Math.max(height - AXIS, 1);
+  const ends = annotations.filter(isEndLabel),
+    groups = [...new Set(ends.map(groupOf))].map((name) => ends.filter((each) => groupOf(each) === name)),
+    moved = new Map(groups.flatMap((group) => spreadGroup(group, height)));
+  return annotations.map((each) => (moved.has(each) ? { ...each, y: moved.get(each) } : each));
+}
+
+/* Return [label, height] of each label. */
+function spreadGroup(labels, height) {
+  const ends = labels.map((label) => ({ label, y: label.y })).sort((one, other) => one.y - other.y),
+    sizes = labels.map(({ font }) => font?.size ?? 14),
+    gap = (LINE * Math.max(...sizes)) / Math.max(height - AXIS, 1);
   let floor = -Infinity,
     ceiling = Infinity;
   for (const end of ends) {
@@ -24,6 +31,5 @@ export function spreadEndLabels(annotations, height) {
     end.y = Math.min(end.y, ceiling);
     ceiling = end.y - gap;
   }
-  const moved = new Map(ends.map(({ index, y }) => [index, y]));
-  return annotations.map((each, index) => (moved.has(index) ? { ...each, y: moved.get(index) } : each));
+  return ends.map(({ label, y }) => [label, y]);
 }

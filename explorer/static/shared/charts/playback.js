@@ -130,15 +130,13 @@ export class Playback {
     this.position = element("span", "frame-position");
     this.say = element("span", "frame-say");
     this.pace = element("select", "lineage-select frame-pace");
-    this.pace.ariaLabel = "Pace";
+    this.pace.ariaLabel = "Duration of the playback";
     for (const seconds of PACES)
-      this.pace.append(new Option(`shown in ${seconds} s`, String(seconds), false, seconds === this.#pace));
+      this.pace.append(new Option(`in ${seconds} s`, String(seconds), false, seconds === this.#pace));
     this.pace.onchange = () => {
       this.#pace = Number(this.pace.value);
     };
-    const words = element("span", "frame-words");
-    words.append(this.say, this.pace);
-    this.root.append(this.play, this.back, this.next, this.scrubber, this.position, words);
+    this.root.append(this.play, this.pace, this.back, this.next, this.scrubber, this.position, this.say);
     this.root.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   }
 
@@ -222,7 +220,7 @@ export class Playback {
     this.scrubber.setAttribute("aria-valuetext", text);
     this.scrubber.style.setProperty("--at", cursor / end);
     this.scrubber.style.setProperty("--ready", available / end);
-    setTextIfChanged(this.say, say ? `${say},` : "");
+    setTextIfChanged(this.say, say);
   }
 
   /* The cursor for the figures: null when everything there is can be drawn as it is. */
