@@ -205,7 +205,8 @@ def describe_result(step: Step, found: Answer, said: object | None) -> str:
     if said is None:
         return describe_measurement(step, found)
     if step.question.scale is not None:
-        return f"{_describe_guess(step, found, float(said))} {describe_measurement(step, found)}"  # type: ignore[arg-type]
+        guess, measured = _describe_guess(step, found, float(said)), describe_measurement(step, found)  # type: ignore[arg-type]
+        return guess if measured == f"Measured: {step.question.scale.format(float(said))}." else f"{guess} {measured}"  # type: ignore[arg-type]
     choice = step.question.find_choice(str(said)).short_text
     if said not in found.right:
         return f"You said: {choice}. {describe_measurement(step, found)}"

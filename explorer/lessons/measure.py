@@ -438,6 +438,12 @@ def perplexity_per_letter(settings: Settings) -> list[float]:
     return [2**bits for bits in final_metric({**settings, "metric": "bits_per_char"})]
 
 
+@_measures("perplexity_per_unit")
+def perplexity_per_unit(settings: Settings) -> list[float]:
+    """Return the perplexity for each of the units (bytes, characters) of which a token has `units` on average."""
+    return [float(settings["perplexity"] ** (1 / settings["units"]))]
+
+
 # ---- depth and cost
 
 

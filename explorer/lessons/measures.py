@@ -547,6 +547,14 @@ MEASURES = {
             span=lambda given: (1.0, None, "letters"),
         ),
         Measure(
+            "perplexity_per_unit",
+            "The perplexity for each byte or character, of a perplexity for each token that has several of them.",
+            (),
+            {"perplexity": Setting(float, 1, 1e9), "units": Setting(float, 0.01, 1e3)},
+            over="",
+            span=lambda given: (1.0, None, ""),
+        ),
+        Measure(
             "stream_gradient",
             "The gradient at the input of an untrained stack of blocks, divided by that at its output.",
             (),

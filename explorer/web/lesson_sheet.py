@@ -8,6 +8,7 @@ from __future__ import annotations
 from concurrent.futures import TimeoutError as WaitTimeout
 from functools import lru_cache, partial
 from html import escape
+from urllib.parse import urlencode
 
 from markdown_it import MarkdownIt
 from starlette.requests import Request
@@ -103,6 +104,7 @@ def _step(lesson: Lesson, number: int, for_teacher: bool) -> str:
         ),
         f"<p><b>{escape(step.question.text)}</b></p>",
         _list(tuple(each.text for each in step.question.choices), "box") if step.question.choices else "",
+        f"<p>Your prediction: ____________ {escape(step.question.scale.unit)}</p>" if step.question.scale else "",
         _axis(setup),
         _answer(lesson, number, step) if for_teacher else '<p class="small">Why?</p><div class="lines"></div>',
     ]
@@ -168,9 +170,10 @@ def _closing(lesson: Lesson, for_teacher: bool) -> str:
         parts.append("</section>")
     if lesson.task:
         parts.append(f"<section><h2>Now change this yourself</h2>{_html(lesson.task.text)}")
-        solution = ", ".join(f"{field} = {value}" for field, value in lesson.task.solution.items())
+        solution = f"/{lesson.task.page}?{urlencode({**lesson.task.state, **lesson.task.solution})}"
         parts.append(
-            f'<div class="answer"><p>For instance: {escape(solution)}. {escape(lesson.task.done)}</p></div>'
+            f'<div class="answer"><p>A solution: <a href="{escape(solution)}">{escape(solution)}</a></p>'
+            f"<p>{escape(lesson.task.done)}</p></div>"
             if for_teacher
             else '<div class="lines"></div>'
         )

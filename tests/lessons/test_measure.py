@@ -257,6 +257,7 @@ def test_perplexities_are_computed_from_probabilities_and_bits() -> None:
     assert measure_with("perplexity_of", probabilities="0.5 0.25 0.25 0.5") == pytest.approx([8**0.5])
     (bits,) = measure_with("score", run="text-assignment", metric="bits_per_char")
     assert measure_with("per_letter", run="text-assignment") == [2**bits]
+    assert measure_with("perplexity_per_unit", perplexity=9, units=2) == [3.0]
     with pytest.raises(InvalidSetting, match="is not a probability"):
         measure_with("perplexity_of", probabilities="0.5 0")
 

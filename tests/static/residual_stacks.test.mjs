@@ -147,13 +147,13 @@ test("what became of the stream follows from the numbers", () => {
 test("so does what came back to the first block", () => {
   assert.equal(
     compareGradients({ low: 0.2, mid: Math.log10(2), high: 0.4 }),
-    "the gradient norm at the first block is 2 times that at the last",
+    "the gradient norm after the first block is 2 times that after the last",
   );
   assert.match(
     compareGradients({ low: -0.2, mid: Math.log10(0.79), high: 0.2 }),
     /is 0.79 times .*above 1 with some seeds, below with others/,
   );
-  assert.match(compareGradients(all(0.001)), /the same at the first and the last block/);
+  assert.match(compareGradients(all(0.001)), /the same after the first and the last block/);
   assert.match(compareGradients(all(NaN)), /no gradient/);
   assert.match(compareGradients(all(-Infinity)), /no gradient/);
 });
@@ -194,7 +194,7 @@ test("all that is said of one combination", () => {
   );
   assert.match(rest, /from 0\.00 to 0\.40/);
   assert.match(rest, /between 1 and 10; measured is 3\.2, within that/);
-  assert.match(rest, /^The gradient norm at the first block is 3\.2 times that at the last\. /);
+  assert.match(rest, /^The gradient norm after the first block is 3\.2 times that after the last\. /);
   assert.match(rest, /Median of two random initializations/);
   const one = findingText(arrays, COMBINATIONS[1], 0, 1, null);
   assert.match(one.head, /^One block, .* to 1\.8\.$/);

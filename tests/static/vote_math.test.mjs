@@ -34,6 +34,13 @@ test("every number has a column on the whole scale", () => {
   assert.equal(scaleColumns({ low: 0, high: 1, step: 5 }).count, 2);
   assert.deepEqual(scaleTicks(many), [-50, -25, 0, 25, 50]);
   assert.equal(withUnit(62.04, many), "62.04 %");
+  assert.deepEqual(scaleTicks({ low: 1, high: 60, step: 1 }), [1, 20, 40, 60]);
+  assert.deepEqual(scaleTicks({ low: 0, high: 10, step: 1 }), [0, 5, 10], "no half tokens");
+  assert.deepEqual(scaleTicks({ low: 0, high: 1, step: 0.01 }), [0, 0.25, 0.5, 0.75, 1]);
+  assert.deepEqual(
+    [1, 2.5].map((number) => withUnit(number, { unit: "tokens" })),
+    ["1 token", "2.5 tokens"],
+  );
 });
 
 test("the median of answers", () => {

@@ -23,7 +23,7 @@ def test_a_sheet_for_students_asks_and_does_not_answer(name: str) -> None:
 
 def test_a_sheet_for_teachers_has_answers_and_notes() -> None:
     answer = CLIENT.get("/lesson-sheet/pieces?notes=1").text
-    assert "Measured: 22 tokens." in answer and "Notes for teachers</h2>" in answer and "vocabulary = 2000" in answer
+    assert "Measured: 22 tokens." in answer and "Notes for teachers</h2>" in answer and "vocabulary=2000" in answer
 
 
 def test_an_unknown_lesson_is_reported_without_markup_of_the_visitor() -> None:

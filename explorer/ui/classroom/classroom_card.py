@@ -11,7 +11,7 @@ import streamlit as st
 from explorer.catalogue import page_title
 from explorer.errors import LineageError, NotAllowed
 from explorer.ui import visitor_text
-from explorer.ui.classroom.lesson_card import draw_step_text
+from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.session import open_page, shared_url_params
@@ -109,6 +109,7 @@ def draw_classroom_card(classroom: Classroom) -> bool:
             with st.container(width=EXPLANATION, key="class-step"):
                 st.markdown(f"{lesson.title} · step {shown.step} of {len(lesson.steps)}")
                 draw_step_text(step, alone=not classroom.open)
+                draw_step_setup(step)
         elif not classroom.open:
             st.title(page_title(shown.page), anchor=False)
         _handle_events(classroom)

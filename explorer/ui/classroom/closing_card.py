@@ -37,7 +37,7 @@ def draw_closing_card(
     with st.container(border=True, key="lesson-card"):
         draw_header(lesson, lesson.closing, True)
         _setup(data={"step": f"step {lesson.name} {lesson.closing}", **_NO_SETUP}, key="lesson.setup")
-        with st.container(width=EXPLANATION):
+        with st.container(width=EXPLANATION, key="lesson-closing"):
             st.markdown(f"#### What this lesson has shown\n\n{lesson.recap}")
             if lesson.reason:
                 _draw_reason(lesson.name, lesson.reason)

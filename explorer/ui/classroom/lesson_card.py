@@ -70,7 +70,7 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
         _draw_header(lesson, number, prediction is not None)
         with st.container(width=EXPLANATION, key="lesson-text"):
             draw_step_text(step, alone=page == step.page and prediction is None)
-        _draw_setup(lesson, number, prediction is not None)
+        draw_step_setup(step, f"step {lesson.name} {number}", with_axis=prediction is None)  # the answer has the axis
         if page != step.page:
             if st.button("Go to the page of this step", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, number)
@@ -94,12 +94,16 @@ def draw_step_text(step: Step, alone: bool) -> None:
         st.markdown(f"#### {step.title}\n\n{step.text}")
 
 
-def _draw_setup(lesson: Lesson, number: int, answered: bool) -> None:
-    """Draw what the step is about; see `static/components/lesson_setup/view.js`."""
-    data = lesson_results.setup_data(lesson.steps[number - 1])
-    if answered:
-        data |= {"axis": None, "edges": []}  # the answer has the axis
-    _setup(data={"step": f"step {lesson.name} {number}", **data}, key="lesson.setup")
+def draw_step_setup(step: Step, name: str = "", with_axis: bool = False) -> None:
+    """Draw what the step is about; see `static/components/lesson_setup/view.js`.
+
+    name: of the step, whose title gets the keyboard focus when it is new
+    with_axis: whether the axis of the answer is drawn, too
+    """
+    data = lesson_results.setup_data(step)
+    if not with_axis:
+        data |= {"axis": None, "edges": []}
+    _setup(data={"step": name, **data}, key="lesson.setup")
 
 
 def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:

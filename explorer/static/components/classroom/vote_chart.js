@@ -83,7 +83,10 @@ function numberChart(scale) {
   const strips = node("div", {}),
     labels = node("div", { class: "labels", "aria-hidden": "true" });
   const axis = node("div", { class: "axis", "aria-hidden": "true" });
-  for (const tick of scaleTicks(scale)) axis.append(placeAt(node("span", {}, withUnit(tick, scale)), positionOf(tick)));
+  scaleTicks(scale).forEach((tick, i, { length }) => {
+    const text = i % (length - 1) ? formatRounded(tick) : withUnit(tick, scale); // the unit at both ends
+    axis.append(placeAt(node("span", {}, text), positionOf(tick)));
+  });
   root.append(strips, axis, labels);
   return {
     root,

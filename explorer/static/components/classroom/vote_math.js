@@ -36,8 +36,19 @@ export function medianOf(numbers) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Return a number with the unit of its scale: "62 %". */
-export const withUnit = (number, { unit }) => `${formatRounded(number)} ${unit}`.trim();
+/** Return a number with the unit of its scale: "62 %", "1 token". */
+export const withUnit = (number, { unit }) =>
+  `${formatRounded(number).replace(/(\.\d*[1-9])0+$/, "$1")} ${number === 1 ? unit.replace(/s$/, "") : unit}`.trim();
 
-/** Return the five numbers that are written under a scale. */
-export const scaleTicks = ({ low, high }) => [0, 1, 2, 3, 4].map((quarter) => low + ((high - low) * quarter) / 4);
+/** Return the numbers that are written under a scale: its ends, and round ones between them. */
+export function scaleTicks({ low, high, step }) {
+  const quarter = (high - low) / 4,
+    power = 10 ** Math.floor(Math.log10(quarter)),
+    between = [1, 2, 2.5, 5, 10]
+      .map((each) => each * power)
+      .find((each) => each >= quarter && (step < 1 || each % 1 === 0));
+  const inside = [];
+  for (let i = Math.ceil(low / between); i * between < high; i += 1) inside.push(i * between);
+  const isFarFromEnds = (tick) => Math.min(tick - low, high - tick) > (high - low) / 10;
+  return [low, ...inside.filter(isFarFromEnds), high];
+}

@@ -3,7 +3,7 @@
  * without data. It moves the keyboard focus to the title of a step that the visitor has just opened. Sends no events.
  *
  * @typedef {object} LessonSetupData
- * @property {string} step names the step; a new one gets the keyboard focus
+ * @property {string} step names the step; a new one gets the keyboard focus; empty in a class
  * @property {string[]} tokens
  * @property {number[]} marked positions of the tokens that the question is about
  * @property {string} note under the tokens
@@ -32,6 +32,6 @@ export default defineComponent((place) => ({
       root.append(node("p", { class: "network" }, icon("neurology"), node("span", {}, network)));
     if (axis) root.append(drawEmptyAxis(axis, edges));
     place.replaceChildren(root);
-    focusTitle(step);
+    if (step) focusTitle(step);
   },
 }));

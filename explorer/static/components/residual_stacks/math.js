@@ -163,11 +163,11 @@ export function describeGrowth(first, last) {
   return `the mean square of the residual stream ${change > 0 ? "grows" : "shrinks"} from ${formatPower(first.mid)} to ${formatPower(last.mid)}`;
 }
 
-/** Compare the gradient at the first block with that at the last; their ratio in powers of ten, over the seeds. */
+/** Compare the gradient after the first block with that after the last; their ratio in powers of ten, over the seeds. */
 export function compareGradients({ low, mid, high }) {
   if (!Number.isFinite(mid)) return "no gradient reaches the first block";
-  if (Math.abs(mid) < EQUAL) return "the gradient norm is the same at the first and the last block";
-  const usual = `the gradient norm at the first block is ${formatNearPower(mid)} times that at the last`;
+  if (Math.abs(mid) < EQUAL) return "the gradient norm is the same after the first and the last block";
+  const usual = `the gradient norm after the first block is ${formatNearPower(mid)} times that after the last`;
   return low < 0 && high > 0 ? `${usual} (above 1 with some seeds, below with others)` : usual;
 }
 
