@@ -175,7 +175,7 @@ def test_the_playback_of_a_training_can_be_paused_stepped_and_scrubbed(visit: An
     expect(frame.locator(".frame-position")).to_have_text(f"epoch {epoch} of 12")
     frame.locator(".frame-scrubber").fill("3")
     expect(frame.locator(".frame-position")).to_have_text("epoch 3 of 12")
-    frame.get_by_label("Pace").select_option("4")
+    frame.get_by_label("Duration of the playback").select_option("4")
     frame.get_by_role("button", name="Play").click()
     expect(frame.locator(".frame-position")).to_have_text("epoch 12 of 12")
     expect(frame.get_by_role("button", name="Play")).to_be_visible()
