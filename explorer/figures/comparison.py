@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, SupportsFloat, runtime_checkable
 
 import plotly.graph_objects as go
 from jaxtyping import Float
@@ -156,9 +156,9 @@ def _traces(line: Line, x_min: float | None) -> list[dict[str, Any]]:
     ]
 
 
-def _value(value: float) -> float | None:
+def _value(value: SupportsFloat) -> float | None:
     """Return a value with seven significant digits, so that its third decimal is the same as in a table."""
-    return float(f"{value:.7g}") if math.isfinite(value) else None
+    return float(f"{float(value):.7g}") if math.isfinite(value) else None
 
 
 def _label(line: Line, height: float, x_end: float | None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def accuracy_by_step(lines: Sequence[Line], last: int, chance: float) -> go.Figu
 def accuracy_by_length(lines: Sequence[Line], trained: int, longest: int, chance: float) -> go.Figure:
     """Return accuracy by sequence length (logarithmic axis); a vertical line marks the trained length."""
     chart = comparison_figure(
-        lines, "sequence length", (0.0, 1.04), log_x=True, right_margin=_LABEL_MARGIN, label_gap=_LABEL_GAP
+        lines, "length", (0.0, 1.04), log_x=True, right_margin=_LABEL_MARGIN, label_gap=_LABEL_GAP
     )
     shown = [length for length in _LENGTHS if length <= longest]
     chart.layout.xaxis.update(

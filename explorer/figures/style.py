@@ -58,7 +58,8 @@ def spread_apart(heights: Sequence[float], gap: float) -> list[float]:
 
     if not heights:
         return []
-    order = np.lexsort((-np.arange(len(heights)), heights))  # from below; of equal heights the first comes out on top
+    # From below; of equal heights the first comes out on top.
+    order = np.lexsort((-np.arange(len(heights)), np.asarray(heights)))
     steps = gap * np.arange(len(heights))
     lifted = isotonic_regression(np.asarray(heights, dtype=float)[order] - steps).x
     placed = np.empty(len(heights))

@@ -31,7 +31,7 @@ def exact_match_by_length(lines: Sequence[Line], trained: int, longest: int) -> 
 
     A line is labelled where it falls, because the lines overlap at their ends.
     """
-    chart = comparison_figure(lines, "digits", (0.0, 1.04), x_end=float(longest), right_margin=20)
+    chart = comparison_figure(lines, "source length", (0.0, 1.04), x_end=float(longest), right_margin=20)
     chart.layout.annotations = [
         *(
             _line_label(line, level, i == 0)

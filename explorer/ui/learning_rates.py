@@ -63,7 +63,7 @@ def changed_result_finding(comparison: str, titles: Mapping[str, str]) -> str:
     searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
     changed = {title: search for title, search in searches.items() if search.accuracy_lost >= _LARGE}
     parts = [f"{title} ({search.best:g} instead of {search.used:g})" for title, search in changed.items()]
-    return f"Much more accurate with another learning rate: {join_words(parts)}." if parts else ""
+    return f"Another learning rate makes these models much more accurate: {join_words(parts)}." if parts else ""
 
 
 def _draw_search(searches: Mapping[str, RateSearch], comparison: str, measured_on: str, with_finding: bool) -> None:

@@ -27,6 +27,7 @@ _MEASURE = r"""(minimum) => {
         wall = { left: 0, top: 0, right: innerWidth, bottom: bar.getBoundingClientRect().top },
         below = getComputedStyle(main).clipPath.match(/([\d.]+)px/),
         cut = new Set(), small = new Set();
+    let isEmpty = true;
     const isOutside = (box, room, edge) =>
         box.left < room.left - edge || box.right > room.right + edge ||
         box.top < room.top - edge || box.bottom > room.bottom + edge;
@@ -48,6 +49,7 @@ _MEASURE = r"""(minimum) => {
         if (hidden || element.getBoundingClientRect().width <= 2) continue;
         const words = text.data.trim().slice(0, 50);
         if (isPart && boxes.every((box) => box.bottom < 0 || box.top > wall.bottom - 40)) continue;
+        isEmpty = false;
         if (!isPart && boxes.some((box) => isOutside(box, wall, 2))) cut.add(`outside the wall: ${words}`);
         for (let up = element; up && up !== main; up = up.parentElement) {
             const style = getComputedStyle(up);
@@ -58,6 +60,7 @@ _MEASURE = r"""(minimum) => {
         }
         if (fontOf(element) && fontOf(element) < minimum - 0.3) small.add(`${fontOf(element).toFixed(1)} px: ${words}`);
     }
+    if (isEmpty) cut.add("nothing is on the slide");
     for (const title of main.querySelectorAll(".xtitle, .ytitle")) {
         const box = title.getBoundingClientRect();
         for (const tick of title.closest(".main-svg").parentElement.querySelectorAll(".xtick text, .ytick text")) {

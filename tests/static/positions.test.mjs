@@ -55,7 +55,7 @@ test("a turned score keeps when both move on, whatever query and key are drawn",
 test("what moved is measured place by place", () => {
   const shifts = shiftLengths([0, 0, 1, 1, 5, 5], [3, 4, 1, 1, 5, 6], 3);
   assert.deepEqual([...shifts], [5, 0, 1]);
-  assert.match(describeUnmoved(shifts), /^1 of 3 did not change/);
+  assert.match(describeUnmoved(shifts), /^1 of 3 vectors did not change/);
   assert.equal(describeUnmoved(Float64Array.of(1, 2)), "All of them moved.");
 });
 

@@ -108,7 +108,8 @@ def fused_note(results: Mapping[str, SweepResult], state: CostState) -> str:
     return (
         f"Attention needs more multiplications than the feedforward part from {2 * state.width:,} tokens on. Fused "
         "attention is the same computation in one kernel, which recomputes the weights instead of storing them: it "
-        f"takes longer than the feedforward part {crossing}, at {end:,} tokens {format_approximate(ratio)} times as long."
+        f"takes longer than the feedforward part {crossing}, at {end:,} tokens {format_approximate(ratio)} times as "
+        "long."
     )
 
 

@@ -30,7 +30,7 @@ from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
 from explorer.ui.wording import count_seeds, join_words
 
-HEIGHT, NARROW = 230, 190
+HEIGHT, NARROW = 220, 190
 
 
 def recall_results(variants: Mapping[str, ModelVariant], views: Mapping[str, RunView]) -> dict[str, RecallResult]:
@@ -227,6 +227,7 @@ def learning_chart(state: MemoryState, variants: Mapping[str, ModelVariant], req
         "above is evaluated on 256 others.",
         height=HEIGHT,
         narrow_height=NARROW,
+        columns=4,
     )
 
 

@@ -131,6 +131,6 @@ export function formatFinding(sinusoidal, learned, count) {
 export function describeUnmoved(shifts) {
   const unchanged = shifts.filter((shift) => shift === 0).length;
   return unchanged
-    ? `${unchanged} of ${shifts.length} did not change: no training row was that long.`
+    ? `${unchanged} of ${shifts.length} vectors did not change: no training row was that long.`
     : "All of them moved.";
 }

@@ -352,7 +352,7 @@ export default defineComponent((place) => {
       const round = math.pairWavelength(pair, state.width, state.base);
       setTextIfChanged(
         one.rest,
-        `Pair ${pair}, sin solid, cos dashed: has a period of ${formatApproximate(round)} positions. At ${at}: ${formatNumber(waveOf(0)[at])} and ${formatNumber(waveOf(1)[at])}.`,
+        `Pair ${pair} (solid: sine, dashed: cosine) has a period of ${formatApproximate(round)} positions. At ${at}: ${formatNumber(waveOf(0)[at])} and ${formatNumber(waveOf(1)[at])}.`,
       );
     },
     learned(one, has, { place: at }, width) {
@@ -411,7 +411,7 @@ export default defineComponent((place) => {
       );
       setTextIfChanged(
         one.rest,
-        `Pair ${j} is rotated by ${formatNumber((angle * 180) / Math.PI, angle < 0.02 ? 2 : 0)}° per position: between q at ${at} and k at ${other} this is ${formatNumber(((at - other) * angle * 180) / Math.PI, 0)}°.`,
+        `Pair ${j} is rotated by ${formatNumber((angle * 180) / Math.PI, angle < 0.02 ? 2 : 1)}° per position: between q at ${at} and k at ${other} this is ${formatNumber(((at - other) * angle * 180) / Math.PI, 0)}°.`,
       );
     },
   };
