@@ -34,13 +34,15 @@ _MEASURE = r"""(minimum) => {
     const isPart = main.style.getPropertyValue("--below") !== "0px";
     const fontOf = (element) => {
         const size = parseFloat(getComputedStyle(element).fontSize);
-        return element instanceof SVGElement ? size * Math.abs(element.getScreenCTM?.()?.d ?? scale) : size * scale;
+        const matrix = element instanceof SVGElement && element.getScreenCTM?.();
+        // The determinant of a rotated and scaled text is the square of its scale.
+        return size * (matrix ? Math.sqrt(Math.abs(matrix.a * matrix.d - matrix.b * matrix.c)) : scale);
     };
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const text = walker.currentNode, element = text.parentElement, range = document.createRange();
         if (!text.data.trim()) continue;
-        if (element.closest("style, script, option, .katex-mathml, .lineage-icon, sub, sup")) continue;
+        if (element.closest("style, script, option, .katex-mathml, .lineage-icon, sub, sup, tspan")) continue;
         if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
         range.selectNodeContents(text);
         const boxes = [...range.getClientRects()].filter(({ width, height }) => width > 1 && height > 1);

@@ -128,13 +128,10 @@ test("small multiples stand in rows of one length", () => {
 
 test("a chart is drawn lower where room is scarce, and fills what is left", () => {
   assert.deepEqual(
-    [400, 300, 160].map((usual) => minimalHeight(usual)),
-    [290, 190, 160],
+    [400, 300, 160].map((usual) => minimalHeight(usual, 1)),
+    [290, 240, 160],
   );
-  assert.deepEqual(
-    [400, 300].map((usual) => minimalHeight(usual, true)),
-    [240, 240],
-  );
+  assert.deepEqual([minimalHeight(400, 1, true), minimalHeight(300, 3), minimalHeight(300, 4)], [240, 240, 190]);
   assert.equal(fillHeight(165, 90, 1, 700), 255);
   assert.equal(fillHeight(165, 90, 2, 700), 210);
   assert.equal(fillHeight(165, 900, 1, 700), 805); // not much taller than it is wide

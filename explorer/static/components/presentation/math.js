@@ -5,7 +5,8 @@
 export const SMALLEST = 1.3;
 const LARGEST = { text: 2.6, figure: 1.6, chart: 1.6 }; // a chart fills the wall itself
 const ROOM = { width: 1280, height: 676 }; // of which the bar at its foot takes its part
-const LOW = { first: 240, other: 190, tall: 290 }; // px, the smallest height of a chart: with the question on its slide, otherwise, and otherwise of a tall one
+// px, the smallest height of a chart: of a tall one that has no question on its slide, of one row of panels, of several rows
+const LOW = { tall: 290, row: 240, rows: 190 };
 const TALL = 400; // px
 const UNASKED = ["control", "formula", "code"]; // shown only if the teacher asks for the controls
 
@@ -133,9 +134,12 @@ export function scaleOf(base, fits, kind = "text") {
   return low * base;
 }
 
-/** Return the smallest height of a chart, and its height if there is spare room for its rows of panels. */
-export const minimalHeight = (usual, isFirst = false) =>
-  Math.min(usual, LOW[isFirst ? "first" : usual >= TALL ? "tall" : "other"]);
+/**
+ * Return the smallest height of a chart with so many panels, and its height if there is spare room for its rows. `isFirst`:
+ * whether the question is on the same slide.
+ */
+export const minimalHeight = (usual, panels, isFirst = false) =>
+  Math.min(usual, LOW[columnsOf(panels) < panels ? "rows" : usual >= TALL && !isFirst ? "tall" : "row"]);
 export const fillHeight = (low, spare, rows, width) =>
   Math.round(Math.max(low, Math.min(low + spare / rows, 1.15 * width)));
 

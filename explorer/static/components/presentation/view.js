@@ -271,7 +271,13 @@ class Projector {
       isVisible,
     );
     const isFirst = shown.some((i) => units[i].kind === "question");
-    this.low = this.frame && minimalHeight(Number(this.frame.dataset.usual) || 300, isFirst);
+    this.low =
+      this.frame &&
+      minimalHeight(
+        Number(this.frame.dataset.usual) || 300,
+        this.frame.querySelectorAll(".frame-area").length,
+        isFirst,
+      );
     if (this.frame) stretchFrame(this.frame, this.low);
   }
 
