@@ -42,7 +42,7 @@ _MEASURE = r"""(minimum) => {
     while (walker.nextNode()) {
         const text = walker.currentNode, element = text.parentElement, range = document.createRange();
         if (!text.data.trim()) continue;
-        if (element.closest("style, script, option, .katex-mathml, .lineage-icon, sub, sup, tspan")) continue;
+        if (element.closest("style, script, option, .katex-mathml, .lineage-icon, sub, sup, .subscript")) continue;
         if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
         range.selectNodeContents(text);
         const boxes = [...range.getClientRects()].filter(({ width, height }) => width > 1 && height > 1);

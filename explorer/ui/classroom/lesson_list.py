@@ -14,10 +14,12 @@ _progress = register("lesson_progress")
 
 
 def draw_lesson_list() -> None:
-    """Draw the lessons in their order, two in a row."""
+    """Draw the lessons in their order, two in a row; a row is a slide of presentation mode."""
     lessons = list(enumerate(lesson_results.all_lessons().values(), start=1))
     for start in range(0, len(lessons), 2):
-        for column, (number, lesson) in zip(st.columns(2), lessons[start : start + 2], strict=False):
+        with st.container(key=f"whole-lessons-{start}"):
+            columns = st.columns(2)
+        for column, (number, lesson) in zip(columns, lessons[start : start + 2], strict=False):
             with column:
                 _draw_lesson(number, lesson)
 

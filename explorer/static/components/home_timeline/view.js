@@ -16,7 +16,7 @@ import { shortenToWidth, textWidth } from "../../shared/runtime/text_metrics.js"
 import { defineComponent } from "../../shared/runtime/component.js";
 import { formatNumber } from "../../shared/runtime/format.js";
 
-const SIZE = 13; // px, labels
+const SIZE = 14; // px, labels
 const HEIGHT = 128; // px, figures; the same number is in style.css
 
 function svgLabel(text, x, y, anchor = "start", more = {}) {
@@ -117,8 +117,8 @@ function drawMap({ points }, width) {
 function drawGrid({ rows, columns, values }, width) {
   const cell = Math.min((HEIGHT - 14) / rows.length, (width - 14) / columns.length);
   return [
-    ...columns.map((text, i) => svgLabel(text, 14 + (i + 0.5) * cell, 6, "middle", { "font-size": 11 })),
-    ...rows.map((text, i) => svgLabel(text, 4, 14 + (i + 0.5) * cell, "middle", { "font-size": 11 })),
+    ...columns.map((text, i) => svgLabel(text, 14 + (i + 0.5) * cell, 6, "middle", { "font-size": 12 })),
+    ...rows.map((text, i) => svgLabel(text, 4, 14 + (i + 0.5) * cell, "middle", { "font-size": 12 })),
     ...values.flatMap((row, i) =>
       row.map((value, j) =>
         svgNode("rect", {

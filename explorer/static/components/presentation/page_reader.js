@@ -4,6 +4,7 @@
    in shared/runtime/component.js. */
 
 const CARDS = ".st-key-lesson-card, .st-key-class-card";
+const WHOLE = '[class*="st-key-whole-"]'; // a container that is one figure, whatever it contains
 const testSelector = (id) => `[data-testid="${id}"]`;
 const HEADINGS = { H1: "question", H2: "section", H3: "finding" };
 const MARKS = [
@@ -79,6 +80,7 @@ function readBlocks(list) {
 function kindOf(node) {
   if (node.querySelector(CORNERS) && !node.querySelector("h1")) return "hidden";
   if (node.matches(CARDS) || node.querySelector(`:scope > :is(${CARDS})`)) return "card";
+  if (node.matches(WHOLE) || node.querySelector(`:scope > ${WHOLE}`)) return "figure";
   const figures = node.querySelectorAll(FIGURES).length,
     headings = node.querySelectorAll(`${testSelector("stHeading")} :is(h1, h2, h3)`);
   if (!node.matches(testSelector("stElementContainer"))) {

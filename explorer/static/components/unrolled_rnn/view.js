@@ -111,7 +111,7 @@ export default defineComponent((place) => {
     if (next.fed_back) lines.push(svgNode("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
     const { letter, index } = sharedWeight(next, "state"),
       name = svgNode("text", { class: "by", x: LINK / 2, y: 90 }),
-      subscript = svgNode("tspan", { dy: 3 });
+      subscript = svgNode("tspan", { dy: 3, class: "subscript" });
     name.textContent = letter;
     subscript.textContent = index;
     name.append(subscript);
