@@ -66,24 +66,6 @@ COUNT_RERUNS = """() => {
 RNN_CURVE = ".lineage-plot-frame:has(.frame-controls) figure:nth-child(5) .trace path.js-line"
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
 
-# Pages that are larger than a page may be. None may be added.
-TOO_LARGE: set[str] = set()
-
-# Pages with slides that cannot be read from the last row. None may be added.
-UNREADABLE = {
-    "memory",
-    "",
-    "lessons",
-    "negation",
-    "tokens",
-    "studio",
-    "shapes",
-    "scaled-attention",
-    "positions",
-    "sentences",
-    "block",
-}
-
 pytestmark = [needs.axe, pytest.mark.slow]
 
 
@@ -145,8 +127,7 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(violations: Any
     assert found + violations(page, "dark, 390", again=True) == []
     assert_fits(page)
     sizes.append(measure_page_size(page))
-    too_large = [problem for size in sizes for problem in size.problems()]
-    assert not too_large or address in TOO_LARGE, too_large
+    assert [problem for size in sizes for problem in size.problems()] == []
     take_picture(page, f"{address or 'home'}-narrow-dark")
     assert page.evaluate(TRAPS) == []
     page.emulate_media(reduced_motion="reduce")
@@ -156,8 +137,7 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(violations: Any
     page.emulate_media(color_scheme=scheme)
     page.get_by_role("button", name="Projector").click()
     expect(page.get_by_role("navigation", name="Projector")).to_be_visible()
-    unreadable = slide_problems(list(walk_slides(page)))
-    assert not unreadable or address in UNREADABLE, unreadable
+    assert slide_problems(list(walk_slides(page))) == []
 
 
 def test_the_menu_of_pages_fits_a_projector_of_1024_px(visit: Any) -> None:

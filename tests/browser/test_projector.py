@@ -108,7 +108,11 @@ def test_the_parts_of_a_large_component_are_shown_one_after_another(visit: Any) 
             box = matrix.bounding_box()
             assert box and box["y"] >= 0 and box["y"] + box["height"] <= 676 and box["x"] + box["width"] <= 1280
             expect(matrix.locator("table")).not_to_have_class(re.compile("bare"))
-    assert [each for each in visible if each] == [{"padding", "causal", "both"}, {"scores", "under"}, {"under", "weights"}]
+    assert [each for each in visible if each] == [
+        {"padding", "causal", "both"},
+        {"scores", "under"},
+        {"under", "weights"},
+    ]
     page.keyboard.press("Escape")
     expect(matrices).to_have_count(6)
     for matrix in matrices.all():

@@ -66,9 +66,7 @@ def test_a_prediction_is_shown_with_the_measurement_and_the_page_opens() -> None
     at = press(at, "That is my prediction")
     data = answer_data(at)
     assert (data["said"], data["right"]) == ("collapse", ["sustain"])
-    assert data["verdict"] == (
-        "You said: collapse. Measured: sustain (with all 8 seeds)."
-    )
+    assert data["verdict"] == ("You said: collapse. Measured: sustain (with all 8 seeds).")
     assert (data["lesson"], data["step"]) == ("counting", 1) and data["section"]
     assert data["opinion"] == "" and str(data["why"]).startswith("“not” has one weight")
     assert component_data(at, "verdicts") and not asks_for_prediction(at)

@@ -144,7 +144,12 @@ def test_a_typed_row_is_continued_from_its_first_copy() -> None:
     assert read.next_probability[0, 3:] == pytest.approx([1, 0], abs=1e-4)
     without = read_row(model, "abdabe", [[INDUCTION]])
     assert without.next_probability == pytest.approx(np.full((1, 5), 1 / SYMBOLS), rel=1e-5)
-    for bad, words in (("a", "at least two"), ("", "empty"), ("abz", "not a symbol of this task"), ("a" * 11, "11 tokens")):
+    for bad, words in (
+        ("a", "at least two"),
+        ("", "empty"),
+        ("abz", "not a symbol of this task"),
+        ("a" * 11, "11 tokens"),
+    ):
         with pytest.raises(InvalidSetting, match=words):
             read_row(model, bad)
 

@@ -117,8 +117,8 @@ function drawMap({ points }, width) {
 function drawGrid({ rows, columns, values }, width) {
   const cell = Math.min((HEIGHT - 14) / rows.length, (width - 14) / columns.length);
   return [
-    ...columns.map((text, i) => svgLabel(text, 14 + (i + 0.5) * cell, 6, "middle", { "font-size": 12 })),
-    ...rows.map((text, i) => svgLabel(text, 4, 14 + (i + 0.5) * cell, "middle", { "font-size": 12 })),
+    ...columns.map((text, i) => svgLabel(text, 14 + (i + 0.5) * cell, 6, "middle", { "font-size": 13 })),
+    ...rows.map((text, i) => svgLabel(text, 4, 14 + (i + 0.5) * cell, "middle", { "font-size": 13 })),
     ...values.flatMap((row, i) =>
       row.map((value, j) =>
         svgNode("rect", {
