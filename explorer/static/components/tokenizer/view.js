@@ -62,7 +62,7 @@ function splitIntoPieces(tokens, letters, names) {
   return pieces;
 }
 
-const PRESENTATION = { slides: [".finding, .controls", ".picture, .numbers", ".side"] };
+const PRESENTATION = { slides: [".finding, .controls, .picture", ".numbers, .side"] };
 
 export default defineComponent((place) => {
   const listening = new AbortController();
@@ -327,6 +327,8 @@ export default defineComponent((place) => {
     space.replaceChildren(...Array.from({ length: end - first }, (_, i) => makeLine(first + i)));
   }
   list.addEventListener("scroll", () => data && showList(false), { passive: true });
+  const watch = new ResizeObserver(() => data && showList(true)); // also where the list was hidden until now
+  watch.observe(list);
 
   slider.oninput = () => {
     clearTimeout(timer);
@@ -397,6 +399,7 @@ export default defineComponent((place) => {
       clearTimeout(timer);
       cancelAnimationFrame(paint);
       listening.abort();
+      watch.disconnect();
     },
   };
 }, PRESENTATION);
