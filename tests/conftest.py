@@ -14,6 +14,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from explorer.jobs import machine_speed
 from explorer.tasks.text import corpora
 from tests.terminal import RunCommand
 
@@ -25,6 +26,7 @@ settings.load_profile("lineage")
 WITHOUT_SHAPE_CHECKS = ("browser", "cli", "experiments", "export", "jobs", "pages", "run_store", "ui", "web")
 FOLDERS_AT_THE_END = ("training", "pages", "browser")  # units first; each browser is a process beside the worker
 
+USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
 LONGEST_IN_BROWSER = ("test_lessons", "test_classroom", "test_attention", "test_generation", "test_tokens")
 
 
@@ -111,6 +113,12 @@ def rate_limits_start_anew() -> None:
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def usual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates of training time are those of the machine for which the limits were chosen, also where this one is busy."""
+    monkeypatch.setattr(machine_speed, "_measure", lambda: USUAL_MACHINE)
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,8 @@ from explorer import catalogue
 from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
 from explorer.experiments.presets import PRESETS, preset
-from explorer.jobs import cost, limits
+from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.machine_speed import Speed
 from explorer.run_store import store
 from explorer.training.config import default_config, with_settings
 
@@ -105,14 +104,6 @@ def test_a_training_of_years_is_rejected() -> None:
         limits.check(config)
 
 
-@pytest.fixture
-def usual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimates are those of the machine for which the limits were chosen, whatever machine runs the test."""
-    speed = Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
-    monkeypatch.setattr(cost, "machine_speed", lambda: speed)
-
-
-@pytest.mark.usefixtures("usual_machine")
 def test_everything_that_is_included_is_allowed() -> None:
     for file in store.PRETRAINED.glob("*/config.json"):
         config, _ = store.read_config_and_card(file.parent)
@@ -129,7 +120,6 @@ def test_everything_that_is_included_is_allowed() -> None:
 @pytest.mark.parametrize(
     ("task", "model"), [(task, model) for model, row in catalogue.MODELS.items() for task in row.by_task]
 )
-@pytest.mark.usefixtures("usual_machine")
 def test_what_needs_no_computation_of_its_cost_is_below_the_limits(task: str, model: str) -> None:
     replicas = 1 if model == "ngram" else limits._SMALL_REPLICAS.get(task, 8)
     config = with_settings(default_config(task, model), {"replicas": replicas})

@@ -30,7 +30,7 @@ def test_page_shows_results_without_interaction() -> None:
     assert warnings_of(at) == [] and url_params(at) == {}
     assert diagram_data(at)["names"]["text"][:4] == ["t", "h", "e", "␣"]  # type: ignore[index]
     assert diagram_data(at)["usual"] == "embedding.out"
-    assert any(heading.startswith("In block 1 of 4") for heading in headings(at))
+    assert any(heading.startswith("In block 1, ") for heading in headings(at))
     assert "Code and papers" in headings(at)
 
 

@@ -127,6 +127,6 @@ test("the finding is made of the numbers", () => {
   assert.match(say({ kind: "word" }, word(0, 3), 8, 5), /1 of these 2 tokens is “<unk>”/);
   assert.match(say({ kind: "word" }, word(0, 0), 8, 5), /2 of these 2 tokens are “<unk>”/);
   assert.equal(say({ kind: "word" }, word(3, 4), 8, 5), "8 characters become 2 tokens, 4.00 characters each.");
-  assert.match(say({}, [], 0, 5), /^Type something/);
+  assert.match(say({}, [], 0, 5), /^Type a text above/);
   assert.match(say({}, [], 3, 5), /knows none of them/);
 });

@@ -43,10 +43,10 @@ class Contribution:
 def largest_contribution_finding(parts: list[Contribution], layer: int, layers: int) -> str:
     """Say which part changes the residual stream most."""
     largest = max(parts, key=lambda part: part.relative_norm)
-    where = f"In block {layer} of {layers}" if layers > 1 else "In the only block"
+    where = f"In block {layer}" if layers > 1 else "In the only block"
     return (
-        f"{where}, {largest.name} changes the residual stream most: what it adds is {largest.relative_norm:.2f} times "
-        "as long."
+        f"{where}, {largest.name} changes the residual stream most: its output is {largest.relative_norm:.2f} times "
+        "as long as the stream."
     )
 
 

@@ -30,7 +30,7 @@ def contribution(part: str, stream: int, much: int, half: str = "") -> Contribut
 def test_the_part_that_adds_most_is_named() -> None:
     parts = [contribution("attention", 2, 1), contribution("feedforward", 2, 6)]
     assert_states(
-        largest_contribution_finding(parts, 2, 4), "block 2 of 4 … feedforward … residual stream most … 3.00 times"
+        largest_contribution_finding(parts, 2, 4), "block 2 … feedforward … residual stream most … 3.00 times"
     )
     assert_states(largest_contribution_finding(parts[:1], 1, 1), "only block … attention … most … 0.50 times")
     assert "the cross-attention of the decoder" in largest_contribution_finding(

@@ -67,7 +67,7 @@ export class TensorPanel {
     this.title.textContent = flow.title;
     this.from.replaceChildren(
       ...(flow.tap
-        ? [`${alias ? `${alias.title} · ` : ""}tap `, node("code", {}, flow.tap)]
+        ? [`${alias ? `${alias.title} · ` : ""}recorded as `, node("code", {}, flow.tap)]
         : [
             flow.made === "ids"
               ? "The input of the model."
