@@ -117,7 +117,7 @@ def one_thread() -> None:
 
 @pytest.fixture(autouse=True)
 def usual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimates of training time are those of the machine for which the limits were chosen, also where this one is busy."""
+    """Estimate training times for the machine for which the limits were chosen, also while this one is busy."""
     monkeypatch.setattr(machine_speed, "_measure", lambda: USUAL_MACHINE)
 
 
