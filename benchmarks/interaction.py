@@ -188,10 +188,10 @@ def writing(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
 
 
 def time_first_token(watched: TimedPage) -> float:
-    """Milliseconds from a press on Write until its first token is on the screen."""
+    """Milliseconds from a press on Generate until its first token is on the screen."""
     place = watched.page.locator(".lineage-text-stream")
     taken = milliseconds_until(
-        watched.page, "click", WRITTEN, place.get_by_role("button", name="Write", exact=True).click
+        watched.page, "click", WRITTEN, place.get_by_role("button", name="Generate", exact=True).click
     )
     watched.page.wait_for_timeout(600)  # a press soon after the first is taken for a double click
     # On a fast machine it may be at its end already.

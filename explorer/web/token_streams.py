@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lineage")
 _THREADS = 2
-_FAILED_MESSAGE = "Something went wrong on the server while this text was written. Press Write to begin again."
+_FAILED_MESSAGE = "Something went wrong on the server while this text was generated. Press Generate to begin again."
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not buffer the events
 
 

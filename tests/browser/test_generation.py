@@ -34,7 +34,7 @@ STRUCK = "window.struck || document.querySelector('img[src=x]') !== null"
 
 
 # Five thousand letters may take only a second, so the page itself presses Stop, in each animation frame until the text
-# has stopped: a press shortly after Write counts as a double click and stops nothing.
+# has stopped: a press shortly after Generate counts as a double click and stops nothing.
 STOP = """() => {
     const place = document.querySelector(".lineage-text-stream"), said = place.querySelector(".status").textContent;
     if (/^[\\d,]+ of 5,000 letters, [\\d,]+ a second$/.test(said)) place.querySelector(".press").click();
@@ -245,14 +245,14 @@ def test_a_long_text_is_generated_stopped_and_saved(visit: Any, tmp_path: Path) 
     page = visit(f"/studio?models=text-transformer&tokens=20&length=5000{FOLDS}")
     stream = page.locator(".lineage-text-stream")
     status, write_button = stream.locator(".status"), stream.locator(".press")
-    expect(write_button).to_have_text(re.compile("Write$"))
+    expect(write_button).to_have_text(re.compile("Generate$"))
     expect(status).to_have_text("")
     wire = WebSocketRecorder(page)
     wire.wait_until_quiet()
     write_button.click()
     page.wait_for_function(STOP)
     expect(status).to_have_text(re.compile(r"^Stopped at [\d,]+ of 5,000 letters$"))
-    expect(write_button).to_have_text(re.compile("Write$"))
+    expect(write_button).to_have_text(re.compile("Generate$"))
     assert wire.component_events() == [], "generating sends no component events"
 
     def shown_text() -> str:

@@ -158,7 +158,7 @@ def test_an_unexpected_error_is_logged_and_reported_in_one_sentence(caplog: pyte
     with caplog.at_level(logging.ERROR, "lineage"):
         _, (kind, data) = request_events(register_stream("text", make))
     assert kind == "problem"
-    assert "Press Write to begin again." in data["sentence"]
+    assert "Press Generate to begin again." in data["sentence"]
     assert "secret" not in data["sentence"]
     assert "secret" in caplog.text
 

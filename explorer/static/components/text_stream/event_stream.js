@@ -8,7 +8,7 @@
 import { formatCount, formatDuration, formatUnits } from "../../shared/runtime/format.js";
 
 export const AT_ONCE = 3; // a browser opens six connections to a server, and the rest of the page needs some
-export const LOST = "The connection to the server was lost. Press Write to begin again.";
+export const LOST = "The connection to the server was lost. Press Generate to begin again.";
 
 /** One text. state: "idle", "waiting", "writing", "stopped", "finished", "lost" or "problem". */
 export class TextStream {
