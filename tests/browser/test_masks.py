@@ -16,7 +16,7 @@ def test_left_padding_leaves_fully_masked_rows_and_a_cell_explains_why(visit: Vi
     masks = page.locator(".lineage-masks")
     expect(masks.locator("h3")).to_have_text("18 of 36 pairs are visible; the mask hides 18.")
     wait_until_idle(page)
-    masks.get_by_label("padding stands").select_option("left")
+    masks.get_by_label("padding side").select_option("left")
     expect(masks.locator("h3")).to_contain_text("softmax gives NaN. After a second layer it is 6 of 6")
     masks.locator(".weights td[data-r='0'][data-c='0']").click()
     expect(masks.locator(".words")).to_have_text(re.compile(r"it is padding.*0 / 0 is NaN\.$"))

@@ -130,9 +130,7 @@ def test_the_url_is_that_of_the_screen_when_back_is_pressed_before_an_answer_arr
 def test_a_click_corrects_an_unknown_word_and_markup_is_shown_as_text(visit: Any) -> None:
     page = visit("/negation?say=human+knot+preserve+nature")
     expect(page.get_by_text("The models never saw “knot”")).to_be_visible()
-    page.get_by_role(
-        "button", name="not", exact=True
-    ).first.click()  # the first button is the suggestion; the chips follow
+    button(page, "knot → not").click()
     expect(sentence_box(page)).to_have_value("human not preserve nature")
     expect(page.get_by_text("The models never saw")).to_have_count(0)
     expect(headline(page)).to_have_text(HEADLINE)

@@ -375,7 +375,7 @@ def test_a_classroom_from_the_question_to_the_end(browsers: list[TestClient]) ->
     assert revealed["answer"]["right"] == ["sustain"] and "guess" not in revealed["answer"]["verdict"]
     state = students[1].get(f"/class/{classroom.code}").json()
     assert state["open"] and len(state["votes"][0]["given"]) == 3
-    assert "You said: it says collapse" in state["answer"]["verdict"]
+    assert "You said: collapse." in state["answer"]["verdict"]
     assert teacher.post(f"/class/{classroom.code}/end", json={"number": 1}, headers=OWN_HEADERS).json()["over"]
     over = students[1].get(f"/class/{classroom.code}")
     assert (
