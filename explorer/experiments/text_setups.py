@@ -1,7 +1,8 @@
 """Texts and tokenizers that the page on language models offers first, with settings of every model.
 
 Each setup is a comparison of which all runs are included. `shakespeare` has the included run `text-best-seeds` as its
-Transformer, so the other models read blocks of 128 characters too; their numbers of parameters are about equal.
+Transformer, so the other models read blocks of 128 characters too; their numbers of parameters are about equal. The toy
+text has characters only: byte-pair encoding makes the same token of each of its words, and nothing is left to predict.
 """
 
 from __future__ import annotations
@@ -40,12 +41,13 @@ class TextSetup:
         return with_settings(default_config("text", model), self.settings(model))
 
 
-def _small(corpus: str, tokenizer: str, *, n: int, iterations: int) -> TextSetup:
+def _small(corpus: str, tokenizer: str, *, n: int, iterations: int, **more: object) -> TextSetup:
     """Return small networks on a text, all with the same number of steps.
 
     corpus, tokenizer: the text and its tokens.
-    n: the order of the n-gram; of 3 to 5 the one with the lowest validation loss.
+    n: the order of the n-gram; of 2 to 5 the one with the lowest validation loss.
     iterations: training steps of every network.
+    more: further settings of the text.
     """
     network = {
         "width": 32,
@@ -57,7 +59,7 @@ def _small(corpus: str, tokenizer: str, *, n: int, iterations: int) -> TextSetup
         "batches": "random",
     }
     return TextSetup(
-        {"corpus": corpus, "tokenizer": tokenizer, "replicas": 3, "sample": 200, "test": _TEST_SHARE},
+        {"corpus": corpus, "tokenizer": tokenizer, "replicas": 3, "sample": 200, "test": _TEST_SHARE, **more},
         {
             **{model: dict(network) for model in models_of("text")},
             "ngram": {**_NGRAM, "n": n},
@@ -79,7 +81,9 @@ SETUPS: Final[Mapping[str, TextSetup]] = {
     "shakespeare-bpe": _small("tinyshakespeare", "bpe", n=3, iterations=600),
     "toy": _small("toy", "char", n=3, iterations=100),
     "repeats": _small("repeats", "char", n=5, iterations=800),
+    "repeats-bpe": _small("repeats", "bpe", n=2, iterations=800, vocabulary=120),
     "brackets": _small("brackets", "char", n=3, iterations=600),
+    "brackets-bpe": _small("brackets", "bpe", n=2, iterations=600, vocabulary=120),
 }
 OTHER_TOKENIZER: Final[Mapping[str, str]] = {  # of each text, besides characters
     setup.shared.get("corpus", "tinyshakespeare"): str(setup.shared["tokenizer"])  # type: ignore[misc]
