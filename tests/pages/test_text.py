@@ -244,7 +244,7 @@ def test_without_runs_the_page_offers_to_train_and_the_included_runs() -> None:
 
 
 def test_a_quick_run_takes_under_half_a_minute_and_is_not_offered_again() -> None:
-    words = {"corpus": "repeats", "tokenizer": "bpe", "vocabulary": "60", "replicas": "3", "models": "transformer"}
+    words = {"corpus": "repeats", "tokenizer": "word", "vocabulary": "60", "replicas": "3", "models": "transformer"}
     at = wait_until_ready(text_page(words | {"transformer.iterations": "9000"}))
     at.button("brief").click().run()
     lab = lab_of(assert_no_errors(at))

@@ -35,7 +35,7 @@ def representatives() -> dict[tuple[str, str], Path]:
 
 
 def test_all_shipped_runs_load_with_the_key_of_their_configuration() -> None:
-    assert len(FOLDERS) == 286
+    assert len(FOLDERS) == 298
     for folder in FOLDERS:
         stored = read_json(folder, "config.json")
         config = parse_config(stored)

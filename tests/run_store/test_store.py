@@ -646,7 +646,7 @@ def test_the_weights_of_an_included_run_give_its_metrics(name: str) -> None:
         pytest.skip(needs.NO_TEXT)
     replaced = evaluate(run)
     # Weights in half precision have 11 significant bits; the metrics of the card come from full precision.
-    error = 1e-4 if name in text_setups.shipped_configs() else 1e-6
+    error = 5e-4 if name in text_setups.shipped_configs() else 1e-6
     assert replaced.keys() == run.card.metrics.keys()
     for metric, value in run.card.metrics.items():
         assert replaced[metric].mean == pytest.approx(value.mean, rel=error, abs=error)
