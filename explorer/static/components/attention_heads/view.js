@@ -86,12 +86,7 @@ function makeChoice(label, options, press) {
 }
 
 const PRESENTATION = {
-  slides: [
-    ".first, .heads, .third, .model-answers",
-    ".second",
-    ".third, .habits-figure",
-    ".third, .said, .buttons, .worth, .model-answers",
-  ],
+  slides: [".first, .heads, .third, .model-answers, .buttons", ".second", ".third, .habits-figure, .said, .worth"],
   controls: ".training",
 };
 
