@@ -211,7 +211,9 @@ class Projector {
       this.fit(view);
     }
     const slide = this.slides[this.at.slide];
-    if (view.to !== undefined && this.remeasured !== slide && this.tall <= this.room / this.scale + 1) {
+    const isWhole = view.to === undefined,
+      fits = this.tall <= this.room / this.scale + 1;
+    if (isWhole !== fits && this.remeasured !== slide) {
       this.remeasured = slide; // it was measured before a component had drawn itself for its room
       return this.show();
     }
