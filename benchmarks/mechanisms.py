@@ -130,7 +130,7 @@ EDITS = (
     Edit("depth", "a text", "keydown", ".lineage-multi-head", type_text("Text", *SOURCES)),
     Edit("positions", "the place", "input", PLACES, set_slider(PLACES, "place that", 3, 20, 31)),
     Edit("positions", "the base", "input", PLACES, set_slider(PLACES, "base", 2, 3, 5)),
-    Edit("masks", "the padding", "change", ".lineage-masks", select_option("padding stands", "left", "right")),
+    Edit("masks", "the padding", "change", ".lineage-masks", select_option("padding side", "left", "right")),
     Edit("masks", "a sentence", "keydown", ".lineage-masks", type_text("First sentence", *SOURCES)),
     Edit(
         "block", "another arrow", "click", ".lineage-block-diagram .panel", press_button("button", "Norm 1,", "Norm 2,")

@@ -45,8 +45,8 @@ def formulas_section() -> None:
         "a model learns from all positions of a row in one pass: each position is the end of a prefix, and the next "
         "token is its target. Without the mask that target is part of the input.\n\n"
         "Two things to try:\n"
-        "- Set “padding stands” to left. The first rows then see only padding, and all of it is hidden: softmax "
-        "computes 0 / 0, which is not a number (NaN). The next layer spreads it.\n"
+        "- Set “padding side” to left. The first rows then see only padding, and all of it is hidden: softmax "
+        "computes 0 / 0, which is not a number (NaN). The next layer spreads it to all positions.\n"
         "- Two remedies: use −10⁹ instead of −∞, so that such a row attends to all hidden tokens equally (nothing "
         "reads its output), or let every token attend to itself."
     )

@@ -97,7 +97,7 @@ def _draw_search_table(searches: Mapping[str, RateSearch], comparison: str) -> N
         key=f"{comparison}-learning-rates",
         label="Accuracy by learning rate, a row a model",
         caption="The default learning rate, the best of the search, and the mean accuracy of "
-        f"{count_seeds(len(SEEDS))} at each rate. Written by python -m benchmarks.learning_rates.",
+        f"{count_seeds(len(SEEDS))} at each rate.",
     )
 
 

@@ -38,9 +38,8 @@ def formulas_section(state: GatesState) -> None:
     )
     explanation(
         "These are the direct paths. In a trained cell the gates and the candidate also depend on the state, so "
-        "gradient "
-        "flows through them too. Gates that you set do not depend on it; u is the one weight from the state to the "
-        "candidate:"
+        "gradient flows through them too. The gates that you set here do not depend on the state; u is the one weight "
+        "from the state to the candidate:"
     )
     st.latex(
         r"\begin{gathered} \frac{\partial c_t}{\partial c_{t-1}} = f_t + i_t (1 - g_t^2)\, u \cdot \\ "

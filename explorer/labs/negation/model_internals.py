@@ -17,7 +17,7 @@ from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings, predictions
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab
-from explorer.number_format import format_signed
+from explorer.number_format import format_percent, format_signed
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -264,9 +264,9 @@ def _weights_panel(model: str, look: int, run: StoredRun) -> Panel:
     return Panel(
         f"embeddings-{model}",
         model_internals.embedding_map(plane.tokens, plane.points, row.colour),
-        alt=f"{row.title}: word embeddings in two dimensions, {plane.share:.0%} of their spread.",
+        alt=f"{row.title}: word embeddings in two dimensions, {format_percent(plane.share, 0)} of their variance.",
         title=f"{row.title}: embeddings",
-        caption=f"This plane holds {plane.share:.0%} of their spread.",
+        caption=f"The two directions shown hold {format_percent(plane.share, 0)} of the variance of the vectors.",
     )
 
 
