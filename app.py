@@ -6,6 +6,7 @@ Start it with `streamlit run app.py`.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -16,14 +17,17 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from explorer.environment import environment
+from explorer.errors import LineageError
 from explorer.jobs.scheduler import service
 from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
+from explorer.program_files import STATIC_FILES
+from explorer.ui.base_path import base_path
 from explorer.ui.state import page_states
 from explorer.web import (
     classroom_endpoints,
@@ -31,6 +35,8 @@ from explorer.web import (
     lesson_sheet,
     results,
     security,
+    start_message,
+    unknown_address,
     visitors,
     warmup,
 )
@@ -38,7 +44,6 @@ from explorer.web.client_address import ClientAddressMiddleware
 
 log = logging.getLogger("lineage")
 INDEX_PAGE = files("streamlit") / "static" / "index.html"
-STATIC_FILES = Path(__file__).parent / "explorer" / "static"
 
 
 class CachedStaticFiles(StaticFiles):
@@ -56,12 +61,28 @@ class CachedStaticFiles(StaticFiles):
         return response
 
 
+def announce_start() -> None:
+    """Say in the terminal where the app is open, and open it in the browser unless the server is headless."""
+    names = ("server.address", "server.port", "server.baseUrlPath", "server.sslCertFile")
+    address, port, path, certificate = (st.get_option(name) for name in names)
+    message = start_message.describe_start(address, port, path, bool(certificate), environment().home)
+    start_message.print_in_any_encoding(message)
+    if not st.get_option("server.headless"):
+        url = start_message.url_of_server(address, port, path, bool(certificate))
+        start_message.open_browser(url, address, port)
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
-    environment()  # an invalid setting stops the server here instead of failing for the first visitor
-    read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
-    service.restore()
+    try:
+        environment()  # an invalid setting stops the server here instead of failing for the first visitor
+        read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
+        service.restore()
+    except LineageError:
+        sys.tracebacklimit = 0  # its sentence says what to change
+        raise
     warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
+    announce_start()
     yield {}
     service.close()
 
@@ -72,10 +93,21 @@ def log_error(error: Exception) -> bool:
     return False
 
 
+def below_base_path(*routes: BaseRoute) -> list[BaseRoute]:
+    """Return our routes below `server.baseUrlPath`; Streamlit moves only its own."""
+    moved: list[BaseRoute] = []
+    for route in routes:
+        if isinstance(route, Mount):
+            moved.append(Mount(base_path() + route.path, route.app))
+        elif isinstance(route, Route):
+            moved.append(Route(base_path() + route.path, route.endpoint, methods=route.methods))
+    return moved
+
+
 app = st.App(
     "pages/navigation.py",
     lifespan=lifespan,
-    routes=[
+    routes=below_base_path(
         # revalidated at every request, sent only when changed
         Mount("/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")),
         Mount("/assets/vendor", CachedStaticFiles(STATIC_FILES / "vendor", "max-age=86400")),
@@ -84,12 +116,13 @@ app = st.App(
         *results.ROUTES,
         *classroom_endpoints.ROUTES,
         *lesson_sheet.ROUTES,
-    ],
+    ),
     middleware=[
         Middleware(ClientAddressMiddleware),
-        Middleware(security.SecurityMiddleware, index_page=INDEX_PAGE.read_text()),
+        Middleware(security.SecurityMiddleware, index_page=INDEX_PAGE.read_text("utf-8"), base_path=base_path()),
         Middleware(visitors.VisitorMiddleware),
         Middleware(GZipMiddleware, minimum_size=10_000),
+        Middleware(unknown_address.UnknownAddressMiddleware, index_page=INDEX_PAGE.read_bytes(), base_path=base_path()),
     ],
     on_script_error=log_error,
 )

@@ -16,7 +16,7 @@ def list_benchmarks() -> dict[str, str]:
     files = sorted(FOLDER.glob("*.py")) + sorted(FOLDER.glob("*/*.py"))
     lines = {}
     for file in files:
-        source = file.read_text()
+        source = file.read_text("utf-8")
         if '\nif __name__ == "__main__":' in source and file != Path(__file__):
             module = ".".join(file.relative_to(FOLDER.parent).with_suffix("").parts)
             lines[module] = (ast.get_docstring(ast.parse(source)) or "").split("\n", 1)[0]

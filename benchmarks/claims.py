@@ -26,8 +26,9 @@ from explorer.number_format import format_rounded
 FILE = Path(__file__).parents[1] / "docs" / "claims.md"
 _HEAD = """# Claims
 
-Written by `python -m benchmarks.claims`, from the included runs. Value: the median, in parentheses lowest to highest of
-the seeds (or samples). Holds: whether it lies in the range that is expected.
+`python -m benchmarks.claims` writes this page from the included runs. “Value” is the median over the seeds (or over
+generated texts), with the lowest and the highest value in parentheses. “Holds” says whether this value lies in the
+expected range.
 
 | Claim | Shown on | Measure | Run | Value | Expected | Holds |
 | --- | --- | --- | --- | --- | --- | --- |

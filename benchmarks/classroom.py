@@ -100,9 +100,9 @@ async def sessions(server: Server, visitors: int) -> None:
         exceptions = [text for visitor in present for text in visitor.exceptions]
         polls = sum(visitor.polls for visitor in present)
         unanswered = [text for visitor in present for text in visitor.unanswered]
-    cards = [json.loads(card.read_text()) for card in (server.home / "runs").glob("*/card.json")]
+    cards = [json.loads(card.read_text("utf-8")) for card in (server.home / "runs").glob("*/card.json")]
     kept = sum(card["state"] == "finished" for card in cards)
-    log = (server.home / "server.log").read_text()
+    log = (server.home / "server.log").read_text("utf-8")
     print(f"{visitors} visitors: {-(-visitors // 3)} alike, the others each with a seed of their own")
     print(f"  sessions that saw their trainings end   {ended} of {visitors}")
     print(f"  exceptions on pages, traces in the log  {len(exceptions)}, {log.count('Traceback')}")
@@ -179,7 +179,7 @@ async def memory(server: Server, more: int = 100) -> None:
 
 def _megabytes(server: Server) -> float:
     assert server.process
-    pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
+    pages = int(Path(f"/proc/{server.process.pid}/statm").read_text("utf-8").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
@@ -232,13 +232,15 @@ def _in_a_terminal(server: Server, epochs: int, seed: int) -> tuple[float, float
     command += ["--replicas", "8", "--seed", str(seed), "--set", f"epochs={epochs}"]
     environment = os.environ | {"LINEAGE_HOME": str(server.home)} | server.settings
     start = time.perf_counter()
-    said = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True, encoding="utf-8"
+    ).stdout
     wall = time.perf_counter() - start
     return wall, _seconds_of(server, json.loads(said.splitlines()[-1])["run"])
 
 
 def _seconds_of(server: Server, run: str) -> float:
-    return float(json.loads((server.home / "runs" / run / "card.json").read_text())["seconds"])
+    return float(json.loads((server.home / "runs" / run / "card.json").read_text("utf-8"))["seconds"])
 
 
 def main(

@@ -19,6 +19,7 @@ from typing import Annotated
 import typer
 
 import explorer.jobs.worker as worker
+from explorer.catalogue import MODELS
 from explorer.jobs.cost import estimate_cost
 from explorer.training.config import RunConfig, default_config, with_settings
 
@@ -61,12 +62,15 @@ CASES: dict[tuple[str, str], list[dict[str, object]]] = {
     ("gloss", "rnn"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16, "batch_size": 128}],
     ("tale", "gru"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16, "batch_size": 128}],
 }  # fmt: skip
+_SIZES: list[dict[str, object]] = [{}, {"replicas": 8}]  # of a model that has no row above
 _OF_TASK = {"negation": _NEGATION, "text": _TEXT, "recall": _RECALL, "string": _ROWS}
 
 
 def cases(only: str = "") -> Iterator[tuple[str, RunConfig]]:
     """Yield the configurations by a short description."""
-    for (task, model), sizes in CASES.items():
+    named = {model for _, model in CASES}
+    others = {(next(iter(row.by_task)), name): _SIZES for name, row in MODELS.items() if name not in named}
+    for (task, model), sizes in (CASES | others).items():
         for changes in sizes:
             name = f"{task} {model} {' '.join(f'{k}={v}' for k, v in changes.items()) or 'default'}"
             if only in name:
@@ -98,7 +102,7 @@ def _train(config: RunConfig, results: object) -> None:
     from explorer.training.train import train
 
     torch.set_num_threads(1)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the peak begins anew
     before = _status("VmRSS")
     recorder, times = Recorder(config), []
     since = time.process_time()
@@ -115,7 +119,7 @@ def _train(config: RunConfig, results: object) -> None:
 
 def _status(name: str) -> int:
     """Return a number of bytes from the status of this process."""
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name)]
+    (line,) = [line for line in Path("/proc/self/status").read_text("utf-8").splitlines() if line.startswith(name)]
     return int(line.split()[1]) * 1024
 
 
@@ -142,7 +146,7 @@ def main(
         rows.append({"name": name, "peak": peak, "estimated": cost.peak_bytes, "step": step,
                      "estimated_step": cost.step_seconds, "parameters": cost.parameters})  # fmt: skip
     if out:
-        out.write_text(json.dumps(rows, indent=2))
+        out.write_text(json.dumps(rows, indent=2), "utf-8")
 
 
 if __name__ == "__main__":

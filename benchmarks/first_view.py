@@ -152,7 +152,7 @@ def wait_until_idle(server: Server) -> None:
     stat = Path(f"/proc/{server.process.pid}/stat")
 
     def cpu_seconds() -> float:
-        fields = stat.read_text().rpartition(")")[2].split()
+        fields = stat.read_text("utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     deadline = time.monotonic() + 20

@@ -286,7 +286,7 @@ def main(
                     print(figure, flush=True)
                     found[part].append(asdict(figure) | {"holds": figure.holds})
     if json_file:
-        json_file.write_text(json.dumps(found, indent=2) + "\n")
+        json_file.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def run_command(*words: str) -> tuple[float, list[dict[str, Any]], list[float]]:
         env = os.environ | {"LINEAGE_HOME": home, "LINEAGE_CACHE": home}
         start = time.perf_counter()
         command = [sys.executable, "-m", "explorer", *words, "--json"]
-        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
             assert process.stdout
             said, when = [], []
             for line in process.stdout:
@@ -96,7 +96,7 @@ def report(figures: dict[str, Any], file: Path | None) -> None:
     for name, value in figures.items():
         print(f"  {name:44} {value:,.4g}" if isinstance(value, float) else f"  {name:44} {value}")
     if file:
-        file.write_text(json.dumps(figures, indent=2) + "\n")
+        file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 @app.command()
@@ -247,7 +247,7 @@ def contexts(json_file: Json = None) -> None:
             print(name, label, measured[label], flush=True)
     print(json.dumps(figures))
     if json_file:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 @app.command()
@@ -270,7 +270,7 @@ def context_use(json_file: Json = None) -> None:
             }
             print(setup, model, flush=True)
     if json_file:
-        json_file.write_text(json.dumps(figures) + "\n")
+        json_file.write_text(json.dumps(figures) + "\n", "utf-8")
 
 
 @torch.inference_mode()

@@ -62,7 +62,7 @@ def main(
 ) -> None:
     """Train every model at every rate, print a table, and write the file."""
     torch.set_num_threads(1)
-    found = json.loads(FILE.read_text()) if FILE.exists() else {}
+    found = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     for comparison, configs in COMPARISONS.items():
         if only not in ("", comparison):
             continue
@@ -74,7 +74,7 @@ def main(
                 results[f"{rate:g}"] = measure(with_settings(config, {"learning_rate": rate, **seeds}))
                 print(comparison, name, f"{rate:g}", results[f"{rate:g}"], flush=True)
             found[comparison][name] = results
-    FILE.write_text(json.dumps(found, indent=1) + "\n")
+    FILE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     for comparison in found:
         for name, search in read_searches(comparison).items():
             rates = f"used {search.used:g}, best {search.best:g}"

@@ -126,7 +126,9 @@ def main(
     left_out = sum(len(lessons[name].steps) for name in names or lessons) - len(results)
     print(f"{len(results) - len(failed)} of {len(results)} answers hold with every seed; {left_out} left out. {failed}")
     if json_file:
-        json_file.write_text(json.dumps([asdict(each) for each in results], indent=2, ensure_ascii=False) + "\n")
+        json_file.write_text(
+            json.dumps([asdict(each) for each in results], indent=2, ensure_ascii=False) + "\n", "utf-8"
+        )
     if failed:
         raise typer.Exit(1)
 

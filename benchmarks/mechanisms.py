@@ -200,7 +200,7 @@ def main(
                     print(figure, flush=True)
                     found[name].append(asdict(figure) | {"holds": figure.holds})
     if json_file:
-        json_file.write_text(json.dumps(found, indent=2) + "\n")
+        json_file.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 def measure_page(browser: Browser, address: str, name: str, times: int, seconds: float) -> Iterator[Timing]:

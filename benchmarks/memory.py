@@ -140,7 +140,7 @@ def main(
         print(line)
     if json_file:
         figures = {"recall": found, f"transformer_at_{FAR}": [far, other], "steps": prices}
-        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

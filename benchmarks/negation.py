@@ -109,7 +109,7 @@ def main(
             "seconds": times,
             "test_accuracy": accuracies,
         }
-        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

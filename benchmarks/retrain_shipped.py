@@ -125,7 +125,7 @@ def main(
     ]
     print(f"curves: {identical} of {len(results)} identical, {len(wrong)} differ from the first steps {wrong or ''}")
     if json_file:
-        json_file.write_text(json.dumps({"same_key": same_key, "retrained": results}, indent=2) + "\n")
+        json_file.write_text(json.dumps({"same_key": same_key, "retrained": results}, indent=2) + "\n", "utf-8")
     if wrong or not all(same_key.values()):
         raise typer.Exit(1)
 

@@ -89,7 +89,7 @@ def main(json_file: Annotated[Path | None, typer.Option("--json", help="Where to
         figures[f"dates/{name}"] = found
         print(f"{name:14}{found['steps']:6}{found['seconds']:7.1f}   {found['exact']}")
     if json_file:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,13 @@
 """Lineage: how language models grew, from the bag of words to the Transformer.
 
-Start at `catalogue.py` (one row for each model, task and page), `training` (configurations and the training loop) and
-`run_store` (trained runs on disk). `import explorer` loads no torch: every name is imported when it is first used.
+    import explorer
+    run = explorer.train("negation", "transformer", seeds=8)   # or explorer.load("text-transformer")
+    run.curves(); run.predict("human not preserve nature"); run.attention("human not preserve nature").plot()
+
+`list_tasks`, `list_models`, `settings` and `runs` are tables of what there is; `compare` puts runs side by side. In the
+source, start at `catalogue.py` (one row for each model, task and page), `training` (configurations and the training
+loop) and `run_store` (trained runs on disk). `import explorer` loads neither torch nor pandas: every name is imported
+when it is first used.
 """
 
 from __future__ import annotations
@@ -10,7 +16,18 @@ from typing import TYPE_CHECKING
 
 from explorer.lazy_exports import export_lazily
 
+__version__ = "1.0.0"
+
 if TYPE_CHECKING:
+    from explorer.api.catalogue_tables import list_models as list_models
+    from explorer.api.catalogue_tables import list_tasks as list_tasks
+    from explorer.api.catalogue_tables import settings as settings
+    from explorer.api.comparisons import Comparison as Comparison
+    from explorer.api.comparisons import compare as compare
+    from explorer.api.run import Run as Run
+    from explorer.api.stored import load as load
+    from explorer.api.stored import runs as runs
+    from explorer.api.trainer import train as train
     from explorer.catalogue import MODELS as MODELS
     from explorer.catalogue import TASKS as TASKS
     from explorer.errors import LineageError as LineageError

@@ -1,48 +1,76 @@
-"""The command line: train, evaluate and inspect the models from a terminal.
+"""Train, evaluate and inspect small neural networks from a terminal.
 
-python -m explorer --help
+Without a command, the app opens in the browser.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
-from explorer.cli import lessons as teaching
-from explorer.cli import model_commands, run_commands, training
-from explorer.errors import LineageError, NeedsText
+from explorer import __version__
+from explorer.cli import app_server, completion, lessons, model_commands, run_commands, settings, training
+from explorer.cli.examples import EXAMPLES, PROGRAM
+from explorer.cli.program import EXIT_CODES, Command, Group, format_examples, run_program
 
-app = typer.Typer(help=__doc__.splitlines()[0] if __doc__ else None, no_args_is_help=True, add_completion=False)
-app.command("list")(run_commands.list_everything)
-app.command()(training.train)
-app.command()(model_commands.evaluate)
-app.command()(model_commands.predict)
-app.command()(model_commands.generate)
-app.command()(model_commands.inspect)
-app.command()(training.pretrain)
-app.command("export")(run_commands.export_run)
-app.command("import")(run_commands.import_run)
-app.command()(run_commands.delete)
-app.command()(run_commands.reindex)
-app.command()(teaching.lessons)
+app = typer.Typer(
+    help=__doc__,
+    epilog=f"{format_examples(PROGRAM)}\n\n{EXIT_CODES}",
+    cls=Group,
+    rich_markup_mode=None,  # plain text looks the same on every terminal and in a file
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "app": app_server.open_app,
+    "list": run_commands.list_runs,
+    "settings": settings.settings,
+    "train": training.train,
+    "evaluate": model_commands.evaluate,
+    "predict": model_commands.predict,
+    "generate": model_commands.generate,
+    "inspect": model_commands.inspect,
+    "export": run_commands.export_run,
+    "import": run_commands.import_run,
+    "delete": run_commands.delete,
+    "lessons": lessons.lessons,
+    "where": run_commands.print_folders,
+    "reindex": run_commands.reindex,
+    "pretrain": training.pretrain,
+}
+for name, command in COMMANDS.items():
+    app.command(name, cls=Command, epilog=format_examples(EXAMPLES[name]))(command)
+
+
+def _print_version(given: bool) -> None:
+    if given:
+        print(f"lineage {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Train, evaluate and inspect small neural networks from a terminal.
+
+    Without a command, the app opens in the browser.
+    """
 
 
 def main() -> None:
-    """Run the command line. A LineageError is printed as one sentence, with exit code 2."""
+    """Run the command line; see `explorer.cli.program`."""
     # Waiting OpenMP threads yield early. Without this, two threads on a machine with other load can be ten times slower
     # than one; on an idle machine it makes no measurable difference.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    try:
-        app()
-    except LineageError as error:
-        nearest = getattr(error, "nearest", {})
-        hint = " ".join(f"{word}: {', '.join(known)}." for word, known in nearest.items())
-        if isinstance(error, NeedsText):
-            hint = "On the command line, give its file with --corpus FILE."
-        print(f"{error} {hint}".strip(), file=sys.stderr)
-        raise SystemExit(2) from None
+    with completion.whole_words_of_bash():
+        sys.exit(run_program(app, sys.argv[1:] or ["app"]))
 
 
 if __name__ == "__main__":

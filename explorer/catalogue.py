@@ -14,6 +14,7 @@ from explorer.models.configs import (
     BagOfWordsConfig,
     BagOfWordsHiddenConfig,
     CbowConfig,
+    ConvolutionConfig,
     EncoderDecoderConfig,
     FeedforwardConfig,
     FeedforwardTextConfig,
@@ -43,6 +44,7 @@ from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
@@ -60,6 +62,7 @@ ModelConfig: TypeAlias = (
     | BagOfWordsHiddenConfig
     | BagOfBigramsConfig
     | FeedforwardConfig
+    | ConvolutionConfig
     | RNNConfig
     | LSTMConfig
     | GRUConfig
@@ -93,6 +96,7 @@ TaskConfig: TypeAlias = (
     | ReverseConfig
     | CopyConfig
     | DatesConfig
+    | PairsConfig
     | RandomSymbolsConfig
     | GrammarTextConfig
     | DelayedCopyConfig
@@ -199,6 +203,8 @@ _TRANSLATION: dict[str, object] = {
 }
 _RECURRENT_DIGITS = {**_TRANSLATION, "iterations": 450, "learning_rate": 5e-3, "warmup": 20}
 _RECURRENT_DATES = {**_TRANSLATION, "iterations": 1_600, "learning_rate": 1e-2, "warmup": 20}
+_RECURRENT_PAIRS = {**_TRANSLATION, "iterations": 600, "learning_rate": 5e-3, "warmup": 20}
+_TRANSFORMER_PAIRS = {**_TRANSLATION, "iterations": 600, "learning_rate": 2e-3, "warmup": 100}
 _TRANSFORMER_DIGITS = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
 _TRANSFORMER_DATES = {**_TRANSLATION, "iterations": 1_000, "learning_rate": 3e-3, "warmup": 100}
 
@@ -398,6 +404,21 @@ MODELS = {
             },
         ),
         ModelRow(
+            "convolution",
+            "Convolution",
+            "--m-convolution",
+            "8px,2px",
+            "Kim 2014, Convolutional neural networks for sentence classification",
+            "https://aclanthology.org/D14-1181/",
+            {
+                "negation": ModelForTask(
+                    ConvolutionConfig,
+                    "explorer.models.convolution:ConvolutionalClassifier",
+                    {"epochs": 25, "learning_rate": 3e-3},
+                ),
+            },
+        ),
+        ModelRow(
             "transformer",
             "Transformer",
             "--m-transformer",
@@ -439,6 +460,7 @@ MODELS = {
                     ("reverse", _RECURRENT_DIGITS),
                     ("copy", _RECURRENT_DIGITS),
                     ("dates", _RECURRENT_DATES),
+                    ("pairs", _RECURRENT_PAIRS),
                 )
             },
         ),
@@ -459,6 +481,7 @@ MODELS = {
                     ("reverse", _TRANSFORMER_DIGITS),
                     ("copy", _TRANSFORMER_DIGITS),
                     ("dates", _TRANSFORMER_DATES),
+                    ("pairs", _TRANSFORMER_PAIRS),
                 )
             },
         ),
@@ -510,6 +533,13 @@ TASKS = {
             "dates",
             "Dates",
             DatesConfig,
+            "explorer.training.objectives.translation:TranslationObjective",
+            "translation",
+        ),
+        TaskRow(
+            "pairs",
+            "Your own pairs",
+            PairsConfig,
             "explorer.training.objectives.translation:TranslationObjective",
             "translation",
         ),

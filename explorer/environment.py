@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
+import psutil
 import pydantic
 import pydantic_settings
 
@@ -85,7 +86,7 @@ class Environment(pydantic_settings.BaseSettings):
     jobs_memory: Annotated[int, pydantic.Field(ge=1)] | None = None  # bytes of all running trainings; None: half of all
     jobs_at_once: Annotated[int, pydantic.Field(ge=1)] = 12  # trained in turns; others wait
     most_jobs: Annotated[int, pydantic.Field(ge=1)] = 40  # waiting and running, for each visitor
-    grace_seconds: Annotated[float, pydantic.Field(ge=0)] = 60.0  # until a training that nobody waits for is stopped
+    grace_seconds: Annotated[float, pydantic.Field(ge=0)] = 60.0  # until an abandoned training is paused for others
     checkpoint_seconds: Annotated[float, pydantic.Field(ge=0)] = 5.0  # between two checkpoints on disk
 
     # The store.
@@ -95,7 +96,7 @@ class Environment(pydantic_settings.BaseSettings):
     @property
     def memory_of_jobs(self) -> int:
         """Bytes that all running trainings may need together."""
-        return self.jobs_memory or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        return self.jobs_memory or psutil.virtual_memory().total // 2
 
     @property
     def memory_of_one_job(self) -> int:

@@ -41,11 +41,12 @@ class SentenceTooLong(SentenceError):
 class UnknownWords(SentenceError):
     """Words outside the vocabulary; `nearest` maps each to the words of the vocabulary with the most similar spelling.
 
-    `reason` is the message without these words.
+    `reason` is the message without these words, which it names for the first three unknown words.
     """
 
     def __init__(self, reason: str, nearest: dict[str, tuple[str, ...]]):
-        super().__init__(f"{reason} Words with a similar spelling:")
+        similar = [f"Known words like “{shorten(word, 24)}”: {', '.join(nearest[word])}." for word in list(nearest)[:3]]
+        super().__init__(" ".join((reason, *similar)))
         self.reason = reason
         self.nearest = nearest
 

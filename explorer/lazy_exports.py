@@ -16,7 +16,7 @@ def export_lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callab
     The exported names are those that the file imports under `if TYPE_CHECKING:`, where type checkers see them.
     A name is imported when it is first used. An exported name must not be the name of a submodule.
     """
-    blocks = [node for node in ast.parse(Path(file).read_text()).body if isinstance(node, ast.If)]
+    blocks = [node for node in ast.parse(Path(file).read_text("utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     module_of = {alias.name: node.module for node in imports for alias in node.names if node.module}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from explorer.catalogue import PAGES
 from explorer.jobs.scheduler import service
+from explorer.program_files import STATIC_FILES
 from explorer.ui.classroom.page_shell import draw_page_in_shell
 from explorer.ui.classroom.presentation_mode import draw_presentation_mode
 from explorer.ui.components.address import watch_address
@@ -16,7 +15,7 @@ from explorer.ui.state.session import focus_run, focused_run, has_just_arrived, 
 from explorer.ui.state.visitor import current_tab, purge_deleted_runs
 
 # A local file: Streamlit loads emoji and Material icons for the browser tab from another server.
-ICON = Path(__file__).parents[1] / "explorer" / "static" / "shared" / "icon.svg"
+ICON = STATIC_FILES / "shared" / "icon.svg"
 
 st.set_page_config(page_title="Lineage", page_icon=ICON, layout="wide")
 

@@ -36,7 +36,7 @@ def disk_usage() -> None:
     st.caption(
         f"The runs of this server take {format_bytes(used)} of {format_bytes(most)}. When that is "
         "full, the oldest runs of visitors that are not pinned are deleted to make room for new ones."
-        + (" [Sign in as the operator](/operator)" if sign_in else "")
+        + (" [Sign in as the operator](operator)" if sign_in else "")
     )
 
 

@@ -18,13 +18,14 @@ from explorer.labs.text.results_table import results_section
 from explorer.labs.text.state import DEFAULT_SETUP, TextLab
 from explorer.labs.text.text_choice import lines_section, text_section
 from explorer.labs.text.training_chart import model_curves_section, samples_section, training_section
-from explorer.labs.text.training_offer import offer_training, save_offer, text_is_available
+from explorer.labs.text.training_offer import offer_training, text_is_available
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import escape_markdown, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import ExperimentSession, experiment_session
+from explorer.ui.training.save_offer import save_offer
 from explorer.ui.training.train_controls import TrainRequest
 
 
@@ -53,7 +54,7 @@ def page(session: ExperimentSession[TextLab]) -> None:
     notes = findings.effort_note(found, parameters, token), findings.contexts_note(found)
     if any(notes):
         st.caption(escape_markdown(" ".join(filter(None, notes))))
-    save_offer(session, views)
+    save_offer(session, views, "your text", "the texts that they generate, and with them parts of it")
     with page_section("text-results", "Results"):
         results_section(views, lab, found)
         lines_section(lab.task)

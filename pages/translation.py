@@ -12,15 +12,18 @@ from explorer.labs.translation import (
     answers,
     controls,
     decoding_steps,
+    errors,
     findings,
     results,
     training_chart,
 )
 from explorer.labs.translation.state import TranslationState
+from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, escape_markdown, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.training.save_offer import save_offer
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
@@ -28,6 +31,7 @@ from explorer.ui.wording import join_words
 def page(session: PageSession[TranslationState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("How much fits into one vector?")
+    controls.drop_missing_file(session)
     lead(
         "An encoder reads a source, a decoder writes the answer. Between them stands one vector, or attention to every "
         "token of the source."
@@ -43,11 +47,15 @@ def page(session: PageSession[TranslationState]) -> None:
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     finished = training_chart.translation_results(state, views)
-    kind = "date format" if state.task == "dates" else "source length"
-    with page_section("lengths", f"Accuracy by {kind}", heading=False):
+    kind = {"dates": "by date format", "pairs": "on held-out pairs"}.get(state.task, "by source length")
+    with page_section("lengths", f"Accuracy {kind}", heading=False):
         if finding := findings.exact_match_finding(finished, state.task):
             st.subheader(escape_markdown(finding), anchor=False)
-            training_chart.exact_match_chart(state, finished)
+            if state.task == "pairs":
+                training_chart.results_table(state, finished, views)
+                errors.section(state, views)
+            else:
+                training_chart.exact_match_chart(state, finished)
         else:
             empty_panel("No finished run with these settings yet.", 120)
     with page_section("learning", "Accuracy during training", heading=False):
@@ -55,12 +63,14 @@ def page(session: PageSession[TranslationState]) -> None:
             st.header("Accuracy during training", anchor=False)
             draw_train_controls(request, state.configs, keys=("translation.run", "translation.stop"))
         training_chart.learning_chart(state, request)
+        save_offer(session, views, "your pairs", "their characters, but no pair")
     folded_section(
         "alignment",
         "Which source tokens does the decoder attend to?",
         partial(alignment.section, session, views),
     )
-    folded_section("ablation", "Does the decoder need its attention?", partial(ablation.section, state, views))
+    if not state.text:  # it is computed for stored runs only
+        folded_section("ablation", "Does the decoder need its attention?", partial(ablation.section, state, views))
     folded_section(
         "decoding",
         "What do beam search and the decoder’s own errors change?",
@@ -75,6 +85,7 @@ def page(session: PageSession[TranslationState]) -> None:
     code_and_papers("translation.code", state.configs.values(), references)
 
 
+visitor_text.remember_text()
 session = comparison_session("translation", TranslationState)
 page(session)
 write_url(session)

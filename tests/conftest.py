@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import os
 import sys
@@ -19,11 +21,18 @@ from explorer.tasks.text import corpora
 from tests.terminal import RunCommand
 
 torch.set_num_threads(1)
+if sys.platform == "linux":
+    # Keep freed memory in the process: each step of a training otherwise asks the system for the same pages again,
+    # which takes a tenth of the time of all tests. -1 and -3 are M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc.
+    with contextlib.suppress(AttributeError):
+        for option in (-1, -3):
+            ctypes.CDLL(None).mallopt(option, 1 << 30)
 # A busy machine is slow: no property may fail by the time that its examples take.
 settings.register_profile("lineage", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lineage")
 # These tests use the same functions at full length, where a check at each call takes as long as the training itself.
 WITHOUT_SHAPE_CHECKS = ("browser", "cli", "experiments", "export", "jobs", "pages", "run_store", "ui", "web")
+MOST_CASES = 2  # of one test, without --all
 FOLDERS_AT_THE_END = ("training", "pages", "browser")  # units first; each browser is a process beside the worker
 
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
@@ -50,17 +59,19 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist writes the groups into the names
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests and cases out unless they are asked for, put the browser last, and keep files in one process.
+    """Leave slow tests and further cases out unless they are asked for, put the browser last, and keep files together.
 
     The tests of the browser share a server and a browser per process. As they come last, no other test meets the event
     loop that Playwright leaves running; the longest files come first, so that both processes end at the same time.
     """
     if not (config.getoption("all") or _names_files(config)):
         cases: Counter[str] = Counter()
+        of_each = Counter(item.nodeid.split("[")[0] for item in items)
         slow, quick = [], []
         for item in items:
             sampled, name = item.get_closest_marker("sampled"), item.nodeid.split("[")[0]
-            left_out = item.get_closest_marker("slow") or (sampled and cases[name] % sampled.args[0])
+            every = max(sampled.args[0] if sampled else 1, -(-of_each[name] // MOST_CASES))
+            left_out = item.get_closest_marker("slow") or cases[name] % every
             (slow if left_out else quick).append(item)
             cases[name] += 1
         config.hook.pytest_deselected(items=slow)

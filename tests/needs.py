@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.tasks.text.corpora import TINYSHAKESPEARE, TINYSHAKESPEARE_URL
+from tests import nginx as nginx_program
 from tests import postgres
 
 NODE = shutil.which("node")
@@ -24,6 +25,7 @@ NO_CHROMIUM = "This test needs Chromium: install Debian's package chromium-headl
 NO_AXE = "This test needs axe-core: run `npm install` in the folder of the project."
 NO_PLOTLY = "This test needs plotly.js: run `npm install` in the folder of the project."
 NO_POSTGRESQL = "This test needs PostgreSQL: install Debian's package postgresql; its server need not be started."
+NO_NGINX = "This test needs nginx: install Debian's packages nginx-light and openssl; its server need not be started."
 NO_TEXT = (
     f"This test needs Tiny Shakespeare: save {TINYSHAKESPEARE_URL} as {TINYSHAKESPEARE} into a folder, "
     "and set LINEAGE_DATA_DIR to that folder."
@@ -32,6 +34,7 @@ NO_TEXT = (
 node = pytest.mark.skipif(NODE is None, reason=NO_NODE)
 axe = pytest.mark.skipif(not AXE.is_file(), reason=NO_AXE)
 plotly = pytest.mark.skipif(not PLOTLY.is_file(), reason=NO_PLOTLY)
+nginx = pytest.mark.skipif(nginx_program.missing(), reason=NO_NGINX)
 postgresql = pytest.mark.skipif(bool(postgres.missing()), reason=NO_POSTGRESQL)
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 
 import pytest
 from plotly.offline import get_plotlyjs_version
@@ -84,6 +85,23 @@ def test_nothing_outside_the_two_folders_is_served(server: str, path: str) -> No
     assert response.status != 200 or body == get(server, "/")[1], "only Streamlit's own page"
 
 
+@pytest.mark.parametrize(
+    ("path", "home"),
+    [("/lineage/negation", "../"), ("/a/b/c?class=ABCDE", "../../"), ("/static/js/nothing.js", "../../")],
+)
+def test_an_address_where_the_page_could_not_load_has_a_sentence(path: str, home: str, server: str) -> None:
+    response, body = get(server, path, Accept="text/html")
+    assert response.status == 404
+    assert b"There is no page at this address." in body and f'<a href="{home}">'.encode() in body
+    assert "Content-Security-Policy" in response.headers
+
+
+def test_an_unknown_page_directly_below_the_base_path_is_left_to_streamlit(server: str) -> None:
+    assert get(server, "/nothing")[1] == get(server, "/")[1]
+    index = re.search(rb'src="\./(static/js/[^"]+)"', get(server, "/")[1])
+    assert index and get(server, f"/{index[1].decode()}")[0].status == 200
+
+
 def test_the_source_of_the_app_is_not_served(server: str) -> None:
     for path in ("/app.py", "/pages/home.py", "/pretrained/negation-single-rnn/card.json", "/.streamlit/config.toml"):
         response, body = get(server, path)
@@ -108,6 +126,21 @@ def test_jobs_are_listed_as_json_and_commands_require_the_header(server: str) ->
         # A training can be resumed only by a browser that has a cookie of this server.
         expected = 404 if command == "stop" else 403
         assert get(server, f"/jobs/aaaaaaaaaaaa/{command}", "POST", X_Lineage="1")[0].status == expected
+
+
+def test_below_a_path_everything_is_there_and_nothing_elsewhere(tmp_path: Path) -> None:
+    with running_server(tmp_path, STREAMLIT_SERVER_BASE_URL_PATH="/a/b/", LINEAGE_OPERATOR_PASSWORD="sesame") as url:
+        origin = url.removesuffix("/a/b")
+        for path in ("/", "/negation", "/operator", "/jobs", "/lesson-sheet/pieces", "/_stcore/health"):
+            assert get(origin, f"/a/b{path}", Accept="text/html")[0].status == 200
+        _, style = get(origin, "/a/b/assets/lineage/shared/base.css")
+        assert style == (ROOT / "explorer/static/shared/base.css").read_bytes()
+        assert "no class" in json.loads(get(origin, "/a/b/class/AAAA")[1])["problem"]
+        assert get(origin, "/a/b/results/aaaa")[0].status == 410
+        for path in ("/jobs", "/operator", "/assets/lineage/shared/base.css", "/_stcore/health", "/a/jobs"):
+            assert get(origin, path)[0].status == 404
+        page, _ = get(origin, "/a/b/", Accept="text/html")
+        assert "Path=/a/b" in page.headers["Set-Cookie"].split("; ")
 
 
 def test_the_operator_page_does_not_exist_without_a_password(server: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from explorer.environment import Environment, environment
 from explorer.errors import InvalidSetting
 
+SERVER_GUIDE = Path(__file__).parents[1] / "docs" / "server.md"
 NUMBERS = {
     "most_steps": 50_000,
     "most_draws": 5_000_000,
@@ -121,3 +122,13 @@ def test_every_setting_has_a_comment() -> None:
     lines = inspect.getsource(Environment)
     for name in Environment.model_fields:
         assert re.search(rf"^    {name}: .*(#|\(\n.*#|= \d)", lines, re.MULTILINE), name
+
+
+def test_the_documentation_lists_every_setting_with_its_default() -> None:
+    table = re.findall(r"^\| `LINEAGE_([A-Z_]+)` \| ([^|]+) \|", SERVER_GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name.lower() for name, _ in table} == set(Environment.model_fields)
+    units = {"": 1, "MB": 1_000_000, "GB": 1_000_000_000}
+    for name, default in table:
+        if name.lower() in NUMBERS:
+            number, _, unit = default.replace(",", "").partition(" ")
+            assert float(number) * units[unit] == NUMBERS[name.lower()], f"LINEAGE_{name} in {SERVER_GUIDE}"

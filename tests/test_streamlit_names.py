@@ -38,7 +38,7 @@ def private_names(source: str) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_no_private_name_of_streamlit_is_imported_or_replaced(file: Path) -> None:
-    assert private_names(file.read_text()) == []
+    assert private_names(file.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from explorer.catalogue import PAGES
 from explorer.run_store import store
 from tests.serving import ROOT, Server
 
-ADDRESSES = json.loads((ROOT / "tests" / "ui" / "state" / "addresses.json").read_text())["pages"]
+ADDRESSES = json.loads((ROOT / "tests" / "ui" / "state" / "addresses.json").read_text("utf-8"))["pages"]
 VISITORS = 3  # at once
 MOST_SECONDS = 15.0  # for which the results of one address are awaited
 ROUTE_SHARE = 0.4  # of the addresses are requests of other routes, without a session

@@ -467,7 +467,7 @@ def import_archives(numbers: range, seed: int, mutation: str = "") -> Outcome:
 def import_one(name: str, content: bytes, outcome: Outcome) -> None:
     """Import one archive and note what happened. An imported run is opened as pages open it."""
     before = resident_megabytes()
-    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak
     start = time.perf_counter()
     signal.signal(signal.SIGALRM, _raise_stuck)
     signal.alarm(MOST_SECONDS)
@@ -513,11 +513,11 @@ def _kept_megabytes() -> float:
 
 def resident_megabytes() -> float:
     """Return the resident memory of this process in MB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return int(Path("/proc/self/statm").read_text("utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _peak_megabytes() -> float:
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(line for line in Path("/proc/self/status").read_text("utf-8").splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1e3
 
 

@@ -27,7 +27,9 @@ def read_state(server: Server) -> ServerState:
     kilobytes = files = threads = count = 0
     for process in process_folders(server.process.pid):
         try:
-            kilobytes += int(re.findall(r"^Pss: +(\d+)", (process / "smaps_rollup").read_text(), re.MULTILINE)[0])
+            kilobytes += int(
+                re.findall(r"^Pss: +(\d+)", (process / "smaps_rollup").read_text("utf-8"), re.MULTILINE)[0]
+            )
             files += len(list((process / "fd").iterdir()))
             threads += len(list((process / "task").iterdir()))
             count += 1
@@ -42,7 +44,7 @@ def process_folders(number: int) -> Iterator[Path]:
     yield folder
     for children in folder.glob("task/*/children"):
         try:
-            numbers = children.read_text().split()
+            numbers = children.read_text("utf-8").split()
         except OSError:
             continue
         for child in numbers:

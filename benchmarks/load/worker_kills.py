@@ -136,7 +136,7 @@ def _is_worker(folder: Path, home: Path) -> bool:
 
 def _parent(folder: Path) -> int:
     try:
-        return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        return int((folder / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
     except OSError:
         return 0
 

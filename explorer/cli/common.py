@@ -2,41 +2,102 @@
 
 from __future__ import annotations
 
-import json
+import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from explorer import catalogue
-from explorer.errors import InvalidSetting, UnknownRun, shorten
-from explorer.run_store import store
-from explorer.training.comparability import describe_tokens, loss_context
-from explorer.training.config import RunConfig
+from explorer.cli import completion
+from explorer.cli.program import program_name
+from explorer.errors import InvalidSetting, shorten
+
+if TYPE_CHECKING:
+    from explorer.run_store import store
+    from explorer.training.config import RunConfig
 
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object per line on standard output, and nothing else.")
+    bool,
+    typer.Option("--json", help="Print one JSON object per line on standard output. Each has a “kind”."),
 ]
-Run = Annotated[str, typer.Argument(help="The key of a run, the name of a shipped run, or a run folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file or run that exists.")]
+Run = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Name of an included run, key of a run of this machine, or a run folder.",
+        autocompletion=completion.runs,
+        show_default=False,
+    ),
+]
 
 
 def stored_run(run: str, task: str = "") -> store.StoredRun:
-    """Return the run with this key, shipped name or folder. Raises InvalidSetting unless it is a run of `task`, if
-    given.
+    """Return the run with this key, shipped name or folder.
+
+    task: if given, the run has to be one of this task
+
+    Raises UnknownRun, DamagedRun, or InvalidSetting for a run of another task.
     """
-    try:
-        found = store.find(run)
-    except UnknownRun:
-        if not Path(run).is_dir():
-            raise
-        found = store.load(Path(run))
+    from explorer.run_store import store
+
+    found = store.find_run_or_folder(run)
     learned = catalogue.task_row(found.config.task)
     if task and learned.name != task:
         raise InvalidSetting(
-            f"{run} is a run of the task {learned.name}; this command needs a run of {task}. Choose another; "
-            f"see `list`."
+            f"{run} is a run of the task {learned.name}; this command needs a run of {task}. "
+            f"See {program_name()} list --task {task}."
         )
     return found
+
+
+def check_new_file(file: Path, force: bool) -> None:
+    """Raise InvalidSetting if a file exists and may not be overwritten, or if it cannot be written."""
+    try:
+        if file.is_dir():
+            raise InvalidSetting(f"{file} is a folder. Give the name of a file.")
+        if file.exists() and not force:
+            raise InvalidSetting(f"{file} exists. Give another name, or --force to overwrite it.")
+        if not file.parent.is_dir():
+            raise InvalidSetting(
+                f"{file} cannot be written: there is no folder {file.parent}. Make it first, or give another."
+            )
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise InvalidSetting(f"{file} cannot be written: permission denied. Give another file.")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no file name"
+        raise InvalidSetting(f"{shorten(file)} cannot be written: {reason}. Give another file.") from error
+
+
+def write_new_file(file: Path, content: bytes, force: bool) -> None:
+    """Write a file. Raises InvalidSetting if it exists and may not be overwritten, or if it cannot be written."""
+    check_new_file(file, force)
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
+
+
+def check_names(task: str, model: str) -> None:
+    """Raise InvalidSetting, with the nearest names, for a task or a model that does not exist."""
+    from explorer.training.config import default_config
+
+    for name, known, pair in (
+        (task, catalogue.TASKS, (task, next(iter(catalogue.MODELS)))),
+        (model, catalogue.MODELS, (next(iter(catalogue.TASKS)), model)),
+    ):
+        if name and name not in known:
+            default_config(*pair)
+
+
+def check_task_and_model(preset: str, task: str, model: str) -> None:
+    """Raise InvalidSetting if a task or a model is given that is not that of the preset."""
+    from explorer.experiments.presets import preset as find_preset
+
+    chosen = find_preset(preset)
+    if task not in ("", chosen.task) or model not in ("", chosen.model):
+        raise InvalidSetting(f"Preset {preset} is for --task {chosen.task} --model {chosen.model}. Leave these out.")
 
 
 def keep_text_file(given: str) -> str:
@@ -46,18 +107,31 @@ def keep_text_file(given: str) -> str:
     file = Path(given)
     try:
         content = file.read_bytes() if file.is_file() else None
-    except OSError as error:
-        raise InvalidSetting(f"“{shorten(given)}” cannot be read: {error.strerror}. Give another file.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no file name"
+        raise InvalidSetting(f"“{shorten(given)}” cannot be read: {reason}. Give another file.") from error
     return "" if content is None else corpora.store_text(corpora.validated_text(content, file.name))
 
 
-def print_json(message: dict[str, Any]) -> None:
-    """Print one JSON object on a line."""
-    print(json.dumps(message, ensure_ascii=False), flush=True)
+def check_same_text(config: RunConfig, given: str) -> None:
+    """Store the text of a file. Raises InvalidSetting unless it is the training text of the run, or TextError."""
+    learned = config.own_text
+    if not learned:
+        raise InvalidSetting("This run was not trained on a text of your own. Leave --corpus out.")
+    found = keep_text_file(given)
+    if not found:
+        raise InvalidSetting(f"There is no file “{shorten(given)}”. Give the training text of this run.")
+    if found != learned:
+        raise InvalidSetting(
+            f"“{shorten(given)}” is not the text of this run: its SHA-256 begins with {found[:12]}, and that of the "
+            f"text with {learned[:12]}. Give the training text of this run."
+        )
 
 
 def print_metrics(card: store.Card, config: RunConfig) -> None:
     """Print the mean of every metric, its range over the seeds, and the tokens and the context of a loss on text."""
+    from explorer.training.comparability import describe_tokens, loss_context
+
     for name, metric in card.metrics.items():
         known = [v for v in metric.values if v is not None]
         spread = f"  ({min(known):.3f} to {max(known):.3f})" if len(known) > 1 else ""

@@ -6,13 +6,13 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.cli.common import print_json
+from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, round_or_none, write_arrays
-from explorer.run_store import store
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 
 if TYPE_CHECKING:
     from explorer.inspection.words.labelling import PositionAnswer
+    from explorer.run_store import store
 
 
 def predict_row(stored: store.StoredRun, task: LabellingConfig, text: str, as_json: bool) -> None:
@@ -26,7 +26,15 @@ def predict_row(stored: store.StoredRun, task: LabellingConfig, text: str, as_js
     known = [each.is_correct for each in found if each.is_correct is not None]
     if as_json:
         places = [_as_data(place, each) for place, each in enumerate(found)]
-        print_json({"seeds": stored.config.replicas, "places": places, "right": sum(known), "known": len(known)})
+        print_json(
+            {
+                "kind": "prediction",
+                "seeds": stored.config.replicas,
+                "places": places,
+                "right": sum(known),
+                "known": len(known),
+            }
+        )
         return
     wide, long = (max(map(len, names)) for names in ([e.token for e in found], [e.answer for e in found]))
     for place, each in enumerate(found):
@@ -63,10 +71,25 @@ def inspect_row(
     out: Path | None,
     replica: int,
     step: int | None,
+    force: bool,
     as_json: bool,
 ) -> None:
-    """Print the scores of every head of one seed on a row. For a model without attention: the norm of its vector at
-    each position, and the distance from the previous one."""
+    """Print the scores of every head of one seed on a row.
+
+    For a model without attention, print the norm of its vector at each position, and the distance from the previous
+    one.
+
+    stored: the run
+    task: its task
+    text: the row
+    out: the file for all intermediate values, if they are written
+    replica: the index of the seed
+    step: the training step of the weights; None is the last
+    force: whether the file may be replaced
+    as_json: whether the scores are printed as JSON
+
+    Raises LineageError for a row that the model cannot read, or a file that cannot be written.
+    """
     import numpy as np
 
     from explorer.inspection.attention.head_scores import score_heads
@@ -77,7 +100,7 @@ def inspect_row(
     found = row_activations(load_model(stored, step).single_replica(replica), row.ids)
     tokens = [task.vocabulary[id] for id in row.ids]
     if out is not None:
-        write_arrays(out, found.taps | {"tokens": np.array(tokens), "states": found.states})
+        write_arrays(out, found.taps | {"tokens": np.array(tokens), "states": found.states}, force)
     if found.weights is not None:
         return print_rows(head_rows(score_heads(found.weights, row.ids)), out, as_json)
     moved = [math.nan, *np.linalg.norm(np.diff(found.states, axis=0), axis=-1).tolist()]

@@ -3,24 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer.cli.common import Json, print_json
+from explorer.cli import completion
+from explorer.cli.common import Json
+from explorer.cli.program import print_json
+from explorer.cli.tables import print_wrapped
 from explorer.errors import InvalidSetting, shorten
-from explorer.lessons.grading import Answer, describe_measurement, describe_unexpected_answer, grade_step
-from explorer.lessons.lesson import Lesson, Step
-from explorer.lessons.parse import read_lessons as every_lesson
 from explorer.number_format import format_rounded
+
+if TYPE_CHECKING:
+    from explorer.lessons.grading import Answer
+    from explorer.lessons.lesson import Lesson, Step
+    from explorer.lessons.measures import Setting
 
 
 def lessons(
-    name: Annotated[str, typer.Argument(help="Name of a lesson. Without it, all lessons are listed.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="LESSON",
+            help="Name of a lesson, or a file (.yaml) with a new one. Without it, all lessons are listed.",
+            autocompletion=completion.lessons,
+            show_default=False,
+        ),
+    ] = "",
+    measures: Annotated[
+        bool, typer.Option("--measures", help="List the measures that a lesson can use, with their settings.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the lessons, or print the measured and the expected answer of every step of one lesson."""
-    found = {lesson.name: lesson for lesson in every_lesson()}
+    """List the lessons, or measure the answers of one lesson.
+
+    For every step of a lesson, print the measured answer, the one that its author expected, and why. The lessons are
+    checked first, as the server checks them when it starts.
+    """
+    if measures:
+        if name:
+            raise InvalidSetting("--measures lists the measures of all lessons. Leave the name of the lesson out.")
+        _print_measures(as_json)
+        return
+    from explorer.lessons.grading import grade_step
+    from explorer.lessons.parse import lesson_name
+    from explorer.lessons.parse import read_lessons as every_lesson
+    from explorer.ui.state.page_states import url_problems
+
+    file = _lesson_file(name)
+    found = {lesson.name: lesson for lesson in every_lesson(check_state=url_problems, new=file)}
+    name = lesson_name(file) if file else name
     if not name:
         _print_lessons(found.values(), as_json)
         return
@@ -32,6 +65,49 @@ def lessons(
         _print_step(place, step, grade_step(step, measure), as_json)
 
 
+def _lesson_file(name: str) -> Path | None:
+    """Return the path of a lesson file; None for the name of a lesson. Raises InvalidSetting for a missing file."""
+    path = Path(name)
+    if not path.suffix and len(path.parts) < 2:
+        return None
+    if path.suffix != ".yaml" or not path.is_file():
+        raise InvalidSetting(f"There is no lesson file {path}. Give the path of a .yaml file, or the name of a lesson.")
+    return path
+
+
+def _print_measures(as_json: bool) -> None:
+    from explorer.lessons.measures import MEASURES
+
+    for measure in MEASURES.values():
+        if as_json:
+            print_json(
+                {
+                    "kind": "measure",
+                    "name": measure.name,
+                    "about": measure.about,
+                    "tasks": list(measure.tasks),
+                    "settings": {name: _as_data(setting) for name, setting in measure.needs.items()},
+                    "answers": list(measure.labels),
+                }
+            )
+            continue
+        print(measure.name)
+        print_wrapped(measure.about, "    ")
+        for name, setting in measure.needs.items():
+            print_wrapped(f"{name}: {setting.describe()}", "      ")
+        if measure.labels:
+            print_wrapped(f"answers: {', '.join(measure.labels)}", "      ")
+        if measure.tasks and "run" in measure.needs:
+            print_wrapped(f"runs of: {', '.join(measure.tasks)}", "      ")
+
+
+def _as_data(setting: Setting) -> dict[str, Any]:
+    limits: dict[str, Any] = {} if setting.kind is str else {"low": setting.low, "high": setting.high}
+    if setting.choices:
+        limits["choices"] = list(setting.choices)
+    return {"type": setting.type_name, **limits, "default": setting.default}
+
+
 def _print_lessons(found: Iterable[Lesson], as_json: bool) -> None:
     for lesson in found:
         if as_json:
@@ -41,6 +117,8 @@ def _print_lessons(found: Iterable[Lesson], as_json: bool) -> None:
 
 
 def _print_step(place: int, step: Step, found: Answer, as_json: bool) -> None:
+    from explorer.lessons.grading import describe_measurement, describe_unexpected_answer
+
     measured = {row.title or step.question.text: row.values or row.labels for row in found.rows}
     if as_json:
         print_json(

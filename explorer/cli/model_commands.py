@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer.cli.common import Json, Run, keep_text_file, print_json, print_metrics, stored_run
+from explorer.cli.common import Force, Json, Run, check_new_file, check_same_text, print_metrics, stored_run
 from explorer.cli.labelling import inspect_row, predict_row
+from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, write_arrays
 from explorer.errors import DamagedRun, InvalidSetting, shorten
-from explorer.run_store import store
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import Language
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import (
     TranslationConfig,
@@ -29,14 +31,17 @@ from explorer.tasks.seq2seq.config import (
 )
 from explorer.tasks.seq2seq.dates import DatesConfig, parse_date
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import RunConfig, validate
+from explorer.training.config import validate
+from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
     from explorer.generation.generate import TextGenerator
     from explorer.inspection.attention.attend import TokenizedInput
+    from explorer.run_store import store
     from explorer.tokenization.text import Tokenizer
 
 
@@ -45,12 +50,12 @@ def evaluate(
     corpus: Annotated[str, typer.Option(metavar="FILE", help="The training text of a run on your own text.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Evaluate the model of a run again from its weights and compare the metrics with its card."""
+    """Evaluate a run again and compare the metrics with its card."""
     from explorer.inspection.evaluate import evaluate as evaluate_run
 
     stored = stored_run(run)
     if corpus:
-        _check_same_text(stored.config, corpus)
+        check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
     same = all(_is_close(card.metrics.get(name), metric) for name, metric in stored.card.metrics.items())
     if as_json:
@@ -60,21 +65,6 @@ def evaluate(
     print(f"{stored.config.title}, run {stored.key}")
     print_metrics(card, stored.config)
     print("equal to its card" if same else "different from its card: the card was not measured with these weights")
-
-
-def _check_same_text(config: RunConfig, given: str) -> None:
-    """Store the text of a file. Raises InvalidSetting unless it is the training text of the run, or TextError."""
-    learned = config.task.text if isinstance(config.task, TextConfig) else ""
-    if not learned:
-        raise InvalidSetting("This run was not trained on a text of your own. Leave --corpus out.")
-    found = keep_text_file(given)
-    if not found:
-        raise InvalidSetting(f"There is no file “{shorten(given)}”. Give the training text of this run.")
-    if found != learned:
-        raise InvalidSetting(
-            f"“{shorten(given)}” is not the text of this run: its SHA-256 begins with {found[:12]}, and that of the "
-            f"text with {learned[:12]}. Give the training text of this run."
-        )
 
 
 def _is_close(one: store.Metric | None, other: store.Metric) -> bool:
@@ -87,37 +77,43 @@ def _is_close(one: store.Metric | None, other: store.Metric) -> bool:
 
 def predict(
     run: Run,
-    sentence: Annotated[str, typer.Argument(help="A sentence, a sequence of symbols, or a source to translate.")],
+    sentence: Annotated[
+        str, typer.Argument(metavar="INPUT", help="A sentence, a sequence of symbols, or a source to translate.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Print the prediction of a run's model, averaged over its seeds; for translation, the output of each seed.
+    """Print what the model of a run predicts for an input.
 
-    Negation: the class of a sentence. Recall: the first symbol. Sequence labelling: the label at every position.
+    Negation: the class of a sentence. Recall: the first symbol. Sequence labelling: the label at every position. These
+    are averaged over the seeds. Translation: the output of each seed.
     """
     from explorer.inspection.load_model import load_model
-    from explorer.inspection.words.negation_sentences import sentence_tokens, sustain_probabilities
-    from explorer.tasks.negation import VOCABULARY
+    from explorer.inspection.words.negation_sentences import class_probabilities, evaluation_length, sentence_tokens
 
     task = (stored := stored_run(run)).config.task
-    if isinstance(task, ReverseConfig | CopyConfig | DatesConfig):
+    if isinstance(task, ReverseConfig | CopyConfig | DatesConfig | PairsConfig):
         return _predict_translation(stored, task, sentence, as_json)
     if isinstance(task, RecallConfig):
         return _predict_first_symbol(stored, task, sentence, as_json)
     if isinstance(task, LabellingConfig):
         return predict_row(stored, task, sentence, as_json)
     stored = stored_run(run, "negation")
-    words = VOCABULARY.split(sentence)
-    sustain = float(sustain_probabilities(load_model(stored), words).mean())
-    probabilities = {"collapse": round(1 - sustain, 6), "sustain": round(sustain, 6)}
+    language = Language.from_json(stored.tokenizer)
+    words = language.vocabulary.split(sentence)
+    found = class_probabilities(load_model(stored), words).mean(axis=0)
+    probabilities = {name: round(float(share), 6) for name, share in zip(language.classes, found, strict=True)}
     if as_json:
-        print_json({"sentence": sentence, "tokens": list(sentence_tokens(words)), "probabilities": probabilities})
+        length = evaluation_length(stored.config.task_as(NegationConfig))
+        tokens = list(sentence_tokens(words, length, language.vocabulary))
+        print_json({"kind": "prediction", "sentence": sentence, "tokens": tokens, "probabilities": probabilities})
         return
     _print_bars(probabilities)
 
 
 def _print_bars(probabilities: Mapping[str, float]) -> None:
+    width = max(9, *map(len, probabilities))
     for name, value in probabilities.items():
-        print(f"{name:9} {value:.3f} {'█' * round(40 * value)}")
+        print(f"{escape_invisible(name):{width}} {value:.3f} {'█' * round(40 * value)}")
 
 
 def _predict_first_symbol(stored: store.StoredRun, task: RecallConfig, text: str, as_json: bool) -> None:
@@ -130,15 +126,21 @@ def _predict_first_symbol(stored: store.StoredRun, task: RecallConfig, text: str
     ids = parse_symbols(text, task.symbols)
     if not ids:
         raise InvalidSetting(f"The sequence is empty. Possible symbols are {', '.join(ALPHABET[: task.symbols])}.")
-    asked = torch.tensor([ids])
+    rows = torch.tensor([ids])
     if stored.config.replicas > 1:
-        asked = asked.expand(stored.config.replicas, *asked.shape)
+        rows = rows.expand(stored.config.replicas, *rows.shape)
     with torch.inference_mode():
-        found = load_model(stored).stack(asked).softmax(dim=-1).view(stored.config.replicas, -1).mean(dim=0)
+        found = load_model(stored).stack(rows).softmax(dim=-1).view(stored.config.replicas, -1).mean(dim=0)
     probabilities = {ALPHABET[i]: round(float(share), 6) for i, share in enumerate(found)}
     if as_json:
         print_json(
-            {"symbols": len(ids), "first": ALPHABET[ids[0]], "trained_at": task.length, "probabilities": probabilities}
+            {
+                "kind": "prediction",
+                "symbols": len(ids),
+                "first": ALPHABET[ids[0]],
+                "trained_at": task.length,
+                "probabilities": probabilities,
+            }
         )
         return
     _print_bars(probabilities)
@@ -152,17 +154,17 @@ def _predict_translation(stored: store.StoredRun, task: TranslationConfig, text:
     from explorer.inspection.load_model import load_model
 
     source = source_ids(task, text)
-    opened = load_model(stored)
+    loaded = load_model(stored)
     answers = []
     for index, seed in enumerate(stored.config.seeds):
-        model: Any = opened.single_replica(index)
-        written = greedy_decode(model, torch.tensor([source]), max_answer_length(task, len(source)))
+        model: Any = loaded.single_replica(index)
+        output = greedy_decode(model, torch.tensor([source]), max_answer_length(task, len(source)))
         answers.append(
             {
                 "seed": seed,
-                "target": target_text(task, written.ids[0].tolist()),
-                "probability": round(math.exp(float(written.score[0])), 6),
-                "finished": bool(written.finished[0]),
+                "target": target_text(task, output.ids[0].tolist()),
+                "probability": round(math.exp(float(output.score[0])), 6),
+                "finished": bool(output.finished[0]),
             }
         )
     right = target_ids(task, source)
@@ -170,28 +172,44 @@ def _predict_translation(stored: store.StoredRun, task: TranslationConfig, text:
         print(why, file=sys.stderr)
     if as_json:
         expected = None if right is None else target_text(task, right)
-        print_json({"source": source_text(task, source), "answers": answers, "right": expected})
+        print_json({"kind": "prediction", "source": source_text(task, source), "answers": answers, "right": expected})
         return
     for answer in answers:
         end = "" if answer["finished"] else "  (no end)"
         print(f"{answer['target']}  {answer['probability']:.3f}{end}")
 
 
+_NO_PROMPT = "\n"  # a model that does not know it starts from nothing
+
+
 def generate(
     run: Run,
-    prompt: Annotated[str, typer.Option(help="Text to continue.")] = "\n",
-    tokens: Annotated[int, typer.Option(min=1, max=10_000, help="Number of tokens to generate.")] = 200,
-    temperature: Annotated[str | None, typer.Option(help="0 always chooses the most likely token.")] = None,
-    top_k: Annotated[str | None, typer.Option(help="Sample from this many most likely tokens.")] = None,
+    prompt: Annotated[
+        str, typer.Option(metavar="TEXT", help="Text to continue.", show_default="a line break")
+    ] = _NO_PROMPT,
+    tokens: Annotated[
+        int, typer.Option(metavar="COUNT", min=1, max=10_000, help="Number of tokens to generate.")
+    ] = 200,
+    temperature: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="Divide the logits by this number; 0 always chooses the most likely token."
+        ),
+    ] = None,
+    top_k: Annotated[
+        str | None, typer.Option(metavar="COUNT", help="Sample from this many most likely tokens.")
+    ] = None,
     top_p: Annotated[
-        str | None, typer.Option(help="Sample from the most likely tokens that together reach this probability.")
+        str | None,
+        typer.Option(metavar="SHARE", help="Sample from the most likely tokens that together reach this probability."),
     ] = None,
     min_p: Annotated[
-        str | None, typer.Option(help="Sample from tokens with at least this share of the highest probability.")
+        str | None,
+        typer.Option(metavar="SHARE", help="Sample from tokens with at least this share of the highest probability."),
     ] = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="The same as --temperature 0.")] = False,
-    seed: Annotated[str | None, typer.Option(help="Seed of the sampling noise.")] = None,
-    samples: Annotated[int, typer.Option(min=1, max=64, help="Number of texts to generate.")] = 1,
+    seed: Annotated[str | None, typer.Option(metavar="NUMBER", help="Seed of the sampling noise.")] = None,
+    samples: Annotated[int, typer.Option(metavar="COUNT", min=1, max=64, help="Number of texts to generate.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Generate text with a language model."""
@@ -208,18 +226,18 @@ def generate(
     sampling = validate(Sampling, {name: value for name, value in given.items() if value is not None})
     found = stored_run(run)
     stored = found if isinstance(found.config.task, StringConfig) else stored_run(run, "text")
-    writer, tokenizer = _generator_and_tokenizer(stored)
+    generator, tokenizer = _generator_and_tokenizer(stored)
     lower = isinstance(stored.config.task, TextConfig) and stored.config.task.lower
-    written = continue_prompt(writer, tokenizer, prompt, tokens, sampling, samples, lower)
+    generated = continue_prompt(generator, tokenizer, prompt, tokens, sampling, samples, lower)
     if as_json:
-        print_json(asdict(written))
+        print_json({"kind": "generated", **asdict(generated)})
         return
-    if written.lowered:
+    if generated.lowered:
         print("The model knows lower-case letters only: the prompt is lower-cased.", file=sys.stderr)
-    for unseen, become in ((written.dropped, "left out"), (written.unknown, "read as <unk>")):
-        if unseen:
+    for unseen, become in ((generated.dropped, "left out"), (generated.unknown, "read as <unk>")):
+        if unseen and prompt != _NO_PROMPT:
             print(f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become}).", file=sys.stderr)
-    for text in written.whole:
+    for text in generated.whole:
         print(text)
 
 
@@ -244,18 +262,22 @@ def _generator_and_tokenizer(stored: store.StoredRun) -> tuple[TextGenerator, To
 
 def inspect(
     run: Run,
-    text: Annotated[str, typer.Argument(help="Input of the model.")],
+    text: Annotated[str, typer.Argument(metavar="INPUT", help="Input of the model.")],
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Write all intermediate values of the forward pass to this npz file, by tap name."
         ),
     ] = None,
-    replica: Annotated[int, typer.Option(help="Index of the seed, counted from 0.")] = 0,
-    step: Annotated[int | None, typer.Option(help="Training step of the weights. Default: the last.")] = None,
+    replica: Annotated[int, typer.Option(metavar="NUMBER", help="Index of the seed, counted from 0.")] = 0,
+    step: Annotated[
+        int | None,
+        typer.Option(metavar="STEP", help="Training step of the weights. Default: the last.", show_default=False),
+    ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Print the attention scores of every head of a run's model on a text.
+    """Print what every attention head of a run does on a text.
 
     Translation: each generated token and the source token with the highest attention weight. Sequence labelling without
     attention: the norm of the state at each token, and its distance from the previous one.
@@ -268,29 +290,46 @@ def inspect(
     from explorer.inspection.load_model import load_model
     from explorer.tokenization.text import from_json
 
+    if out is not None:
+        check_new_file(out, force)
     stored = stored_run(run)
-    if isinstance(stored.config.task, ReverseConfig | CopyConfig | DatesConfig):
+    if isinstance(stored.config.task, ReverseConfig | CopyConfig | DatesConfig | PairsConfig):
         _check_replica_and_step(stored, replica, step)
         return _inspect_alignment(
-            load_model(stored, step).single_replica(replica), stored.config.task, text, out, as_json
+            load_model(stored, step).single_replica(replica), stored.config.task, text, out, force, as_json
         )
     if isinstance(stored.config.task, LabellingConfig):
         _check_replica_and_step(stored, replica, step)
-        return inspect_row(stored, stored.config.task, text, out, replica, step, as_json)
+        return inspect_row(stored, stored.config.task, text, out, replica, step, force, as_json)
     check_attention(stored.config)
     _check_replica_and_step(stored, replica, step)
-    tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
-    given = tokenize_input(stored.config, tokenizer, text)
+    if isinstance(stored.config.task, NegationConfig):
+        given = tokenize_input(stored.config, None, text, vocabulary=Language.from_json(stored.tokenizer).vocabulary)
+    else:
+        tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
+        given = tokenize_input(stored.config, tokenizer, text)
     model = load_model(stored, step).single_replica(replica)
     found = score_heads(attend(model, given.ids).weights, given.ids)
     if out is not None:
-        write_arrays(out, tap_arrays(model, given.ids) | {"tokens": np.array(given.tokens)})
+        write_arrays(out, tap_arrays(model, given.ids) | {"tokens": np.array(given.tokens)}, force)
     _warn_about_input(given)
     print_rows(head_rows(found), out, as_json)
 
 
-def _inspect_alignment(model: Any, task: TranslationConfig, text: str, out: Path | None, as_json: bool) -> None:
-    """Print the translation of a source, and for each token the source token with the highest mean attention weight."""
+def _inspect_alignment(
+    model: Any, task: TranslationConfig, text: str, out: Path | None, force: bool, as_json: bool
+) -> None:
+    """Print the translation of a source, and for each token the source token with the highest mean attention weight.
+
+    model: the model of one seed
+    task: its task
+    text: the source
+    out: the file for all intermediate values, if they are written
+    force: whether this file may be replaced
+    as_json: whether the rows are printed as JSON
+
+    Raises InvalidSetting for a source that the model cannot read, or a file that cannot be written.
+    """
     import numpy as np
 
     from explorer.inspection.attention.alignment import align
@@ -308,21 +347,22 @@ def _inspect_alignment(model: Any, task: TranslationConfig, text: str, out: Path
                 "probabilities": found.probabilities,
                 **found.taps,
             },
+            force,
         )
-    looks = None if found.weights is None else found.weights.mean(axis=(0, 1))
+    weights = None if found.weights is None else found.weights.mean(axis=(0, 1))
     for i, token in enumerate(target):
         row: dict[str, Any] = {
             "kind": "token",
             "token": token,
             "probability": round(float(found.probabilities[i, found.target[i]]), 6),
         }
-        if looks is not None:
-            most = int(looks[i].argmax())
-            row |= {"looks_at": most, "source_token": source[most], "weight": round(float(looks[i, most]), 6)}
+        if weights is not None:
+            most = int(weights[i].argmax())
+            row |= {"looks_at": most, "source_token": source[most], "weight": round(float(weights[i, most]), 6)}
         if as_json:
             print_json(row)
         else:
-            where = f"  {row['weight']:.3f} at {row['looks_at']} “{row['source_token']}”" if looks is not None else ""
+            where = f"  {row['weight']:.3f} at {row['looks_at']} “{row['source_token']}”" if weights is not None else ""
             print(f"{token:5} {row['probability']:.3f}{where}")
     if out is not None and not as_json:
         print(f"{out}, {out.stat().st_size:,} bytes")

@@ -1,63 +1,202 @@
-"""Commands about stored runs: list, export, import, delete, reindex."""
+"""Commands about stored runs: list, export, import, delete, reindex, where."""
 
 from __future__ import annotations
 
+import os
+import platform
+import tempfile
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer import catalogue
-from explorer.cli.common import Json, Run, print_json, stored_run
-from explorer.environment import environment
-from explorer.errors import InvalidSetting
-from explorer.run_store import store
+from explorer import __version__, catalogue
+from explorer.cli import completion
+from explorer.cli.common import Force, Json, Run, check_names, check_new_file, stored_run, write_new_file
+from explorer.cli.program import print_json, program_name
+from explorer.cli.tables import print_columns, print_wrapped
+from explorer.errors import InvalidSetting, StoreError
+from explorer.number_format import format_bytes
+from explorer.program_files import PACKAGE
+from explorer.visible_text import escape_invisible
+
+if TYPE_CHECKING:
+    from explorer.run_store import store
+    from explorer.run_store.index import Entry, Query
 
 
-def list_everything(as_json: Json = False) -> None:
-    """List models, tasks, shipped runs and the runs of this machine."""
-    shipped = store.pretrained_folders()
-    own = sorted(f.parent.name for f in environment().runs.glob("*/config.json"))
+def list_runs(
+    task: Annotated[
+        str,
+        typer.Option(
+            metavar="TASK", help="List runs of this task only.", autocompletion=completion.tasks, show_default=False
+        ),
+    ] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL", help="List runs of this model only.", autocompletion=completion.models, show_default=False
+        ),
+    ] = "",
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="List runs with this tag only. Repeat it for several tags."),
+    ] = None,
+    own: Annotated[bool, typer.Option("--own", help="List the runs of this machine only.")] = False,
+    included: Annotated[bool, typer.Option("--included", help="List included runs only.")] = False,
+    search: Annotated[
+        str, typer.Option(metavar="TEXT", help="List runs with this text in name, title, key, tag or note.")
+    ] = "",
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="ORDER",
+            help=f"Sort by {', '.join(completion.ORDERS)}; a leading minus reverses the order. "
+            "Default: runs of this machine first, the newest at the top.",
+            autocompletion=completion.orders,
+            show_default=False,
+        ),
+    ] = "",
+    limit: Annotated[
+        int | None, typer.Option(metavar="COUNT", min=1, help="List at most this many runs.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List runs, tasks and models.
+
+    The first column is the name or key that other commands take; then the state, the result and the title of each run.
+    """
+    from explorer.environment import environment
+    from explorer.run_store.index import Query
+
+    if own and included:
+        raise InvalidSetting("--own and --included exclude each other. Give one of them, or none for both.")
+    check_names(task, model)
+    query = Query(
+        text=search,
+        tasks=(task,) if task else (),
+        models=(model,) if model else (),
+        tags=tuple(tags or ()),
+        shipped=not own,
+        order=sort or "-created",
+        limit=2**31 - 1,
+    )
+    found = [entry for entry in _search(query) if entry.shipped or not included]
+    if not sort:
+        found.sort(key=lambda entry: (entry.shipped, entry.folder if entry.shipped else ""))
+    shown = found[:limit]
+    everything = not (task or model or tags or own or included or search)
     if as_json:
+        _print_as_json(shown, everything)
+        return
+    if everything:
+        print_wrapped(f"Tasks: {', '.join(catalogue.TASKS)}.")
+        print_wrapped(f"Models: {', '.join(catalogue.MODELS)}.")
+        print()
+    if shown:
+        print_columns(("RUN", "STATE", "RESULT", "TITLE"), [_row(entry) for entry in shown])
+        print()
+    count = f"{len(shown):,} of {len(found):,} runs" if len(shown) < len(found) else _count(len(found))
+    print_wrapped(f"{count}. The runs of this machine are in {environment().runs}.")
+
+
+def _search(query: Query) -> list[Entry]:
+    """Search the index of the runs; where the home folder cannot be written, a temporary one."""
+    from explorer.environment import environment
+    from explorer.run_store import index
+
+    try:
+        return index.search(query)
+    except StoreError:
+        if environment().database_url or (environment().home.is_dir() and os.access(environment().home, os.W_OK)):
+            raise
+    from explorer.run_store.database import close_database
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LINEAGE_DATABASE_URL"] = f"sqlite:///{folder}/index.db"
+        try:
+            return index.search(query)
+        finally:
+            close_database()
+            del os.environ["LINEAGE_DATABASE_URL"]
+
+
+def _count(runs: int) -> str:
+    return "No run matches" if not runs else f"{runs:,} run{'s' * (runs != 1)}"
+
+
+def _print_as_json(entries: list[Entry], everything: bool) -> None:
+    from explorer.labs.runs.descriptions import display_name, find_score
+
+    if everything:
         for row in catalogue.MODELS.values():
             print_json({"kind": "model", "name": row.name, "title": row.title, "tasks": list(row.by_task)})
         for task in catalogue.TASKS.values():
             print_json({"kind": "task", "name": task.name, "title": task.title})
-        for run, name in shipped.items():
-            print_json({"kind": "pretrained", "name": name, "run": run})
-        for run in own:
-            print_json({"kind": "run", "run": run})
-        return
-    print("tasks     ", ", ".join(catalogue.TASKS))
-    print("models    ", ", ".join(catalogue.MODELS))
-    print("pretrained")
-    for run, name in shipped.items():
-        print(f"  {run}  {name}")
-    print(f"runs in {environment().runs}")
-    for run in own:
-        print(f"  {run}")
+    for entry in entries:
+        score = find_score(entry)
+        print_json(
+            {
+                **({"kind": "pretrained", "name": entry.folder} if entry.shipped else {"kind": "run"}),
+                "run": entry.key,
+                "title": display_name(entry),
+                "task": entry.task,
+                "model": entry.model,
+                "state": entry.state,
+                "step": entry.step,
+                "steps": entry.steps,
+                "seeds": entry.replicas,
+                "parameters": entry.parameters,
+                "seconds": entry.seconds,
+                "bytes": entry.bytes,
+                "created": entry.created.isoformat(),
+                "tags": list(entry.tags),
+                "note": entry.note,
+                "result": score.text,
+                "metrics": {name: metric["mean"] for name, metric in entry.metrics.items()},
+                "settings": entry.settings,
+            }
+        )
+
+
+def _row(entry: Entry) -> tuple[str, str, str, str]:
+    from explorer.labs.runs.descriptions import display_name, find_score
+
+    state = "included" if entry.shipped else entry.state
+    if entry.state != "finished":
+        state = f"{entry.state} {entry.step:,}/{entry.steps:,}"
+    title = display_name(entry)
+    if entry.tags:
+        title += f" [{', '.join(entry.tags)}]"
+    name = entry.folder if entry.shipped else entry.key
+    return name, state, find_score(entry).text, escape_invisible(title)
 
 
 def export_run(
     run: Run,
     file: Annotated[
         Path,
-        typer.Argument(help="File to write: .py is a Python file, .ipynb a notebook, any other ending a zip."),
+        typer.Argument(
+            metavar="FILE", help="File to write: .py is a Python file, .ipynb a notebook, any other ending a zip."
+        ),
     ],
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Export a run as one zip (configuration, metrics as CSV, weights as safetensors, model card), or as code that
-    trains it again (a Python file or a notebook)."""
+    """Export a run as a zip, or as code that trains it again.
+
+    The zip contains configuration, metrics as CSV, weights as safetensors and a model card. The code is one Python file
+    or a notebook that needs no other file of this program.
+    """
+    check_new_file(file, force)
     stored = stored_run(run)
     content = _exported_content(stored, file.suffix.lower())
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
+    write_new_file(file, content, force)
     if as_json:
         print_json({"kind": "exported", "run": stored.key, "file": str(file), "bytes": len(content)})
         return
-    print(f"{file}, {len(content):,} bytes")
+    print(f"{escape_invisible(str(file))}, {len(content):,} bytes")
 
 
 def _exported_content(stored: store.StoredRun, suffix: str) -> bytes:
@@ -75,9 +214,9 @@ def _exported_content(stored: store.StoredRun, suffix: str) -> bytes:
 
 
 def import_run(
-    file: Annotated[Path, typer.Argument(help="A zip file made by `export`.")], as_json: Json = False
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A zip file made by `export`.")], as_json: Json = False
 ) -> None:
-    """Import a run from a zip file, after checking everything in it."""
+    """Import a run from a zip file, after checking everything in it. A run that is stored is never replaced."""
     from explorer.jobs import limits
     from explorer.run_store.archive.read import import_zip
 
@@ -88,12 +227,23 @@ def import_run(
     print(f"stored as {kept.folder}")
 
 
-def delete(runs: Annotated[list[str], typer.Argument(help="Keys of runs of this machine.")]) -> None:
-    """Delete runs permanently."""
+def delete(
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="KEY", help="Keys of runs of this machine.", autocompletion=completion.own_runs),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Delete runs of this machine permanently. Included runs cannot be deleted."""
     from explorer.run_store import operations
 
     operations.delete_runs(runs, "", operator=True)
     operations.purge_runs(runs)
+    if as_json:
+        for run in dict.fromkeys(runs):
+            print_json({"kind": "deleted", "run": run})
+        return
+    print(f"{_count(len(set(runs)))} deleted")
 
 
 def reindex(as_json: Json = False) -> None:
@@ -104,4 +254,60 @@ def reindex(as_json: Json = False) -> None:
     if as_json:
         print_json({"kind": "reindexed", "runs": count})
         return
-    print(f"{count} runs")
+    print(_count(count))
+
+
+def print_folders(as_json: Json = False) -> None:
+    """Print folders, sizes and versions, and how to remove them."""
+    from explorer.environment import environment
+
+    settings = environment()
+    places: dict[str, tuple[str, Path | None]] = {
+        "home": ("your runs, unfinished jobs and the index (LINEAGE_HOME)", settings.home),
+        "cache": ("downloaded texts and token arrays (LINEAGE_CACHE)", settings.cache),
+        "data": ("your own copies of training texts (LINEAGE_DATA_DIR)", settings.data_dir),
+    }
+    rows: list[dict[str, Any]] = []
+    for name, (content, folder) in places.items():
+        if folder is not None:
+            exists = folder.is_dir()
+            rows.append(
+                {
+                    "kind": "folder",
+                    "name": name,
+                    "path": str(folder),
+                    "exists": exists,
+                    "bytes": _size(folder) if exists else 0,
+                    "content": content,
+                }
+            )
+    packages = {name: version(name) for name in ("torch", "streamlit", "numpy")}
+    versions = {"lineage": __version__, "Python": platform.python_version(), **packages}
+    if as_json:
+        for row in rows:
+            print_json(row)
+        for package, number in versions.items():
+            print_json({"kind": "version", "name": package, "version": number})
+        return
+    for row in rows:
+        size = format_bytes(row["bytes"]) if row["exists"] else "does not exist yet"
+        print(f"{row['name']:7}  {escape_invisible(row['path'])}  ({size})")
+        print_wrapped(f"{row['content'][0].upper()}{row['content'][1:]}.", "         ")
+    print_wrapped(f"Versions: {', '.join(f'{name} {number}' for name, number in versions.items())}.")
+    print_wrapped(
+        "To remove everything that this program has written, delete the folders home and cache. "
+        f"The program itself is in {escape_invisible(str(PACKAGE))}. "
+        f"To remove single runs: {program_name()} delete KEY."
+    )
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of the files in a folder, without those that cannot be read."""
+    total = 0
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            try:
+                total += os.stat(os.path.join(parent, name), follow_symlinks=False).st_size
+            except OSError:
+                continue
+    return total

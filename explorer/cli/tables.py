@@ -4,27 +4,63 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import shutil
+import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.cli.common import print_json
-from explorer.errors import InvalidSetting
+from explorer.cli.common import write_new_file
+from explorer.cli.program import print_json
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadScores
 
+_WIDTH = 80  # of output that goes to a file or to another program
+_FIRST_COLUMN = 30  # characters
 
-def write_arrays(out: Path, arrays: Mapping[str, Any]) -> None:
-    """Write named arrays to one npz file. Raises InvalidSetting if the file cannot be written."""
+
+def output_width() -> int:
+    """Return the number of characters in a line of the terminal; 80 if there is none."""
+    return max(20, shutil.get_terminal_size((_WIDTH, 24)).columns)
+
+
+def print_wrapped(text: str, indent: str = "") -> None:
+    """Print a text in lines that fit the terminal. A path or a word that is longer than a line stays whole."""
+    wrapper = textwrap.TextWrapper(
+        output_width(),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    for line in wrapper.wrap(text):
+        print(line)
+
+
+def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows below their headers. On a terminal, a line that does not fit is truncated after its first column.
+
+    A first cell that is much longer than the others moves the rest of its line, so that the others stay readable.
+    """
+    fits = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
+    sizes = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    sizes[0] = min(sizes[0], _FIRST_COLUMN)
+    for row in (header, *rows):
+        line = "  ".join(f"{cell:{size}}" for cell, size in zip(row, sizes, strict=True)).rstrip()
+        room = max(output_width(), len(row[0]) + 2) if fits else len(line)
+        print(line if len(line) <= room else line[: room - 1] + "…")
+
+
+def write_arrays(out: Path, arrays: Mapping[str, Any], force: bool) -> None:
+    """Write named arrays to one npz file. Raises InvalidSetting if the file exists or cannot be written."""
     import numpy as np
 
     file = io.BytesIO()
     np.savez(file, **arrays)  # no tap is called "file", the only reserved name
-    try:
-        out.write_bytes(file.getvalue())
-    except OSError as error:
-        raise InvalidSetting(f"{out} cannot be written: {error.strerror}. Give another file.") from error
+    write_new_file(out, file.getvalue(), force)
 
 
 def head_rows(found: HeadScores) -> list[dict[str, Any]]:

@@ -1,64 +1,146 @@
-"""Commands that train runs: `train`, and `pretrain` for the shipped runs."""
+"""Commands that train runs: `train`, and `pretrain` for the included runs."""
 
 from __future__ import annotations
 
+import difflib
+import shlex
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer import catalogue
-from explorer.cli.common import Json, keep_text_file, print_json, print_metrics
-from explorer.errors import InvalidSetting
-from explorer.experiments.presets import PRESETS
-from explorer.experiments.presets import preset as named_preset
-from explorer.experiments.pretraining import shipped_configs, tags_of, trim_for_release
-from explorer.jobs import limits
-from explorer.run_store import store
-from explorer.tasks.text.config import TextConfig
-from explorer.training.comparability import describe_tokens, loss_context
-from explorer.training.config import RunConfig, default_config, with_settings
-from explorer.training.record import Record
+from explorer.catalogue import MODELS, TASKS, task_row
+from explorer.cli import completion
+from explorer.cli.common import (
+    Json,
+    check_same_text,
+    check_task_and_model,
+    keep_text_file,
+    print_metrics,
+    stored_run,
+)
+from explorer.cli.program import print_json, program_name
+from explorer.errors import InvalidSetting, LineageError, shorten
+from explorer.visible_text import escape_invisible
+
+if TYPE_CHECKING:
+    from explorer.run_store import store
+    from explorer.training.config import RunConfig
+    from explorer.training.record import Record
+
+_SIGNAL_EXIT = 128  # plus the number of the signal, as in a shell
 
 
 def train(
-    task: Annotated[str, typer.Option(help=f"Task to train on: {', '.join(catalogue.TASKS)}.")] = "",
-    model: Annotated[str, typer.Option(help=f"Model to train: {', '.join(catalogue.MODELS)}.")] = "",
-    preset: Annotated[str, typer.Option(help=f"A named configuration: {', '.join(PRESETS)}.")] = "",
-    corpus: Annotated[str, typer.Option(help="Training text: a name, or a file (UTF-8).")] = "",
-    tokenizer: Annotated[str | None, typer.Option(help="Tokenizer: char, word, bpe or bytes.")] = None,
+    task: Annotated[
+        str,
+        typer.Option(
+            metavar="TASK",
+            help=f"Task to train on: {', '.join(TASKS)}.",
+            autocompletion=completion.tasks,
+            show_default=False,
+        ),
+    ] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help=f"Model to train: {', '.join(MODELS)}.",
+            autocompletion=completion.models,
+            show_default=False,
+        ),
+    ] = "",
+    preset: Annotated[
+        str,
+        typer.Option(
+            metavar="PRESET",
+            help="Start from a named configuration, instead of a task and a model.",
+            autocompletion=completion.presets,
+            show_default=False,
+        ),
+    ] = "",
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CORPUS",
+            help="Training text: a name, or a file (UTF-8). For negation: a CSV file with the columns text and label. "
+            "For pairs: a CSV file with the columns source and target.",
+            autocompletion=completion.corpora,
+            show_default=False,
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Tokenizer: char, word, bpe or bytes.", autocompletion=completion.tokenizers),
+    ] = None,
     stop_at: Annotated[
         str, typer.Option(metavar="val_loss=LOSS", help="Stop when the validation loss reaches this value.")
     ] = "",
     max_seconds: Annotated[
-        float | None, typer.Option(min=1, help="Time one step, then train for the number of steps that fit.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=1, max=1_000_000, help="Time one step, then train for the number of steps that fit."
+        ),
     ] = None,
-    seed: Annotated[str | None, typer.Option(help="Seed of the first replica.")] = None,
-    replicas: Annotated[str | None, typer.Option(help="Number of seeds to train together.")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="NUMBER", help="Seed of the first replica.")] = None,
+    replicas: Annotated[str | None, typer.Option(metavar="COUNT", help="Number of seeds to train together.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, for example p_not=0.5.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a setting, for example p_not=0.5. The command `settings` lists them.",
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="Continue a run that was stopped: its key or its folder.",
+            autocompletion=completion.own_runs,
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Train although it exceeds a limit of this machine.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run. Default: LINEAGE_HOME/runs/KEY.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of the run. Default: LINEAGE_HOME/runs/KEY.", show_default=False),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Train again although the run exists, and replace it.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Train a model and store the run."""
+    """Train a model and store the run.
+
+    Ctrl-C stores what has been trained so far; --resume continues it, and the result is the same, bit for bit. A run
+    that exists is shown and not trained again.
+    """
+    from explorer.experiments.own_tables import held_out_settings
+    from explorer.jobs import limits
+    from explorer.run_store import store
+    from explorer.training.config import with_settings
+
+    if resume is not None:
+        others = (task, model, preset, tokenizer, stop_at, max_seconds, seed, replicas, settings, out)
+        if any(other is not None and other != "" for other in others):
+            raise InvalidSetting("--resume continues a run with its own settings. Leave all other settings out.")
+        _resume(resume, corpus, as_json)
+        return
+    given = _parse_settings(settings or ())
+    base = _base_config(task, model, preset)
     changes: dict[str, object] = {"seed": seed, "replicas": replicas, "tokenizer": tokenizer}
-    if corpus:
-        changes |= _corpus_settings(corpus)
+    if corpus is not None:
+        changes |= _corpus_settings(corpus, with_settings(base, held_out_settings(given)))
     if stop_at:
         changes["stop_at"] = _parse_stop_at(stop_at)
     changes = {name: value for name, value in changes.items() if value is not None}
-    for text in settings or ():
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
-        changes[name.strip()] = value.strip()
-    config = with_settings(_base_config(task, model, preset), changes)
+    config = with_settings(base, changes | given)
     try:
         limits.check(config)
     except InvalidSetting as error:
@@ -70,58 +152,182 @@ def train(
         from explorer.jobs.time_budget import fit_to_seconds
 
         config = fit_to_seconds(config, max_seconds)
-    if out and out.exists() and not (out / "config.json").is_file():
-        raise InvalidSetting(f"{out} exists and is not a run folder. Give --out a new folder.")
+    existing = _run_in_folder(out) if out else store.find_by_config(config, unfinished=True)
+    if existing and not force:
+        _show_existing(existing, config, out, as_json)
+        return
     _train_and_save(config, out or store.run_folder(config), as_json)
 
 
+def _parse_settings(settings: Iterable[str]) -> dict[str, object]:
+    """Return the values of --set by key. Raises InvalidSetting."""
+    found: dict[str, object] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _run_in_folder(out: Path) -> store.StoredRun | None:
+    """Return the run in the folder of --out, or None if it can become one. Raises InvalidSetting."""
+    from explorer.run_store import store
+
+    try:
+        if out.exists() and not (out / "config.json").is_file() and not (out.is_dir() and not any(out.iterdir())):
+            raise InvalidSetting(f"{out} exists and is not a run folder. Give --out a new folder.")
+        return store.load(out) if (out / "config.json").is_file() else None
+    except OSError as error:
+        raise InvalidSetting(f"--out {out} cannot be used: {error.strerror}. Give another folder.") from error
+    except ValueError as error:
+        raise InvalidSetting(f"--out {escape_invisible(str(out))} is no folder name. Give another one.") from error
+
+
+def _show_existing(run: store.StoredRun, config: RunConfig, out: Path | None, as_json: bool) -> None:
+    """Show a finished run of a configuration. Raises InvalidSetting if the run is another one or is not finished."""
+    if run.config != config:
+        raise InvalidSetting(f"{out} contains another run, {run.key}. Give another folder, or --force to replace it.")
+    if run.card.state == "diverged":
+        raise InvalidSetting(f"This run exists already: {run.card.problem} --force trains it again all the same.")
+    if not run.card.finished:
+        raise InvalidSetting(
+            f"This run exists already and was stopped at step {run.card.step:,} of {config.steps:,}. "
+            f"To continue: {_resume_command(run)}; --force trains it again from its start."
+        )
+    if not as_json:
+        where = f"included as {run.folder.name}" if run.shipped else f"stored in {run.folder}"
+        print(f"This run exists already: {where}. With --force it is trained again.")
+    _print_result(run, as_json, existing=True)
+
+
+def _resume_command(run: store.StoredRun) -> str:
+    from explorer.run_store import store
+
+    name = run.key if run.folder == store.run_folder(run.config) else shlex.quote(str(run.folder))
+    return f"{program_name()} train --resume {name}"
+
+
+def _resume(name: str, corpus: str | None, as_json: bool) -> None:
+    """Continue a stopped run to its end; `corpus` is the file of a text of one's own."""
+    run = stored_run(name)
+    if corpus is not None:
+        check_same_text(run.config, corpus)
+    if run.card.finished:
+        if not as_json:
+            print("This run has been trained to its end already.")
+        _print_result(run, as_json, existing=True)
+        return
+    if run.card.state == "diverged":
+        raise InvalidSetting(f"Run {run.key} diverged and cannot be continued. Train it with another learning rate.")
+    if run.card.step not in run.checkpoint_steps():
+        raise InvalidSetting(f"Run {run.key} has no optimizer state to continue from. Train it again with --force.")
+    _train_and_save(run.config, run.folder, as_json, before=run.record())
+
+
 def pretrain(
-    names: Annotated[list[str] | None, typer.Argument(help="Names of shipped runs; see `list`.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Train all shipped runs.")] = False,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Names of included runs; see `list --included`.",
+            autocompletion=completion.included_runs,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Train all included runs.")] = False,
+    missing: Annotated[bool, typer.Option("--missing", help="Train the included runs that are missing.")] = False,
+    no_training: Annotated[
+        bool, typer.Option("--no-training", help="Keep the stored runs, and trim and compress them again.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Train shipped runs into pretrained/ and write their model cards."""
-    from explorer.run_store.archive.write import model_card
+    """Train included runs.
+
+    The runs are written into the folder pretrained/ of the program, trimmed to what the pages show, and compressed.
+    """
+    from explorer.experiments.pretraining import shipped_configs, tags_of
+    from explorer.run_store import store
+    from explorer.training.config import with_settings
     from explorer.training.recorder import record_run
 
     known = shipped_configs()
-    if not names and not everything:
-        raise InvalidSetting(f"Name the runs to train, or give --all. The shipped runs are {', '.join(known)}.")
-    for name in known if everything else names or ():
+    if sum((bool(names), everything, missing)) != 1:
+        raise InvalidSetting(
+            "Name the runs to train, or give --all or --missing. "
+            f"{program_name()} list --included shows the names, e.g. {', '.join(list(known)[:3])}."
+        )
+    for name in names or ():
         if name not in known:
-            raise InvalidSetting(f"There is no shipped run “{name}”. The shipped runs are {', '.join(known)}.")
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+            hint = f"Nearest: {', '.join(near)}." if near else f"See {program_name()} list --included."
+            raise InvalidSetting(f"There is no included run “{shorten(name)}”. {hint}")
+    chosen = list(names or known)
+    if missing:
+        chosen = [name for name in known if not (store.PRETRAINED / name / "card.json").is_file()]
+        if not chosen and not as_json:
+            print("No included run is missing.")
+    for name in chosen:
+        folder = store.PRETRAINED / name
+        if no_training:
+            _compress(name, store.load(folder))
+            continue
         # The first steps of a process are slower and must not count in the seconds on the card.
         record_run(with_settings(known[name], {"epochs": 1} if known[name].steps_per_epoch else {"iterations": 1}))
-        _train_and_save(known[name], store.PRETRAINED / name, as_json, partial(trim_for_release, name))
-        run = store.update_card(store.load(store.PRETRAINED / name), tags=tags_of(name))
-        (store.PRETRAINED / name / "MODEL_CARD.md").write_text(model_card(run))
+        _train_and_save(known[name], folder, as_json, partial(_compress, name))
+        store.update_card(store.load(folder), tags=tags_of(name))
+
+
+def _compress(name: str, run: store.StoredRun) -> store.StoredRun:
+    """Write an included run again, trimmed and compressed."""
+    from explorer.experiments.trimming import trim_for_release
+    from explorer.inspection.evaluate import evaluate
+    from explorer.run_store import store
+
+    return store.pack_run(run, trim_for_release(name, run, evaluate))
 
 
 def _base_config(task: str, model: str, name: str) -> RunConfig:
     """Return the configuration that the settings change: a preset, or the defaults of a task and a model."""
+    from explorer.experiments.presets import preset as find_preset
+    from explorer.training.config import default_config
+
     if name:
-        chosen = named_preset(name)
-        if task not in ("", chosen.task) or model not in ("", chosen.model):
-            raise InvalidSetting(f"Preset {name} is for --task {chosen.task} --model {chosen.model}. Leave these out.")
-        return chosen.config()
+        check_task_and_model(name, task, model)
+        return find_preset(name).config()
     if not task or not model:
-        raise InvalidSetting("Give --task and --model, or a --preset.")
+        raise InvalidSetting(
+            f"Give --task and --model, or a --preset. {program_name()} settings lists the tasks and models."
+        )
     return default_config(task, model)
 
 
-def _corpus_settings(given: str) -> dict[str, object]:
-    """Return the settings of a corpus given by name or as a file. Raises InvalidSetting if there is neither."""
-    known = [name for name in get_args(get_type_hints(TextConfig)["corpus"]) if name != "own"]
+def _corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
+    """Return the settings of a corpus given by name or as a file, or of a CSV file for a task that learns from one.
+
+    Raises InvalidSetting if there is neither, or TextError.
+    """
+    from explorer.experiments.own_tables import settings_of_table, table_columns
+    from explorer.training.config import corpus_names
+
+    known, columns = corpus_names(type(config.task)), table_columns(config)
+    if not known:
+        raise InvalidSetting(f"A training on the task {task_row(config.task).name} reads no text. Leave --corpus out.")
     if given in known:
         return {"corpus": given}
     sha = keep_text_file(given)
+    if not sha and columns:
+        raise InvalidSetting(
+            f"There is no file “{shorten(given)}”. Give a CSV file with the columns {' and '.join(columns)}."
+        )
     if not sha:
-        raise InvalidSetting(f"There is no corpus and no file “{given}”. The corpora are {', '.join(known)}.")
-    return {"corpus": "own", "text": sha}
+        raise InvalidSetting(f"There is no corpus and no file “{shorten(given)}”. The corpora are {', '.join(known)}.")
+    return settings_of_table(config, sha) if columns else {"corpus": "own", "text": sha}
 
 
 def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
     """Raise InvalidSetting if the run cannot stop early."""
+    from explorer.tasks.text.config import TextConfig
+
     if config.model_name == "ngram" and (config.stop_at or max_seconds is not None):
         raise InvalidSetting(
             "An n-gram is fitted in one step: --stop-at and --max-seconds have no effect. Leave them out."
@@ -139,19 +345,38 @@ def _parse_stop_at(given: str) -> str:
 
 
 def _train_and_save(
-    config: RunConfig, folder: Path, as_json: bool, trim: Callable[[Record], Record] | None = None
+    config: RunConfig,
+    folder: Path,
+    as_json: bool,
+    compress: Callable[[store.StoredRun], store.StoredRun] | None = None,
+    before: Record | None = None,
 ) -> None:
-    """Train, store the run (or what `trim` leaves of it) and print its metrics."""
+    """Train a run, store it and print its result.
+
+    A signal ends the training and the program. The training so far is then stored, but not with `compress`.
+
+    config: the configuration of the run
+    folder: the folder of the run
+    as_json: whether events and result are printed as JSON
+    compress: writes an included run again, trimmed and compressed
+    before: the record of a stopped run that is continued
+
+    Raises InvalidSetting if the folder cannot be written, StoreError if the disk is full, typer.Exit after a signal.
+    """
+    from explorer.cli.interruption import stop_requests
+    from explorer.cli.progress import show_progress
+    from explorer.run_store import store
     from explorer.training.events import Evaluation, Event, Step
     from explorer.training.recorder import record_run
 
-    last = 0.0
-    with _progress_bar(config, hidden=as_json) as advance:
+    last, first = 0.0, before.curves.step if before else config.first_step
+    progress = nullcontext(lambda step: None) if as_json else show_progress(config, first)
+    with _reserved_space(folder, config), stop_requests() as stop_signal, progress as advance:
 
         def listen(event: Event) -> None:
             nonlocal last
             if isinstance(event, Step):
-                advance(event.step)
+                advance(event)
                 # Converting losses to numbers takes time, so this happens at most ten times a second.
                 if as_json and (time.monotonic() - last > 0.1 or event.step == config.steps):
                     last = time.monotonic()
@@ -162,12 +387,73 @@ def _train_and_save(
                     {"kind": "evaluation", "step": event.step, "metrics": _summarize_answers(config, event.answers)}
                 )
 
-        record = record_run(config, listen)
+        record = record_run(config, listen, before, stop_signal)
+        received = stop_signal()
+    if record.finished:
+        run = _save(record, folder)
+        if compress:
+            run = compress(run)
+        _print_result(run, as_json)
+        if not received:
+            return
+    elif compress:
+        typer.echo(f"{folder.name} is not stored. To continue: {program_name()} pretrain --missing", err=True)
+    elif record.curves.step == config.first_step:
+        typer.echo("The training ended before its first checkpoint: nothing is stored.", err=True)
+    elif store.find_by_config(config) and folder == store.run_folder(config):
+        typer.echo(f"The training was stopped; the finished run that was there stays in {folder}.", err=True)
+    else:
+        _report_stopped(_save(record, folder), as_json)
+    raise typer.Exit(_SIGNAL_EXIT + received)
+
+
+def _save(record: Record, folder: Path) -> store.StoredRun:
+    """Store a record. Raises InvalidSetting if the folder cannot be written."""
+    from explorer.run_store import store
+
     try:
-        run = store.save_run(trim(record) if trim else record, folder)
+        return store.save_run(record, folder)
     except OSError as error:
-        raise InvalidSetting(f"The run cannot be written to {folder}: {error.strerror}. Give another --out.") from error
-    notes = _notes(run)
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> LineageError:
+    return InvalidSetting(
+        f"The run cannot be written to {escape_invisible(str(folder))}: {error.strerror}. "
+        "Give another folder with --out, or set LINEAGE_HOME to a folder that can be written."
+    )
+
+
+@contextmanager
+def _reserved_space(folder: Path, config: RunConfig) -> Iterator[None]:
+    """Reserve space beside a run folder, so that a training whose result cannot be stored is not started.
+
+    Raises InvalidSetting if the folder cannot be written, and StoreError if the disk is full.
+    """
+    from explorer.jobs import disk_space
+
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        place = tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    with place:
+        disk_space.reserve(Path(place.name), config)
+        yield
+
+
+def _report_stopped(run: store.StoredRun, as_json: bool) -> None:
+    """Print where a stopped run is stored, and how to continue it."""
+    if as_json:
+        print_json({"kind": "stopped", "run": run.key, "step": run.card.step, "of": run.config.steps})
+        return
+    print(f"stopped at step {run.card.step:,} of {run.config.steps:,}, stored as {run.folder}")
+    print(f"To continue: {_resume_command(run)}")
+
+
+def _print_result(run: store.StoredRun, as_json: bool, existing: bool = False) -> None:
+    """Print the result of a finished run; `existing` if it was there before."""
+    config, notes = run.config, _notes(run)
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in run.card.metrics.items()}
         noted = {"notes": notes} if notes else {}
@@ -179,6 +465,7 @@ def _train_and_save(
                 "metrics": metrics,
                 **_conditions(config),
                 **noted,
+                **({"existing": True} if existing else {}),
             }
         )
         return
@@ -186,17 +473,22 @@ def _train_and_save(
     print_metrics(run.card, config)
     for note in notes:
         print(note)
-    print(f"stored as {run.folder}")
+    if not existing:
+        print(f"stored as {run.folder}")
 
 
 def _conditions(config: RunConfig) -> dict[str, str]:
     """Return the tokens and the context of the losses on text, by name; empty for other tasks."""
+    from explorer.training.comparability import describe_tokens, loss_context
+
     context = loss_context(config)
     return {"loss_tokens": describe_tokens(config), "loss_context": context} if context else {}
 
 
 def _notes(run: store.StoredRun) -> list[str]:
     """Return a sentence for each setting that could not be fulfilled: target loss, vocabulary size."""
+    from explorer.tasks.text.config import TextConfig
+
     config, notes = run.config, []
     if not isinstance(config.task, TextConfig):
         return []
@@ -216,6 +508,7 @@ def _notes(run: store.StoredRun) -> list[str]:
 
 
 def _summarize_answers(config: RunConfig, answers: Mapping[str, Any]) -> dict[str, Any]:
+    from explorer.run_store import store
     from explorer.training.objective import objective_class
 
     found = objective_class(config.task).compute_metrics({name: value[None] for name, value in answers.items()}, config)
@@ -223,14 +516,3 @@ def _summarize_answers(config: RunConfig, answers: Mapping[str, Any]) -> dict[st
         name: m.model_dump()
         for name, m in store.summarize_metrics({n: v[-1] for n, v in found.metrics.items()}).items()
     }
-
-
-@contextmanager
-def _progress_bar(config: RunConfig, hidden: bool) -> Iterator[Any]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=hidden or not console.is_terminal, transient=True) as bar:
-        task = bar.add_task(config.title, total=config.steps)
-        yield lambda step: bar.update(task, completed=step)

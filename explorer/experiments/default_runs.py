@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.experiments.presets import preset
-from explorer.experiments.pretraining import SEEDS, TEXT_SETTINGS
+from explorer.experiments.pretraining import SEEDS, included_text_settings
 from explorer.training.config import RunConfig, default_config, with_settings
 
 NEGATION_MODELS = ("bag_of_words", "bag_of_words_hidden", "bag_of_bigrams", "feedforward", "rnn", "transformer")
@@ -23,4 +23,4 @@ def negation_runs(models: Sequence[str] = NEGATION_MODELS) -> dict[str, RunConfi
 
 def text_run(model: str) -> RunConfig:
     """Return the default run of one language model."""
-    return with_settings(default_config("text", model), TEXT_SETTINGS[model])
+    return with_settings(default_config("text", model), included_text_settings(model))

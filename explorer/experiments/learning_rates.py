@@ -72,7 +72,9 @@ def searched_rates(used: float) -> tuple[float, ...]:
 
 @lru_cache(maxsize=1)
 def _read_file() -> Mapping[str, Mapping[str, Mapping[str, Mapping[str, list[float | None]]]]]:
-    found: Mapping[str, Mapping[str, Mapping[str, Mapping[str, list[float | None]]]]] = json.loads(FILE.read_text())
+    found: Mapping[str, Mapping[str, Mapping[str, Mapping[str, list[float | None]]]]] = json.loads(
+        FILE.read_text("utf-8")
+    )
     return found
 
 

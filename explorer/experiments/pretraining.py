@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-
-import numpy as np
-from numpy import ndarray
 
 from explorer.catalogue import models_of
 from explorer.experiments import (
@@ -21,7 +17,6 @@ from explorer.experiments import (
 )
 from explorer.experiments.presets import preset
 from explorer.training.config import RunConfig, default_config, with_settings
-from explorer.training.record import Record, Snapshot
 
 SEEDS = 8
 NEGATION_VERSIONS: dict[str, dict[str, object]] = {
@@ -34,7 +29,7 @@ NEGATION_VERSIONS: dict[str, dict[str, object]] = {
 # Characters of Tiny Shakespeare with about equal numbers of parameters. Recurrent networks carry their state, which
 # helps them. All generate a few lines of text at each evaluation.
 _THREE_SEEDS: dict[str, object] = {"replicas": 3, "sample": 200}
-TEXT_SETTINGS: dict[str, dict[str, object]] = {
+_TEXT_SETTINGS: dict[str, dict[str, object]] = {
     "ngram": {"n": 7, "smoothing": "modified_kneser_ney", "sample": 200},
     "feedforward": _THREE_SEEDS,
     "rnn": _THREE_SEEDS | {"batches": "contiguous"},
@@ -56,10 +51,13 @@ LINES_WITH_TEST_SPLIT: dict[str, object] = {
 }
 # Runs whose weights the memory page shows at every snapshot.
 WITH_ALL_SNAPSHOTS = tuple(f"recall-50-{name}" for name in recall.DEFAULT_VARIANTS)
-# Runs whose heads the induction page shows during training: the steps from which snapshots are kept, and each how many.
-INDUCTION_SNAPSHOTS = {"induction-two": (40, 1), "induction-one": (40, 3)}
 # Twenty snapshots of one training, for the pages that show the weights during training.
 MANY_SNAPSHOTS: dict[str, object] = {"iterations": 1_000, "snapshots": 22, "sample": 200}
+
+
+def included_text_settings(model: str) -> Mapping[str, object]:
+    """Return the settings of the included run of a language model on the default text."""
+    return _TEXT_SETTINGS.get(model, _THREE_SEEDS)
 
 
 def shipped_configs() -> dict[str, RunConfig]:
@@ -74,7 +72,7 @@ def shipped_configs() -> dict[str, RunConfig]:
                 attending = preset("negation-attending").settings
                 runs[f"negation-{version}-{model}-attending"] = with_settings(run, attending)
     for model in models_of("text"):
-        runs[f"text-{model}"] = with_settings(default_config("text", model), TEXT_SETTINGS[model])
+        runs[f"text-{model}"] = with_settings(default_config("text", model), included_text_settings(model))
     runs["text-ngram-modified"] = runs["text-ngram"]  # the n-gram of the pages
     runs["text-ngram"] = with_settings(default_config("text", "ngram"), {"sample": 200})
     runs |= (
@@ -100,33 +98,3 @@ def tags_of(name: str) -> tuple[str, ...]:
         experiment = next((each for each in ("trap", "exploding") if each in name), "sweep")
         tags = [] if name in WITH_ALL_SNAPSHOTS else [experiment]
     return ("experiment", *tags) if tags else ()
-
-
-def trim_for_release(name: str, record: Record) -> Record:
-    """Return a run as it ships, without optimiser states and with snapshots only where a page shows them.
-
-    These are the runs of the first version of negation, one language model, the default variants on recall, and some
-    steps of the induction runs; all but the first in half precision except at the end. Networks of the text setups are
-    in half precision at the end too, since there are many of them. To resume or branch from a step
-    of a shipped run, train it again: it takes seconds and gives the same curve.
-    """
-    last = record.curves.step
-    halve = name == "text-through-training" or name in WITH_ALL_SNAPSHOTS or name in INDUCTION_SNAPSHOTS
-    steps = list(record.snapshots) if halve or name.startswith("negation-single-") else [last]
-    if name in INDUCTION_SNAPSHOTS:
-        first, every = INDUCTION_SNAPSHOTS[name]
-        later = [step for step in steps if step >= first]
-        steps = [0, *later[(len(later) - 1) % every :: every]]
-    snapshots = {step: replace(record.snapshots[step], optimiser=None) for step in steps}
-    halve_last = name in text_setups.shipped_configs() and record.config.model_name != "ngram"
-    if halve or halve_last:
-        snapshots |= {
-            step: Snapshot(_in_half_precision(snapshot.weights), None)
-            for step, snapshot in snapshots.items()
-            if step != last or halve_last
-        }
-    return replace(record, snapshots=snapshots)
-
-
-def _in_half_precision(weights: Mapping[str, ndarray]) -> dict[str, ndarray]:
-    return {name: value.astype(np.float16) for name, value in weights.items()}

@@ -14,45 +14,19 @@ from explorer.catalogue import model_row, task_row
 from explorer.experiments import labelling, paper_experiments, sequence_shapes, word_vectors
 from explorer.experiments.presets import preset
 from explorer.experiments.pretraining import LINES_WITH_TEST_SPLIT
+from explorer.models.settings import field_label
 from explorer.number_format import format_units
 from explorer.tasks.text.config import CORPUS_NAMES
-from explorer.training.config import RunConfig, default_config, to_json, with_settings
+from explorer.training.config import RunConfig, default_config, setting_declaration, to_json, with_settings
 
 MAX_PHRASES: Final = 6  # of a name; further differences are counted
-_UNNAMED: Final = {"replicas", "seed", "sample", "evaluate_every", "evaluation_size", "version"}
-_DEFAULT_SNAPSHOTS: Final = 12
-_LABELS: Final = {
-    "again": "order of the copy",
-    "average": "decay of the mean of the weights",
-    "batches": "order of batches",
-    "beta2": "β₂ of Adam",
-    "clip": "clipping of the gradient norm",
-    "context": "tokens of context",
-    "end": "end of the schedule",
-    "fresh_data": "new data for each seed",
-    "gain": "spectral radius",
-    "heads": "attention heads",
-    "hidden": "hidden units",
-    "iterations": "training steps",
-    "longest": "longest row",
-    "lower": "lower case",
-    "max_nots": "most “not” in a sentence",
-    "method": "optimizer",
-    "n": "tokens of an n-gram",
-    "norm_place": "position of the norm",
-    "order": "batch order",
-    "p_not": "probability of “not”",
-    "places": "learned positions",
-    "replicas": "number of seeds",
-    "sample": "generated tokens per evaluation",
-    "scaled": "scores divided by √d",
-    "shortest": "shortest row",
-    "snapshots": "saved steps",
-    "spread": "scale of queries and keys",
-    "start": "initialization",
-    "test": "share of the test split",
-    "warmup": "warm-up steps",
+_UNNAMED: Final = {"replicas", "seed", "sample", "evaluate_every", "evaluation_size", "version"} | {
+    "sources",
+    "targets",
+    "longest_source",
+    "longest_target",  # they follow from the file
 }
+_DEFAULT_SNAPSHOTS: Final = 12
 _Phrase: TypeAlias = str | tuple[str, str] | Mapping[object, str] | Callable[[Any], str]
 
 
@@ -73,6 +47,18 @@ def _describe_held_out(value: object) -> str:
 def _describe_text(value: str) -> str:
     """Return a short form of the string that is learned, or of the fingerprint of a visitor's text."""
     return f"text {value[:8]}…" if len(value) > 24 else f"“{value.strip()}”" if value else "no own text"
+
+
+def _describe_start(value: object) -> str:
+    known: Mapping[object, str] = {
+        "usual": "standard initialization",
+        1.0: "standard initialization",
+        "orthogonal": "orthogonal initialization",
+        "forget-1": "gate bias 1",
+        "forget-3": "gate bias 3",
+        "chrono": "open gates",
+    }
+    return known.get(value, f"initialization {_number(value)}")
 
 
 # How a value is put into words: a text with a place for the number, texts for true and false, texts by value, or a
@@ -114,6 +100,9 @@ _PHRASES: Final[Mapping[str, _Phrase]] = {
     "again": {"copy": "in the same order", "reverse": "reversed"},
     "period": "rule of period {}",
     # the model
+    "width": "width {}",
+    "window": "window {}",
+    "places": "{} learned positions",
     "hidden": _units("hidden unit"),
     "heads": _units("head"),
     "layers": _units("layer"),
@@ -124,14 +113,7 @@ _PHRASES: Final[Mapping[str, _Phrase]] = {
         "stupid_backoff": "stupid backoff",
     },
     "cache": _unless_zero("cache of weight {}", "no cache"),
-    "start": {
-        "usual": "standard initialization",
-        1.0: "standard initialization",
-        "orthogonal": "orthogonal initialization",
-        "forget-1": "gate bias 1",
-        "forget-3": "gate bias 3",
-        "chrono": "open gates",
-    },
+    "start": _describe_start,
     "batch_norm": ("batch normalization", "no batch normalization"),
     "dropout": _unless_zero("dropout {}", "no dropout"),
     "positions": {
@@ -157,6 +139,8 @@ _PHRASES: Final[Mapping[str, _Phrase]] = {
     "warmup": _unless_zero("warm-up over {} steps", "no warm-up"),
     "clip": _unless_zero("gradient norm clipped at {}", "no clipping"),
     "weight_decay": _unless_zero("weight decay {}", "no weight decay"),
+    "beta2": "β₂ {}",
+    "end": "end of the schedule {}",
     "momentum": _unless_zero("momentum {}", "no momentum"),
     # the training
     "epochs": _units("epoch"),
@@ -170,16 +154,19 @@ def _number(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def setting_label(name: str) -> str:
-    """Return the label of a setting, given its name in the configuration (also as `task.seed`)."""
-    name = name.rpartition(".")[2]
-    return _LABELS.get(name, name.replace("_", " "))
+def setting_label(name: str, config: RunConfig) -> str:
+    """Return the label of a setting of a run within a sentence or a table, given its name (also as `task.seed`)."""
+    try:
+        label = field_label(setting_declaration(config, name))
+    except KeyError:  # "task", "model", or a step of a branch
+        return name.replace("_", " ")
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 
-def describe_setting(name: str, value: object, *, blocks: bool = False) -> str:
-    """Return a setting with its value in a few words: “24 blocks”, “no residual”; `blocks`: of a Transformer."""
+def describe_setting(name: str, value: object, config: RunConfig) -> str:
+    """Return a setting of a run with its value in a few words: “24 blocks”, “no residual”."""
     phrase = _PHRASES.get(name.rpartition(".")[2])
-    if name == "layers" and blocks:
+    if name == "layers" and "transformer" in config.model_name:
         phrase = _units("block")
     if isinstance(phrase, Mapping):
         phrase = phrase.get(value)
@@ -190,8 +177,8 @@ def describe_setting(name: str, value: object, *, blocks: bool = False) -> str:
     if phrase is not None:
         return phrase.format(_number(value))
     if isinstance(value, bool):
-        return f"{setting_label(name)}: {'yes' if value else 'no'}"
-    return f"{setting_label(name)} {_number(value)}"
+        return f"{setting_label(name, config)}: {'yes' if value else 'no'}"
+    return f"{setting_label(name, config)} {_number(value)}"
 
 
 @dataclass(frozen=True)
@@ -293,8 +280,7 @@ def run_name(config: RunConfig, *, with_task: bool = True) -> str:
 
 
 def _phrases(config: RunConfig, differences: Mapping[str, object]) -> list[str]:
-    blocks = "transformer" in config.model_name
-    phrases = [describe_setting(name, value, blocks=blocks) for name, value in differences.items()]
+    phrases = [describe_setting(name, value, config) for name, value in differences.items()]
     left = len(phrases) - MAX_PHRASES
     return phrases if left <= 0 else [*phrases[:MAX_PHRASES], f"{left} more setting{'s' * (left > 1)}"]
 
@@ -316,7 +302,7 @@ def names_side_by_side(configs: Sequence[RunConfig]) -> list[str]:
         same = [flat_settings(each) for each in configs if each.model_name == config.model_name]
         unnamed = _UNNAMED - {"replicas", "seed"}
         parts = [
-            describe_setting(name, value, blocks="transformer" in config.model_name)
+            describe_setting(name, value, config)
             for name, value in own.items()
             if name not in unnamed | {"replicas", "seed", "task"} and len({str(each.get(name)) for each in same}) > 1
         ]

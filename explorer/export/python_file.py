@@ -22,6 +22,7 @@ from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
@@ -39,7 +40,7 @@ _TOKENIZERS = {
 }
 _TEXT_SOURCES = {  # texts that are not generated
     "tinyshakespeare": f"Tiny Shakespeare ({TINYSHAKESPEARE_URL})",
-    "own": "the text that the run was trained on (SHA-256 {sha})",
+    "own": "the file that the run was trained on (SHA-256 {sha})",
 }
 _TRANSLATION = ("explorer.export.scripts.translation", "EncoderDecoder", "EncoderDecoderConfig")
 _LABELLING = "explorer.export.scripts.labelling"
@@ -51,6 +52,7 @@ _SCRIPTS: dict[type[TaskConfig], tuple[str, str, str]] = {
     StringConfig: ("explorer.export.scripts.string", "RNNString", "RNNStringConfig"),
     WordVectorsConfig: ("explorer.export.scripts.word_vectors", "SkipGram", "SkipGramConfig"),
     **dict.fromkeys((ReverseConfig, CopyConfig, DatesConfig), _TRANSLATION),
+    PairsConfig: ("explorer.export.scripts.pairs", "EncoderDecoder", "EncoderDecoderConfig"),
 }
 _METHODS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSProp", "muon": "Muon"}  # classes of training/optimisers.py
 
@@ -103,6 +105,8 @@ def required_libraries(config: RunConfig) -> str:
     """Name the libraries that the file needs."""
     if isinstance(config.task, WordVectorsConfig):
         return "torch and numpy"
+    if isinstance(config.task, NegationConfig | PairsConfig) and config.own_text:
+        return "torch and pandas"
     if not isinstance(config.task, TextConfig):
         return "torch only"
     return "torch and numpy" if config.task.tokenizer == "char" else "torch, numpy and tokenizers"
@@ -169,10 +173,12 @@ def _facts(config: RunConfig) -> Facts:
             "self.weight.dim() == 1": True,
             "len(generators) == 1": True,
         }
-    dated = {"isinstance(config, DatesConfig)": isinstance(config.task, DatesConfig)}
+    dated = {
+        f"isinstance(config, {kind.__name__})": isinstance(config.task, kind) for kind in (DatesConfig, PairsConfig)
+    }
     facts |= {"explorer.tasks.seq2seq.batches": dated, "explorer.tasks.seq2seq.config": dated}
-    if isinstance(config.task, WordVectorsConfig):
-        for corpus in ("grammar", "own"):
+    if isinstance(config.task, WordVectorsConfig | NegationConfig | PairsConfig):
+        for corpus in ("grammar", "example", "own"):
             of_script[f"TASK.corpus == '{corpus}'"] = config.task.corpus == corpus
     if isinstance(task := config.task, TextConfig):
         ngram = isinstance(config.model, NgramTextConfig)
@@ -258,7 +264,7 @@ def describe(config: RunConfig) -> tuple[str, list[str]]:
         'a signature, as Float[Tensor, "batch time"], is there for the reader: it is never evaluated.'
     ]
     if needs_text_file(config):
-        assert isinstance(task, TextConfig | WordVectorsConfig)
+        assert isinstance(task, TextConfig | WordVectorsConfig | NegationConfig | PairsConfig)
         text = _TEXT_SOURCES[task.corpus].format(sha=task.text)
         paragraphs.append(f"The text is not in this file: it is read from input.txt, which has to be {text}.")
     return f"{config.title} on the {task_row(task).name} task, run {key(config)} of Lineage", paragraphs
@@ -266,7 +272,9 @@ def describe(config: RunConfig) -> tuple[str, list[str]]:
 
 def needs_text_file(config: RunConfig) -> bool:
     """Whether the file has to read the training text of the run."""
-    return isinstance(config.task, TextConfig | WordVectorsConfig) and config.task.corpus in _TEXT_SOURCES
+    return isinstance(config.task, TextConfig | WordVectorsConfig | NegationConfig | PairsConfig) and (
+        config.task.corpus in _TEXT_SOURCES
+    )
 
 
 def _file_docstring(config: RunConfig) -> str:

@@ -32,9 +32,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from explorer.program_files import PACKAGE
+
 Facts = Mapping[str, Mapping[str, bool]]  # by module: each condition, as `ast.unparse` writes it, and whether it holds
 
-_ROOT = Path(__file__).parents[2]
 _PACKAGE_PREFIX = "explorer."
 _SECTION_ORDER = ("errors", "seeds", "tokenization", "models", "tasks", "generation", "training", "export")
 _ALWAYS = {"forward", "backward"}  # methods that only torch calls
@@ -48,11 +49,11 @@ _NEVER = {
 
 def source_text(module: str) -> str:
     """Return the text of a source file of this program."""
-    return _module_path(module).read_text()
+    return _module_path(module).read_text("utf-8")
 
 
 def _module_path(module: str) -> Path:
-    return _ROOT / (module.replace(".", "/") + ".py")
+    return PACKAGE.parent / (module.replace(".", "/") + ".py")
 
 
 class Import(NamedTuple):

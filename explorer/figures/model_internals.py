@@ -47,7 +47,7 @@ def word_contributions(tokens: Sequence[str], values: Float[ndarray, " tokens"],
             "color": [PLUS if v > 0 else MINUS for v in steps] + ["rgba(0,0,0,0)"],
             "line": {"color": [RULE] * len(steps) + [INK], "width": [0] * len(steps) + [2]},
         },
-        "name": "adds to sustain",
+        "name": "contribution",
         "hoverinfo": "skip",
     }
     right = [v >= 0 for v in [*steps, total]]
@@ -89,6 +89,7 @@ def answer_after_each_token(
 ) -> go.Figure:
     """Return the answer of a recurrent network after each token; the middle line is "undecided"."""
     crowded = len(tokens) > 12
+    ends = [escape_markup(classes[0]), "undecided", escape_markup(classes[1])]
     return figure(
         {
             "type": "scatter",
@@ -101,11 +102,15 @@ def answer_after_each_token(
             "line": {"width": 3, "color": css_colour(colour)},
             "marker": {"size": 9, "color": css_colour(colour)},
             "cliponaxis": False,
-            "name": "probability of sustain",
+            "name": f"probability of {escape_markup(classes[1])}",
             "hoverinfo": "skip",
         },
         xaxis={**labelled_ticks(tokens), "range": [-0.5, len(tokens) - 0.5], "tickangle": -35},
-        yaxis={"range": [-0.16, 1.16], "tickvals": [0, 0.5, 1], "ticktext": [classes[0], "undecided", classes[1]]},
+        yaxis={
+            "range": [-0.16, 1.16],
+            "tickvals": [0, 0.5, 1],
+            "ticktext": ends,
+        },
         shapes=[horizontal_line(0.5, SOFT)],
     )
 
@@ -134,23 +139,38 @@ def attention_map(weights: Float[ndarray, "query key"], tokens: Sequence[str]) -
 
 
 def word_weights(tokens: Sequence[str], weights: Float[ndarray, "classes tokens"], classes: Sequence[str]) -> go.Figure:
-    """Return bars of the weight of each token for each class."""
+    """Return bars of the weight of each token for each class.
+
+    With more than two classes, each token has one bar, for its class: by how much its largest weight is above the mean
+    of the others.
+    """
+    if len(classes) > 2:
+        chosen, count = weights.argmax(axis=0), len(classes)
+        largest = weights.max(axis=0)
+        weights = ((largest - weights.mean(axis=0)) * count / (count - 1))[None]
+        tokens = [f"{token} → {classes[i]}" for token, i in zip(tokens, chosen, strict=True)]
     extent = 1.25 * max(float(np.abs(weights).max()), 0.1)
+    names = classes if len(classes) == 2 else ["above the other classes"]
     bars = [
         {
             "type": "bar",
             "orientation": "h",
             "x": round_values(row),
             "y": list(range(len(tokens))),
-            "name": name,
+            "name": escape_markup(name),
             "marker": {"color": colour},
-            "hovertemplate": "%{x:+.3f}<extra>" + name + "</extra>",
+            "hovertemplate": "%{x:+.3f}<extra>" + escape_markup(name) + "</extra>",
         }
-        for row, name, colour in zip(weights, classes, (MINUS, PLUS), strict=True)
+        for row, name, colour in zip(weights, names, (MINUS, PLUS) if len(names) == 2 else (PLUS,), strict=True)
     ]
     return figure(
         *bars,
         xaxis={"range": [-extent, extent], "nticks": 5, "title": {"text": "weight"}},
+        **(
+            {"showlegend": True, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"}}
+            if len(classes) > 2
+            else {}
+        ),
         yaxis={**labelled_ticks(tokens), "range": [len(tokens) - 0.5, -0.5], "showgrid": False},
         shapes=[vertical_line(0.0, SOFT)],
         bargap=0.3,

@@ -32,12 +32,16 @@ class Sampling:
     temperature: float = setting(
         1.0, "Below 1 the likely tokens become likelier, above 1 less so. 0: always the likeliest (greedy).", 0, 5
     )
-    top_k: int = setting(0, "Only so many of the likeliest tokens may be chosen. 0: all.", 0, 20_000)
+    top_k: int = setting(0, "Only so many of the likeliest tokens may be chosen. 0: all.", 0, 20_000, label="Top-k")
     top_p: float = setting(
-        1.0, "Only the likeliest tokens that together reach this probability may be chosen. 1: all.", 0, 1
+        1.0,
+        "Only the likeliest tokens that together reach this probability may be chosen. 1: all.",
+        0,
+        1,
+        label="Top-p",
     )
     min_p: float = setting(
-        0.0, "Only tokens at least this share as likely as the likeliest may be chosen. 0: all.", 0, 1
+        0.0, "Only tokens at least this share as likely as the likeliest may be chosen. 0: all.", 0, 1, label="Min-p"
     )
     seed: int = setting(0, "Seed of the random numbers.", 0, 2**31 - 1)
 

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from explorer.generation.generate import TextGenerator, generate_with_logits, sampling_noise
 from explorer.generation.sampling import Sampling, sample_tokens
+from explorer.tokenization.text import Tokenizer, pieces
 
 TEMPERATURES: tuple[float, ...] = tuple(i / 20 for i in range(41))
 TOP_TOKENS = 20  # number of likeliest tokens that the grid holds for each position
@@ -46,6 +47,28 @@ class TemperatureGrid:
     # Ids of the likeliest tokens, in descending order; equally likely ones as in `truncate_logits`.
     top_ids: UInt16[ndarray, "temperatures tokens top"]
     top_surprisals: UInt16[ndarray, "temperatures tokens top"]  # in 1/2048 nats, at most 65,535
+
+
+def component_arrays(
+    grid: TemperatureGrid, tokenizer: Tokenizer, prompt: Sequence[int]
+) -> tuple[dict[str, ndarray], tuple[str, ...]]:
+    """Return the arrays that the temperature slider of the browser reads, and the distinct texts of tokens in them."""
+    piece_ids: dict[str, int] = {}
+    rows = [
+        [piece_ids.setdefault(piece, len(piece_ids)) for piece in pieces(tokenizer, row, prompt)]
+        for row in grid.ids.tolist()
+    ]
+    arrays = {
+        "ids": grid.ids,
+        "piece": np.array(rows, dtype=np.uint16),
+        "surprise": grid.surprisal,
+        "chosen": grid.chosen_probability,
+        "entropy": grid.entropy,
+        "spread": grid.log_normalizer,
+        "top": grid.top_ids,
+        "top_surprise": grid.top_surprisals,
+    }
+    return arrays, tuple(piece_ids)
 
 
 @torch.inference_mode()

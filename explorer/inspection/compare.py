@@ -140,3 +140,15 @@ def last_answers(curves: Curves | None, name: str) -> ndarray | None:
         return None
     values: ndarray = curves.answers[name][-1]
     return None if np.isnan(values).all() else values
+
+
+def held_out_losses(curves: Curves, replica: int) -> dict[str, list[int] | list[float]]:
+    """Return the held-out loss of one seed by training step; for negation the loss over all sentences."""
+    name = next((name for name in ("val_loss", "val_loss_part", "test_loss") if name in curves.metrics), None)
+    if name is None:
+        return {"steps": [], "losses": []}
+    losses = curves.metrics[name][:, replica]
+    if name == "val_loss":  # measured in full at the end only
+        losses = np.where(np.isfinite(losses), losses, curves.metrics["val_loss_part"][:, replica])
+    finite = np.isfinite(losses)
+    return {"steps": curves.evaluated[finite].tolist(), "losses": np.round(losses[finite], 4).tolist()}

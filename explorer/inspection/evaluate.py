@@ -7,10 +7,11 @@ import torch
 from explorer.inspection.load_model import load_model
 from explorer.run_store.store import Metric, StoredRun, summarize_metrics
 from explorer.training.objective import objective_class
+from explorer.training.record import Record
 
 
 @torch.inference_mode()
-def evaluate(run: StoredRun) -> dict[str, Metric]:
+def evaluate(run: StoredRun | Record) -> dict[str, Metric]:
     """Return the metrics of the run's last snapshot, computed again from its weights. Raises DamagedRun."""
     objective = objective_class(run.config.task)
     answers = objective(run.config, load_model(run).stack).evaluate(run.config.steps, full=True)

@@ -13,6 +13,7 @@ from explorer.errors import DamagedRun
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
 from explorer.training.model_factory import build_model
+from explorer.training.objective import objective_class
 from explorer.training.record import Record
 
 
@@ -22,7 +23,8 @@ class LoadedModel:
 
     config: RunConfig
     stack: nn.Module
-    vocabulary_size: int | None  # of a language model; None for other tasks
+    vocabulary_size: int | None  # of a text or of own sentences; None for other tasks
+    tokenizer: str = ""  # as JSON
 
     def single_replica(self, replica: int) -> nn.Module:
         """Return one replica as a separate model."""
@@ -37,16 +39,11 @@ def load_model(run: StoredRun | Record, step: int | None = None) -> LoadedModel:
     if run.config.replicas == 1:
         weights = {name: value[0] for name, value in weights.items()}
     try:
-        vocabulary = _vocabulary_size(run) if run.tokenizer else None
-        return LoadedModel(run.config, _build_with_weights(run.config, weights, vocabulary, stacked=True), vocabulary)
+        vocabulary = objective_class(run.config.task).parse_tokenizer(run.tokenizer)[1] if run.tokenizer else None
+        stack = _build_with_weights(run.config, weights, vocabulary, stacked=True)
+        return LoadedModel(run.config, stack, vocabulary, run.tokenizer)
     except RuntimeError as error:  # torch lists every missing or misshapen weight; one sentence is enough here
         raise DamagedRun(f"The weights of run {run.key} do not fit its configuration. Train it again.") from error
-
-
-def _vocabulary_size(run: StoredRun | Record) -> int:
-    from explorer.tokenization.text import from_json  # runs of other tasks need no tokenizer
-
-    return len(from_json(run.tokenizer).tokens)
 
 
 def _build_with_weights(

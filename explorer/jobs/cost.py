@@ -20,7 +20,11 @@ from explorer.catalogue import task_row
 from explorer.errors import LineageError
 from explorer.jobs.machine_speed import machine_speed
 from explorer.models import configs as models
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import MARKERS, MAX_TOKENS, negation_data
 from explorer.tasks.recall import RecallConfig, evaluation_lengths
+from explorer.tasks.seq2seq.config import MAX_SOURCE_TOKENS
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
@@ -30,6 +34,7 @@ _BASE_BYTES = 35_000_000  # what the first training of a process adds, whatever 
 _SHAKESPEARE_CHARACTERS, _SHAKESPEARE_LETTERS = 1_115_394, 65
 _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
 _EVALUATION_ROWS = 256  # of a text, in one batch
+_SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,8 @@ def estimate_cost(config: RunConfig) -> Cost:
         return _estimate_cost(config, _count_words(config.task), 0)
     if isinstance(config.task, TextConfig):  # what is known of the text differs between visitors
         return _estimate_cost(config, _vocabulary(config.task), _text_length(config.task))
+    if isinstance(config.task, NegationConfig) and config.own_text:
+        return _estimate_cost(config, *_size_of_sentences(config.task))
     return _estimate_cost(config, 0, 0)
 
 
@@ -144,6 +151,15 @@ def _vocabulary(task: TextConfig) -> int:
     return _count_characters(task.corpus, task.text, task.size, task.corpus_seed, task.lower)
 
 
+def _size_of_sentences(task: NegationConfig) -> tuple[int, int]:
+    """Return the number of tokens of own sentences and the length of the longest, or bounds if they are not there."""
+    try:
+        data = negation_data(task)
+    except LineageError:
+        return task.vocabulary + len(MARKERS), MAX_TOKENS
+    return len(data.vocabulary.tokens), max(data.lengths)
+
+
 _GRAMMAR_WORDS = 277  # of the word vectors task, with the unknown word; fewer in very short texts
 # Of Tiny Shakespeare: words that get a vector, by the smallest count (min_count) from which they do.
 _SHAKESPEARE_WORDS = {1: 12_374, 2: 6_854, 3: 4_984, 5: 3_323, 10: 1_896, 20: 1_047, 50: 503, 100: 271}
@@ -187,6 +203,15 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
         time = read + 1 + task.negatives
         rows_evaluated = 4_096
         return _Work(rows, time, rows_evaluated * time, rows_evaluated * time, 0, data_bytes=60_000_000)
+    if isinstance(task, PairsConfig):
+        time, outputs = task.longest_source + task.longest_target + 1, len(task.targets) + 2
+        return _Work(rows, time, 500 * (time + 5), 200 * (time + 5), outputs, MAX_SOURCE_TOKENS)
+    if config.own_text:  # sentences with labels, the longest of which has `length` tokens
+        time = min(length, getattr(config.model, "window", length))
+        sentences = getattr(task, "train_size", 0)
+        evaluated = min(_SENTENCES_PER_FORWARD, 2 * sentences) * time
+        order = 8 * config.epochs * sentences * config.replicas
+        return _Work(rows, time, evaluated, 2 * sentences * time, vocabulary, data_bytes=order)
     if name == "negation":
         return _Work(6, 6, 6, 0, 2, data_bytes=12 * config.epochs * getattr(task, "train_size", 0) * config.replicas)
     if name == "string":
@@ -214,6 +239,11 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     model, time, several = config.model, work.time, config.replicas > 1
     width, hidden = getattr(model, "width", 1), getattr(model, "hidden", 1)
     layers, name = getattr(model, "layers", 1), config.model_name
+    if config.own_text and name in ("bag_of_words", "bag_of_bigrams", "bag_of_words_hidden"):
+        if name == "bag_of_bigrams":  # it looks up one weight for each class and pair
+            return _TokenWork(20, 20, 40, 0.0)
+        counts = (2 * work.outputs + 3 * hidden) / time  # a number for each word of the vocabulary
+        return _TokenWork(8 + counts, 8 + counts, 40, 1 / time)
     if name == "bag_of_words":
         return _TokenWork(8, 8, 10)
     if name in ("skip_gram", "cbow"):  # no matrix product: each word looks up its vector, and one product of vectors
@@ -225,6 +255,9 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
         return _TokenWork(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)
+    if isinstance(model, models.ConvolutionConfig):  # windows of every size, and the responses of the filters to them
+        each = [size * width + 3 * model.filters for size in range(model.narrowest, model.widest + 1)]
+        return _TokenWork(4 * width + sum(each), 4 * width + sum(each), 10 + 12 * len(each))
     if name == "rnn":
         return _TokenWork(layers * (6 * hidden + 2 * width), 4 * hidden + width, 8 * time * layers + 40)
     if name == "lstm":  # one replica has PyTorch's own kernel
@@ -238,6 +271,9 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
         additive = getattr(model, "attention", "none") == "additive"
         look = hidden * time / 2 if additive else 0  # tanh(W s + U h) for every pair of source and target
         return _TokenWork(16 * hidden + 3 * width + look, 8 * hidden + width, (30 + 20 * additive) * time + 60)
+    if "transformer" not in name:  # a model without a formula: an estimate from its sizes, rather too high
+        sizes = sum(size for size in vars(model).values() if type(size) is int)
+        return _TokenWork(8 * sizes, 8 * sizes, 60)
     # A Transformer of any kind.
     both = 2 if name == "transformer_encoder_decoder" else 1
     heads, name_of_task = getattr(model, "heads", 1), task_row(config.task).name

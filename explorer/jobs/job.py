@@ -115,7 +115,8 @@ class Job:
     @cached_property
     def peak_bytes(self) -> int:
         """The memory that the training needs. Asked on the thread of the service, because torch is loaded for it."""
-        return estimate_cost(self._view.config).peak_bytes
+        with corpora.read_as(self.starter):  # the cost depends on the text
+            return estimate_cost(self._view.config).peak_bytes
 
     async def run(self, executor: Executor) -> None:
         """Train until the job ends or pauses, and store the result."""

@@ -16,6 +16,8 @@ from explorer.errors import InvalidSetting, LineageError
 from explorer.jobs.cost import Cost, estimate_cost
 from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_bytes, format_duration
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import negation_data
 from explorer.training.config import RunConfig, default_config, with_settings
 
 # Settings whose lowering makes a training cheaper, in the order in which they are proposed, with their words.
@@ -47,10 +49,11 @@ def check(config: RunConfig) -> RunConfig:
 def check_size(config: RunConfig) -> RunConfig:
     """Return the configuration itself if its model fits on this server, however long its training takes.
 
-    An address is checked so, because it has to open on a slow machine as it does on a fast one. Raises InvalidSetting.
+    An address is checked so, because it has to open on a slow machine as it does on a fast one. Memory is not checked
+    while the file of own sentences is missing: its size is not known, and the page asks for it. Raises InvalidSetting.
     """
     check_numbers(config)
-    if not _is_small(config):
+    if not _is_small(config) and not _lacks_sentences(config):
         _check_memory(config)
     return config
 
@@ -82,6 +85,17 @@ def check_numbers(config: RunConfig) -> RunConfig:
     return config
 
 
+def _lacks_sentences(config: RunConfig) -> bool:
+    """Whether a training reads own sentences that this visitor has not given; it cannot start without them."""
+    if not (isinstance(config.task, NegationConfig) and config.own_text):
+        return False
+    try:
+        negation_data(config.task)
+    except LineageError:
+        return True
+    return False
+
+
 def _is_small(config: RunConfig) -> bool:
     """Whether no size exceeds that of the default configuration with some seeds, which the default limits allow.
 
@@ -91,6 +105,8 @@ def _is_small(config: RunConfig) -> bool:
     if any(getattr(limits, name) != default for name, default in _default_limits().items()):
         return False
     task = task_row(config.task).name
+    if task in ("negation", "pairs") and config.own_text:  # a file has more tokens and longer rows than the default
+        return False
     replicas = _SMALL_REPLICAS.get(task, 8)
     most = dataclasses.replace(default_config(task, config.model_name), replicas=replicas)
     allowed = _sizes(most)

@@ -87,7 +87,8 @@ class JobService:
         """
         if config.own_text and not corpora.may_read(config.own_text, visitor):
             raise corpora.needs_text(config.own_text)
-        limits.check(config)
+        with corpora.read_as(visitor):  # the cost depends on the text
+            limits.check(config)
         with self._lock:
             job = self._jobs.get(key(config))
             if job and (job.unstored or not job.view().done):
@@ -192,7 +193,7 @@ class JobService:
         self._executor = self._executor or _make_executor()
         for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
             try:
-                data = json.loads((folder / "job.json").read_text())
+                data = json.loads((folder / "job.json").read_text("utf-8"))
                 config = parse_config(data["config"])
                 if key(config) == folder.name:
                     job = Job(config, str(data["starter"]), int(data.get("crashes", 0)))

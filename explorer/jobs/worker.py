@@ -123,12 +123,12 @@ def _limit_memory() -> None:
     first when the memory of the machine runs out."""
     import resource
 
-    used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text("utf-8").split()[5]) * resource.getpagesize()
     limit = used + int(1.5 * environment().memory_of_one_job) + 200_000_000
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a visitor's text must not be written to a disk
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+        Path("/proc/self/oom_score_adj").write_text("1000", "utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
-from pathlib import Path
 
 from numpy import ndarray
 
@@ -23,10 +22,10 @@ from explorer.errors import InvalidSetting
 from explorer.jobs import messages
 from explorer.jobs.executor import WorkerLost
 from explorer.jobs.order import Order, decode, encode_order
+from explorer.program_files import PACKAGE
 from explorer.training.slices import Slice
 
 log = logging.getLogger(__name__)
-_ROOT = Path(__file__).parents[2]
 _BUFFER = 1 << 22  # bytes of messages that may wait in this process
 _ATTEMPTS = 3  # to start a worker
 _IDLE_SECONDS = 0.1  # seconds without a message after which an empty slice is yielded
@@ -59,7 +58,7 @@ class ProcessExecutor:
                 return
             self._end_helper()
             self._control, other = socket.socketpair()
-            path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
+            path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
             with other:
                 self._helper = subprocess.Popen(
                     [sys.executable, "-m", "explorer.jobs.worker", str(other.fileno())],

@@ -278,7 +278,7 @@ def included_head_importance() -> dict[str, list[list[list[float]]]]:
 
     Lessons need these numbers where Tiny Shakespeare is not on the machine.
     """
-    found: dict[str, list[list[list[float]]]] = json.loads(HEAD_IMPORTANCE.read_text())
+    found: dict[str, list[list[list[float]]]] = json.loads(HEAD_IMPORTANCE.read_text("utf-8"))
     return found
 
 

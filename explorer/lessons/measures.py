@@ -21,6 +21,7 @@ Span = Callable[[Mapping[str, Any]], "tuple[float | None, float | None, str]"]
 HEAD_SCORES = ("previous", "itself", "first", "same", "after_same", "spread")
 INTERVENTIONS = ("none", "uniform", "frozen", "cut", "shuffled")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary")
+NORMS = ("none", "post", "pre")  # without norms, or with norms after or before each part
 VISIBLE = ("all", "past")  # all positions (encoder), or past positions only (causal mask)
 _MOST_WORDS = 20  # the limit of the page about positions
 
@@ -33,6 +34,18 @@ class Setting:
     low: int | float = 0
     high: int | float = 0
     default: object = None  # None if it must be given
+    choices: tuple[str, ...] = ()  # the possible texts, if there are few; the check of a measure compares them
+
+    @property
+    def type_name(self) -> str:
+        return {str: "text", int: "whole number", float: "number"}[self.kind]
+
+    def describe(self) -> str:
+        """Return the type, the range and the default, such as “whole number from 1 to 64, default 4”."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        limits = "" if self.kind is str else f" from {self.low:,g} to {self.high:,g}"
+        return f"{self.type_name}{limits}{'' if self.default is None else f', default {self.default}'}"
 
 
 @dataclass(frozen=True)
@@ -231,7 +244,7 @@ def _check_probabilities(given: Mapping[str, Any]) -> None:
 
 def _check_stack(given: Mapping[str, Any]) -> None:
     _check_choice("residual", ("yes", "no"), {"residual": _yes_or_no(given["residual"])})
-    _check_choice("norm", ("none", "post", "pre"), given)
+    _check_choice("norm", NORMS, given)
 
 
 def _yes_or_no(text: str) -> str:
@@ -269,11 +282,14 @@ def _metric_span(given: Mapping[str, Any]) -> tuple[float | None, float | None, 
 
 _RUN = Setting(str)
 _TEXT = Setting(str)
+_YES_OR_NO = Setting(str, choices=("yes", "no"))
+_HEAD_SCORE = Setting(str, choices=HEAD_SCORES)
+_PART = Setting(str, choices=("attention", "fused", "feedforward", "rnn", "gru", "lstm"))  # PARTS, which needs numpy
 _STEP = Setting(int, -1, 1_000_000, default=-1)  # of the training; -1 is the last
 _TEMPERATURE = Setting(float, 0.0, 2.0)
 _PROMPT = {"run": _RUN, "prompt": _TEXT}
 _HEAD = {"run": _RUN, "text": _TEXT, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)}
-_HABIT = {**_HEAD, "habit": _TEXT, "step": _STEP}
+_HABIT = {**_HEAD, "habit": _HEAD_SCORE, "step": _STEP}
 _ALL_HEADS = {"layer": 0, "head": 0}  # a head that every model with heads has, to check settings without one
 _NEGATION_TASKS, _TEXT_TASKS, _DIGIT_TASKS = ("negation",), ("text",), ("reverse", "copy")
 
@@ -282,7 +298,7 @@ MEASURES = {
     for each in (
         Measure(
             "score",
-            "A metric at the end of a run, from its card.",
+            "The value of a metric at the end of a run.",
             tuple(TASKS),
             {"run": _RUN, "metric": _TEXT},
             check=_check_metric,
@@ -290,14 +306,14 @@ MEASURES = {
         ),
         Measure(
             "fall",
-            "By how much a metric of one run lies below that of another, seed by seed.",
+            "How much lower a metric of the run `run` is than that of the run `other`, for each seed.",
             tuple(TASKS),
             {"run": _RUN, "other": _RUN, "metric": _TEXT},
             check=_check_fall,
         ),
         Measure(
             "at_length",
-            "The share of right answers at another length, asked at the end of the run.",
+            "The share of right answers to sequences of a length, evaluated at the end of the run.",
             ("recall", "echo", *_DIGIT_TASKS),
             {"run": _RUN, "length": Setting(int, 1, 1_000)},
             check=_check_length,
@@ -305,7 +321,7 @@ MEASURES = {
         ),
         Measure(
             "solved",
-            "How many seeds of a run reach 0.95 on fresh sequences.",
+            "The number of seeds of a run with an accuracy of at least 0.95 on new sequences.",
             ("recall",),
             {"run": _RUN},
             over="",
@@ -313,7 +329,7 @@ MEASURES = {
         ),
         Measure(
             "reached",
-            "How many seeds of a run have at least so much of a metric at its end.",
+            "The number of seeds of a run whose metric is at least `least` at its end.",
             tuple(TASKS),
             {"run": _RUN, "metric": _TEXT, "least": Setting(float, 0.0, 1.0, default=0.95)},
             check=_check_metric,
@@ -322,7 +338,7 @@ MEASURES = {
         ),
         Measure(
             "says",
-            "What a model answers to a sentence.",
+            "The class that a model predicts for a sentence.",
             _NEGATION_TASKS,
             {"run": _RUN, "sentence": _TEXT},
             labels=CLASSES,
@@ -330,7 +346,7 @@ MEASURES = {
         ),
         Measure(
             "sustain",
-            "P(sustain) of a sentence.",
+            "The probability of the class sustain for a sentence.",
             _NEGATION_TASKS,
             {"run": _RUN, "sentence": _TEXT},
             check=_check_sentences,
@@ -338,7 +354,7 @@ MEASURES = {
         ),
         Measure(
             "apart",
-            "How far P(sustain) of one sentence lies from that of another.",
+            "The absolute difference between the probabilities of the class sustain for two sentences.",
             _NEGATION_TASKS,
             {"run": _RUN, "sentence": _TEXT, "other": _TEXT},
             check=_check_sentences,
@@ -346,7 +362,7 @@ MEASURES = {
         ),
         Measure(
             "gradient",
-            "The gradient at the first symbol, divided by that at the last, on fresh sequences.",
+            "The gradient norm at the first symbol divided by that at the last symbol, on new sequences.",
             ("recall",),
             {"run": _RUN, "step": _STEP},
             check=_check_step,
@@ -354,7 +370,8 @@ MEASURES = {
         ),
         Measure(
             "terms",
-            "How many of the last steps make a share of the gradient of the recurrent matrix, on fresh sequences.",
+            "The number of last time steps that make up the share `share` of the gradient of the recurrent matrix, on "
+            "new sequences.",
             ("recall",),
             {"run": _RUN, "step": _STEP, "share": Setting(float, 0.01, 1.0, default=0.99)},
             check=_check_step,
@@ -362,14 +379,15 @@ MEASURES = {
         ),
         Measure(
             "kept",
-            "What share of its content a gated cell keeps at a step: the unit that keeps most.",
+            "The share of its content that a gated cell keeps in one step, for the unit that keeps most.",
             ("recall",),
             {"run": _RUN},
             span=_share,
         ),
         Measure(
             "left",
-            "What share of a content is left where a gate keeps the same part of it at every step but the first.",
+            "The share of a content that is left after `steps` steps if a gate keeps the share `gate` at every step "
+            "but the first.",
             (),
             {"gate": Setting(float, 0.0, 1.0), "steps": Setting(int, 2, 1_000, default=50)},
             over="",
@@ -377,7 +395,7 @@ MEASURES = {
         ),
         Measure(
             "mirror",
-            "How much of its attention a translator gives to the digit that it has to write next.",
+            "The mean attention weight of a translation model on the digit that it has to generate next.",
             ("reverse",),
             {"run": _RUN, "digits": _TEXT},
             check=_check_digits,
@@ -385,32 +403,40 @@ MEASURES = {
         ),
         Measure(
             "touched",
-            "The share of right answers at a length with the attention changed.",
+            "The share of right answers at a length after an intervention: uniform attention, attention frozen at that "
+            "of the first step, the output of the encoder cut (set to zero), or a shuffled source.",
             _DIGIT_TASKS,
-            {"run": _RUN, "touch": _TEXT, "length": Setting(int, 1, 1_000)},
+            {"run": _RUN, "touch": Setting(str, choices=INTERVENTIONS), "length": Setting(int, 1, 1_000)},
             check=_check_intervention,
             span=_share,
         ),
         Measure(
             "strongest",
-            "The largest weight that softmax gives one of 64 random keys for a random query: the median of all draws.",
+            "The largest weight that softmax gives one of 64 random keys for a random query (median of all draws), "
+            "with the scores divided by the square root of the width or not.",
             (),
-            {"width": Setting(int, 1, 1_024), "divided": _TEXT},
+            {"width": Setting(int, 1, 1_024), "divided": _YES_OR_NO},
             check=_check_width,
             over="",
             span=_share,
         ),
         Measure(
             "order",
-            "How far apart two sentences stand in untrained Transformers, as a share of their vectors' length.",
+            "The distance between the vectors of two sentences in untrained Transformers, divided by the length of "
+            "these vectors. `sees`: whether a token attends to all tokens or to past ones only.",
             (),
-            {"sentence": _TEXT, "other": _TEXT, "positions": _TEXT, "sees": _TEXT},
+            {
+                "sentence": _TEXT,
+                "other": _TEXT,
+                "positions": Setting(str, choices=POSITIONS),
+                "sees": Setting(str, choices=VISIBLE),
+            },
             check=_check_words,
             span=_above_zero(""),
         ),
         Measure(
             "similarity",
-            "The cosine of the vectors of two words.",
+            "The cosine similarity of the vectors of two words.",
             ("word_vectors",),
             {"run": _RUN, "word": _TEXT, "other": _TEXT},
             check=_check_vectors,
@@ -418,7 +444,9 @@ MEASURES = {
         ),
         Measure(
             "habit",
-            "What a head does with its attention over a text.",
+            "The score of a head on a text: the mean share of its attention on the previous token, the token itself, "
+            "the first token, earlier tokens that are the same, or the tokens after those; or the spread, the "
+            "effective number of tokens attended to.",
             _TEXT_TASKS,
             _HABIT,
             check=_check_head_score,
@@ -426,15 +454,15 @@ MEASURES = {
         ),
         Measure(
             "largest_head_score",
-            "What the head that does it most does with its attention over a text.",
+            "The highest score of all heads on a text; see `habit`.",
             _TEXT_TASKS,
-            {"run": _RUN, "text": _TEXT, "habit": _TEXT, "step": _STEP},
+            {"run": _RUN, "text": _TEXT, "habit": _HEAD_SCORE, "step": _STEP},
             check=_check_head_scores,
             span=_share,
         ),
         Measure(
             "visible",
-            "How many tokens a token may look at, counted from 1.",
+            "The number of tokens that the token at position `place` (counted from 1) may attend to.",
             _TEXT_TASKS,
             {**_HEAD, "place": Setting(int, 1, 1_000)},
             check=_check_head,
@@ -442,7 +470,7 @@ MEASURES = {
         ),
         Measure(
             "head_off",
-            "By how many nats the loss rises without one head.",
+            "The increase of the loss in nats when one head is switched off.",
             _TEXT_TASKS,
             {"run": _RUN, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)},
             check=_check_head,
@@ -450,7 +478,7 @@ MEASURES = {
         ),
         Measure(
             "largest_head_importance",
-            "By how many nats the loss rises without the head that matters most.",
+            "The increase of the loss in nats when the most important head is switched off.",
             _TEXT_TASKS,
             {"run": _RUN},
             check=_check_heads,
@@ -458,36 +486,39 @@ MEASURES = {
         ),
         Measure(
             "loss_without",
-            "The loss on the second copy of random symbols without one head of each seed, found by its scores.",
+            "The loss in nats on the second copy of random symbols when one head of each seed is switched off: the "
+            "head with this role, which is found by its scores.",
             ("induction",),
-            {"run": _RUN, "role": _TEXT},
+            {"run": _RUN, "role": Setting(str, choices=induction.ROLES)},
             check=_check_role,
             span=_above_zero("nats"),
         ),
         Measure(
             "likeliest",
-            "The probability of the likeliest next token.",
+            "The probability of the most likely next token.",
             _TEXT_TASKS,
             {**_PROMPT, "temperature": _TEMPERATURE},
             span=_share,
         ),
         Measure(
             "grows",
-            "How many times as likely the likeliest next token is at one temperature as at another.",
+            "The probability of the most likely next token at `temperature`, divided by that at the temperature "
+            "`other`.",
             _TEXT_TASKS,
             {**_PROMPT, "temperature": _TEMPERATURE, "other": _TEMPERATURE},
             span=_above_zero("times"),
         ),
         Measure(
             "choices_left",
-            "How many tokens top-p leaves to choose from.",
+            "The number of tokens that top-p keeps.",
             _TEXT_TASKS,
             {**_PROMPT, "top_p": Setting(float, 0.0, 1.0), "temperature": Setting(float, 0.0, 2.0, default=1.0)},
             span=_above_zero("letters"),
         ),
         Measure(
             "repeats",
-            "The share of a generated text's 8-grams that occurred before, for eight texts (one at temperature 0).",
+            "The share of 8-grams in a generated text that occurred in it before, for eight texts (at temperature 0: "
+            "for one).",
             _TEXT_TASKS,
             {**_PROMPT, "temperature": _TEMPERATURE, "tokens": Setting(int, 20, 400, default=200)},
             over="generated texts",
@@ -495,7 +526,8 @@ MEASURES = {
         ),
         Measure(
             "in_common",
-            "How many tokens two texts with the same random numbers share before they differ.",
+            "The number of tokens that two texts share at their beginning if they are generated at two temperatures "
+            "with the same random numbers.",
             _TEXT_TASKS,
             {
                 **_PROMPT,
@@ -509,7 +541,7 @@ MEASURES = {
         ),
         Measure(
             "pieces",
-            "How many tokens byte-pair encoding makes of a text, with a vocabulary learned on Tiny Shakespeare.",
+            "The number of tokens of a text after byte-pair encoding with a vocabulary learned on Tiny Shakespeare.",
             (),
             {"text": _TEXT, "vocabulary": Setting(int, 2, 2_000)},
             over="",
@@ -517,7 +549,8 @@ MEASURES = {
         ),
         Measure(
             "unknown",
-            "How many tokens of a text byte-pair encoding, learned on Tiny Shakespeare, does not know.",
+            "The number of unknown tokens of a text after byte-pair encoding with a vocabulary learned on Tiny "
+            "Shakespeare.",
             (),
             {"text": _TEXT, "vocabulary": Setting(int, 2, 2_000)},
             over="",
@@ -525,14 +558,14 @@ MEASURES = {
         ),
         Measure(
             "setting",
-            "A number that is set on the page; for tasks.",
+            "A number that is set on the page. Only tasks use this measure.",
             (),
             {"value": Setting(float, -1e9, 1e9)},
             over="",
         ),
         Measure(
             "perplexity_of",
-            "The perplexity of a model that gave the tokens that came these probabilities, separated by spaces.",
+            "The perplexity of a model that gave the tokens of a text these probabilities (separated by spaces).",
             (),
             {"probabilities": _TEXT},
             check=_check_probabilities,
@@ -541,14 +574,15 @@ MEASURES = {
         ),
         Measure(
             "per_letter",
-            "The perplexity for each letter of a model of any tokens: 2 to the power of its bits per character.",
+            "The perplexity per character of a model with any tokens: 2 to the power of its bits per character.",
             _TEXT_TASKS,
             {"run": _RUN},
             span=lambda given: (1.0, None, "letters"),
         ),
         Measure(
             "perplexity_per_unit",
-            "The perplexity for each byte or character, of a perplexity for each token that has several of them.",
+            "The perplexity per byte or character, from a perplexity per token and the mean number of these units in a "
+            "token.",
             (),
             {"perplexity": Setting(float, 1, 1e9), "units": Setting(float, 0.01, 1e3)},
             over="",
@@ -556,28 +590,29 @@ MEASURES = {
         ),
         Measure(
             "stream_gradient",
-            "The gradient at the input of an untrained stack of blocks, divided by that at its output.",
+            "The gradient norm at the input of an untrained stack of blocks divided by that at its output. Norms are "
+            "after (post) or before (pre) each part.",
             (),
-            {"residual": _TEXT, "norm": _TEXT, "layers": Setting(int, 1, 24)},
+            {"residual": _YES_OR_NO, "norm": Setting(str, choices=NORMS), "layers": Setting(int, 1, 24)},
             check=_check_stack,
             span=_above_zero(""),
         ),
         Measure(
             "cost_growth",
-            "By what factor the multiplications of a part grow from a length to twice that length.",
+            "The number of multiplications of a part at twice the length, divided by that at the length.",
             (),
-            {"part": _TEXT, "length": Setting(int, 1, 100_000), "width": Setting(int, 1, 10_000)},
+            {"part": _PART, "length": Setting(int, 1, 100_000), "width": Setting(int, 1, 10_000)},
             check=_check_part,
             over="",
             span=_above_zero("times"),
         ),
         Measure(
             "cost_ratio",
-            "The multiplications of one part divided by those of another one.",
+            "The number of multiplications of one part divided by that of another one.",
             (),
             {
-                "part": _TEXT,
-                "other": _TEXT,
+                "part": _PART,
+                "other": _PART,
                 "length": Setting(int, 1, 100_000),
                 "width": Setting(int, 1, 10_000),
             },
@@ -587,7 +622,7 @@ MEASURES = {
         ),
         Measure(
             "cost_crossing",
-            "The length at which attention needs as many multiplications as the feedforward part.",
+            "The length from which on attention needs at least as many multiplications as the feedforward part.",
             (),
             {"width": Setting(int, 1, 10_000)},
             over="",
@@ -595,10 +630,10 @@ MEASURES = {
         ),
         Measure(
             "saved_megabytes",
-            "The megabytes that one layer of a part keeps for the backward pass, by the formula.",
+            "The memory in MB that one layer of a part keeps for the backward pass, by the formula.",
             (),
             {
-                "part": _TEXT,
+                "part": _PART,
                 "length": Setting(int, 1, 100_000),
                 "width": Setting(int, 1, 10_000),
                 "heads": Setting(int, 1, 64, default=4),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from explorer.catalogue import PAGES
 from explorer.errors import InvalidSetting, LineageError, shorten
+from explorer.lessons import file_format
 from explorer.lessons.lesson import (
     Axis,
     Choice,
@@ -27,21 +28,24 @@ from explorer.lessons.lesson import (
 )
 from explorer.lessons.measures import Measure, find_measure
 from explorer.lessons.yaml_lines import LessonError, Node, read_yaml
+from explorer.program_files import LESSONS as FOLDER
 
-FOLDER = Path(__file__).parents[2] / "lessons"
 # Returns the errors in the URL state of a page, one sentence each; the user interface knows the states.
 StateCheck = Callable[[str, Mapping[str, str]], Sequence[str]]
 _NAME = re.compile(r"(\d+-)?([a-z][a-z0-9-]*)")
 _OF_ALL = ("value", "low", "high", "seeds")  # placeholders of every subject, with its name as prefix
 
 
-def read_lessons(folder: Path = FOLDER, check_state: StateCheck = lambda page, state: ()) -> tuple[Lesson, ...]:
-    """Read every lesson of a folder. Each stands behind those that it needs (`after`), otherwise in the order of the
-    numbers of the files. Raises LessonError.
+def read_lessons(
+    folder: Path = FOLDER, check_state: StateCheck = lambda page, state: (), new: Path | None = None
+) -> tuple[Lesson, ...]:
+    """Read every lesson of a folder, and one of another file (`new`) as if it were in the folder. Each stands behind
+    those that it needs (`after`), otherwise in the order of the numbers of the files. Raises LessonError.
     """
     found: dict[str, Lesson] = {}
     paths: dict[str, str] = {}
-    for path in sorted(folder.glob("*.yaml"), key=_file_order):
+    files = {path.resolve() for path in (*folder.glob("*.yaml"), *([new] if new else ()))}
+    for path in sorted(files, key=_file_order):
         lesson = read_lesson(path, check_state)
         if lesson.name in found:
             raise LessonError(f"{_short_path(path)}, line 1: another lesson has the same name.")
@@ -69,23 +73,29 @@ def _short_path(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) -> Lesson:
-    """Read one lesson; `check_state` returns the errors in the state of a page. Raises LessonError."""
+def lesson_name(path: Path) -> str:
+    """Return the name of the lesson of a file, without the number. Raises LessonError."""
     named = _NAME.fullmatch(path.stem)
     if named is None:
         raise LessonError(f"{_short_path(path)}, line 1: a file name consists of small letters, digits and dashes.")
+    return named[2]
+
+
+def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) -> Lesson:
+    """Read one lesson; `check_state` returns the errors in the state of a page. Raises LessonError."""
+    name = lesson_name(path)
     whole = read_yaml(path, _short_path(path))
-    parts = whole.mapping(("title", "about", "minutes", "after", "goals", "steps", "recap", "reason", "task", "notes"))
-    steps = whole.require(parts, "steps").items()
+    parts = _entries(whole, file_format.LESSON)
+    steps = parts["steps"].items()
     if not steps:
         raise parts["steps"].error("a lesson needs at least one step.")
-    minutes = whole.require(parts, "minutes")
+    minutes = parts["minutes"]
     if not 1 <= minutes.number() <= 120:
         raise minutes.error(f"minutes = {minutes.text()} is not possible. Give a number from 1 to 120.")
     return Lesson(
-        named[2],
-        whole.require(parts, "title").text(),
-        whole.require(parts, "about").text(),
+        name,
+        parts["title"].text(),
+        parts["about"].text(),
         round(minutes.number()),
         tuple(_step(each, check_state) for each in steps),
         _texts(parts.get("goals")),
@@ -97,41 +107,50 @@ def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) ->
     )
 
 
+def _entries(part: Node, form: file_format.Part) -> dict[str, Node]:
+    """Return the values of a mapping by name. Raises LessonError for an unknown name or a missing required one."""
+    found = part.mapping(None if form.others else form.names)
+    for entry in form.entries:
+        if entry.required and entry.name not in found:
+            raise part.error(f"“{entry.name}” is missing.")
+    return found
+
+
 def _texts(part: Node | None) -> tuple[str, ...]:
     return tuple(each.text() for each in part.items()) if part else ()
 
 
 def _reason(part: Node) -> Reason:
-    parts = part.mapping(("question", "choices", "right"))
+    parts = _entries(part, file_format.REASON)
     choices = []
-    for name, value in part.require(parts, "choices").mapping().items():
-        fields = value.mapping(("text", "because"))
-        choices.append(Explanation(name, value.require(fields, "text").text(), value.require(fields, "because").text()))
-    right = part.require(parts, "right")
+    for name, value in parts["choices"].mapping().items():
+        fields = _entries(value, file_format.EXPLANATION)
+        choices.append(Explanation(name, fields["text"].text(), fields["because"].text()))
+    right = parts["right"]
     if right.text() not in [each.name for each in choices]:
         raise right.error(f"there is no choice “{shorten(right.text())}”.")
-    return Reason(part.require(parts, "question").text(), tuple(choices), right.text())
+    return Reason(parts["question"].text(), tuple(choices), right.text())
 
 
 def _task(part: Node, check_state: StateCheck) -> Task:
-    parts = part.mapping(("text", "page", "state", "section", "measure", "goal", "solution", "done"))
-    page = _page(part.require(parts, "page"))
+    parts = _entries(part, file_format.TASK)
+    page = _page(parts["page"])
     state = _state(parts.get("state"), page, check_state)
-    solution = _state(part.require(parts, "solution"), page, check_state)
-    measured = part.require(parts, "measure").mapping()
-    name = parts["measure"].require(measured, "name")
+    solution = _state(parts["solution"], page, check_state)
+    measured = _entries(parts["measure"], file_format.TASK_MEASURE)
+    name = measured["name"]
     try:
         found = find_measure(name.text())
     except LineageError as error:
         raise name.error(str(error)) from None
-    own = {key: value for key, value in measured.items() if key not in ("name", "times", "unit")}
+    own = {key: value for key, value in measured.items() if key not in file_format.TASK_MEASURE.names}
     settings = {key: value.text() for key, value in own.items()}
     try:
         found.parse_settings(fill_settings(settings, {**state, **solution}))
     except LineageError as error:
         raise _node_of_error(parts["measure"], own, str(error)).error(_with_suggestions(error)) from None
     return Task(
-        part.require(parts, "text").text(),
+        parts["text"].text(),
         page,
         state,
         _section(parts.get("section")),
@@ -139,9 +158,9 @@ def _task(part: Node, check_state: StateCheck) -> Task:
         settings,
         measured["times"].number() if "times" in measured else 1.0,
         measured["unit"].text() if "unit" in measured else "",
-        _goal(part.require(parts, "goal"), found),
+        _goal(parts["goal"], found),
         solution,
-        part.require(parts, "done").text(),
+        parts["done"].text(),
     )
 
 
@@ -159,9 +178,11 @@ def fill_settings(settings: Mapping[str, str], state: Mapping[str, str]) -> dict
 
 
 def _goal(part: Node, found: Measure) -> Goal:
-    parts = part.mapping(("from", "below", "is"))
+    parts = _entries(part, file_format.GOAL)
     if found.labels:
-        label = part.require(parts, "is")
+        if "is" not in parts:
+            raise part.error("“is” is missing.")
+        label = parts["is"]
         if label.text() not in found.labels:
             raise label.error(f"“{shorten(label.text())}” is not possible. Give one of {', '.join(found.labels)}.")
         return Goal(label=label.text())
@@ -172,22 +193,20 @@ def _goal(part: Node, found: Measure) -> Goal:
 
 
 def _step(part: Node, check_state: StateCheck) -> Step:
-    parts = part.mapping(
-        ("title", "text", "page", "state", "section", "setup", "predict", "measure", "expects", "why", "notes")
-    )
-    page = _page(part.require(parts, "page"))
+    parts = _entries(part, file_format.STEP)
+    page = _page(parts["page"])
     state = _state(parts.get("state"), page, check_state)
-    question = _question(part.require(parts, "predict"))
-    measurement = _measurement(part.require(parts, "measure"), question)
+    question = _question(parts["predict"])
+    measurement = _measurement(parts["measure"], question)
     return Step(
-        part.require(parts, "title").text(),
-        part.require(parts, "text").text(),
+        parts["title"].text(),
+        parts["text"].text(),
         page,
         state,
         question,
         measurement,
-        _read_expectation(part.require(parts, "expects"), question),
-        _explanation(part.require(parts, "why"), measurement),
+        _read_expectation(parts["expects"], question),
+        _explanation(parts["why"], measurement),
         part.line,
         _section(parts.get("section")),
         _setup(parts["setup"], state) if "setup" in parts else Setup(),
@@ -203,7 +222,7 @@ def _section(part: Node | None) -> str:
 
 def _setup(part: Node, state: Mapping[str, str]) -> Setup:
     """Return the tokens that a step shows: written out, or the value of a field of the page's state."""
-    parts = part.mapping(("tokens", "state", "letters", "marked", "note"))
+    parts = _entries(part, file_format.SETUP)
     if "state" in parts and parts["state"].text() not in state:
         raise parts["state"].error(f"the state of this step has no field “{shorten(parts['state'].text())}”.")
     text = state[parts["state"].text()] if "state" in parts else parts["tokens"].text() if "tokens" in parts else ""
@@ -242,8 +261,8 @@ def _state(part: Node | None, page: str, check_state: StateCheck) -> dict[str, s
 
 
 def _question(part: Node) -> Question:
-    parts = part.mapping(("question", "choices", "number"))
-    text = part.require(parts, "question").text()
+    parts = _entries(part, file_format.PREDICTION)
+    text = parts["question"].text()
     if ("choices" in parts) == ("number" in parts):
         raise part.error("a prediction has either “choices” or a “number”.")
     if "number" in parts:
@@ -263,16 +282,16 @@ def _choice(name: str, part: Node) -> Choice:
     try:
         return Choice(name, part.text())
     except LessonError:
-        parts = part.mapping(("text", "from", "below"))
+        parts = _entries(part, file_format.CHOICE)
     low, high = (parts[name].number() if name in parts else None for name in ("from", "below"))
     if low is not None and high is not None and low >= high:
         raise part.error(f"the range from {low:g} to below {high:g} is empty.")
-    return Choice(name, part.require(parts, "text").text(), low, high)
+    return Choice(name, parts["text"].text(), low, high)
 
 
 def _scale(part: Node) -> Scale:
-    parts = part.mapping(("low", "high", "step", "unit"))
-    low, high, step = (part.require(parts, name).number() for name in ("low", "high", "step"))
+    parts = _entries(part, file_format.NUMBER)
+    low, high, step = (parts[name].number() for name in ("low", "high", "step"))
     if not low < high:
         raise part.error(f"the range between {low:g} and {high:g} is empty.")
     if not 0 < step <= high - low:
@@ -286,8 +305,8 @@ def _read_expectation(part: Node, question: Question) -> str | tuple[float, floa
         if part.text() not in known:
             raise part.error(f"there is no choice “{shorten(part.text())}”. There is {', '.join(known)}.")
         return part.text()
-    parts = part.mapping(("from", "to"))
-    low, high = (part.require(parts, name).number() for name in ("from", "to"))
+    parts = _entries(part, file_format.EXPECTED_RANGE)
+    low, high = (parts[name].number() for name in ("from", "to"))
     if not low <= high or not question.scale.low <= low <= question.scale.high:
         raise part.error(
             f"from {low:g} to {high:g} is not a range between {question.scale.low:g} and {question.scale.high:g}."
@@ -299,13 +318,13 @@ def _read_expectation(part: Node, question: Question) -> str | tuple[float, floa
 
 
 def _measurement(part: Node, question: Question) -> Measurement:
-    parts = part.mapping()
-    name = part.require(parts, "name")
+    parts = _entries(part, file_format.MEASUREMENT)
+    name = parts["name"]
     try:
         found = find_measure(name.text())
     except LineageError as error:
         raise name.error(str(error)) from None
-    own = {key: value for key, value in parts.items() if key not in ("name", "of", "which", "times", "axis")}
+    own = {key: value for key, value in parts.items() if key not in file_format.MEASUREMENT.names}
     if "of" in parts:
         subjects = tuple(_subject(key, value, own, found, question) for key, value in parts["of"].mapping().items())
     else:
@@ -324,7 +343,7 @@ def _measurement(part: Node, question: Question) -> Measurement:
 
 
 def _axis(part: Node) -> Axis:
-    parts = part.mapping(("low", "high", "unit", "powers"))
+    parts = _entries(part, file_format.AXIS)
     low, high = (parts[name].number() if name in parts else None for name in ("low", "high"))
     powers = "powers" in parts and parts["powers"].text() == "yes"
     if low is not None and high is not None and not low < high:
@@ -341,7 +360,7 @@ def _which(part: Node | None) -> str:
 
 
 def _subject(name: str, part: Node, shared: Mapping[str, Node], found: Measure, question: Question) -> Subject:
-    own = part.mapping()
+    own = _entries(part, file_format.SUBJECT)
     titles = {each.name: each.text for each in question.choices}
     title = own.pop("title").text() if "title" in own else titles.get(name, name)
     return Subject(name, title, _settings(part, {**shared, **own}, found))

@@ -69,12 +69,6 @@ class Node:
         for name, value in self.node.value:
             yield Node(self.file, name), Node(self.file, value)
 
-    def require(self, found: dict[str, Node], name: str) -> Node:
-        """Return the value of a name that must be given. Raises LessonError if it is missing."""
-        if name not in found:
-            raise self.error(f"“{name}” is missing.")
-        return found[name]
-
 
 def read_yaml(path: Path, shown: str) -> Node:
     """Read a file; error messages call it `shown`. Raises LessonError."""

@@ -4,6 +4,9 @@
 
 The readout is linear, as in a bag of words, but "not preserve" and "not destroy" are two features with two weights.
 The order of the tokens has an effect within a pair only. Pairs with padding are not counted.
+
+With many tokens, almost all of the V^2 counts of a sentence are 0. Then the weights of its pairs are looked up and
+added, which is the same sum.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from torch import Generator, Tensor, nn
 from explorer.models.configs import BagOfBigramsConfig
 from explorer.models.layers import Linear
 from explorer.models.taps import Tap
+
+_MAX_COUNTED = 64  # tokens of a vocabulary whose pairs are counted in a table
 
 
 class BagOfBigrams(nn.Module):
@@ -32,6 +37,17 @@ class BagOfBigrams(nn.Module):
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         first, second = ids[..., :-1], ids[..., 1:]
         counted = ((first != self.padding) & (second != self.padding)).float()
+        if self.vocabulary > _MAX_COUNTED:
+            return self._add_weights(first * self.vocabulary + second, counted)
         counts = torch.zeros(*ids.shape[:-1], self.vocabulary**2)
         counts = counts.scatter_add_(-1, first * self.vocabulary + second, counted)  # row by row of the table of pairs
         return self.readout(self.counts(counts))
+
+    def _add_weights(
+        self, pairs: Int[Tensor, "*replicas batch pairs"], counted: Float[Tensor, "*replicas batch pairs"]
+    ) -> Float[Tensor, "*replicas batch classes"]:
+        """Return the sum of the weights of the pairs of each row, and the bias."""
+        weight = self.readout.weight  # (*replicas, classes, V * V)
+        chosen = pairs.flatten(-2)[..., None, :].expand(*weight.shape[:-1], -1)
+        weights = weight.gather(-1, chosen).view(*weight.shape[:-1], *pairs.shape[-2:])
+        return self.readout.add_bias((weights * counted[..., None, :, :]).sum(dim=-1).mT)

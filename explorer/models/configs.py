@@ -38,7 +38,7 @@ class BagOfWordsConfig:
 class BagOfWordsHiddenConfig:
     """The size of the hidden layer over the word counts."""
 
-    hidden: int = setting(8, "Units in the tanh layer.", 1, 512)
+    hidden: int = setting(8, "Units in the tanh layer.", 1, 512, label="Hidden units")
 
 
 @dataclass(frozen=True)
@@ -50,50 +50,71 @@ class BagOfBigramsConfig:
 class FeedforwardConfig:
     """Sizes of the embedding + feedforward network."""
 
-    width: int = setting(8, "Numbers in each word's embedding.", 1, 128)
-    hidden: int = setting(32, "Units in the tanh layer.", 1, 512)
-    window: int = setting(6, "Tokens it sees; what stands beyond is cut off.", 1, 64)
+    width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(32, "Units in the tanh layer.", 1, 512, label="Hidden units")
+    window: int = setting(6, "Tokens it sees; what stands beyond is cut off.", 1, 64, label="Window, in tokens")
+
+
+@dataclass(frozen=True)
+class ConvolutionConfig:
+    """Sizes of the convolutional classifier. Raises ValueError if its widest filter is narrower than its narrowest."""
+
+    width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
+    filters: int = setting(8, "Filters of each width.", 1, 256)
+    narrowest: int = setting(2, "Tokens that the narrowest filters see at once.", 1, 16, label="Narrowest filter")
+    widest: int = setting(
+        3,
+        "Tokens that the widest filters see at once; there are filters of every width between.",
+        1,
+        16,
+        label="Widest filter",
+    )
+
+    def __post_init__(self) -> None:
+        if self.narrowest > self.widest:
+            raise ValueError(f"narrowest = {self.narrowest} is more than widest = {self.widest}")
 
 
 @dataclass(frozen=True)
 class RNNConfig:
     """Sizes of the plain recurrent network."""
 
-    width: int = setting(8, "Numbers in each word's embedding.", 1, 128)
-    hidden: int = setting(24, "Units in the hidden state.", 1, 256)
+    width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(24, "Units in the hidden state.", 1, 256, label="Hidden units")
 
 
 @dataclass(frozen=True)
 class LSTMConfig:
     """Sizes of the long short-term memory."""
 
-    width: int = setting(8, "Numbers in each word's embedding.", 1, 128)
-    hidden: int = setting(24, "Units in the hidden state, and in the memory cell.", 1, 256)
+    width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(24, "Units in the hidden state, and in the memory cell.", 1, 256, label="Hidden units")
 
 
 @dataclass(frozen=True)
 class GRUConfig:
     """Sizes of the gated recurrent unit."""
 
-    width: int = setting(8, "Numbers in each word's embedding.", 1, 128)
-    hidden: int = setting(24, "Units in the hidden state.", 1, 256)
+    width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(24, "Units in the hidden state.", 1, 256, label="Hidden units")
 
 
 @dataclass(frozen=True)
 class TransformerEncoderConfig(AttentionConfig):
     """Sizes of the Transformer encoder, and the initial standard deviation of its embeddings."""
 
-    width: int = setting(16, "Numbers in each token's vector.", 1, 128)
-    heads: int = setting(1, "Attention heads; they share the width.", 1, 16)
+    width: int = setting(16, "Numbers in each token's vector.", 1, 128, label="Width of the embeddings")
+    heads: int = setting(1, "Attention heads; they share the width.", 1, 16, label="Attention heads")
     layers: int = setting(1, "Blocks, one above the other.", 1, 8)
-    hidden: int = setting(64, "Units in each block's feedforward layer.", 1, 512)
-    window: int = setting(6, "Positions it knows; what stands beyond is cut off.", 1, 64)
+    hidden: int = setting(64, "Units in each block's feedforward layer.", 1, 512, label="Hidden units")
+    window: int = setting(6, "Positions it knows; what stands beyond is cut off.", 1, 64, label="Window, in tokens")
     start: float = setting(
         0.1,
         "Standard deviation of the embeddings before training; PyTorch's default is 1, "
         "from which 37 of 96 seeds did not learn the negation task.",
         0.001,
         2.0,
+        label="Standard deviation of the initial embeddings",
     )
 
 
@@ -104,23 +125,34 @@ class TransformerEncoderConfig(AttentionConfig):
 class NgramTextConfig:
     """The order of the n-gram model, its smoothing, and the weight of its cache."""
 
-    n: int = setting(6, "Tokens of the longest n-gram: it sees one token less and predicts the next.", 1, 8)
+    n: int = setting(
+        6,
+        "Tokens of the longest n-gram: it sees one token less and predicts the next.",
+        1,
+        8,
+        label="Order n of the n-gram",
+    )
     smoothing: Literal["kneser_ney", "modified_kneser_ney", "stupid_backoff"] = setting(
         "kneser_ney",
         "Kneser-Ney has one discount for each order, modified Kneser-Ney three. The scores of stupid backoff do not "
         "sum to one; here they are divided by their sum.",
+        label="Smoothing of the n-gram",
     )
-    cache: float = setting(0.0, "Weight of an n-gram of the text read so far; 0: no cache.", 0, 0.9)
+    cache: float = setting(
+        0.0, "Weight of an n-gram of the text read so far; 0: no cache.", 0, 0.9, label="Weight of the cache"
+    )
 
 
 @dataclass(frozen=True)
 class FeedforwardTextConfig:
     """Sizes of the neural n-gram of Bengio et al. (2003)."""
 
-    width: int = setting(32, "Numbers in each token's embedding.", 1, 512)
-    hidden: int = setting(608, "Units in the tanh layer.", 1, 2_048)
-    window: int = setting(8, "Tokens it sees; what stands further back is cut off.", 1, 64)
-    batch_norm: bool = setting(False, "Batch normalisation before the tanh (Ioffe & Szegedy 2015).")
+    width: int = setting(32, "Numbers in each token's embedding.", 1, 512, label="Width of the embeddings")
+    hidden: int = setting(608, "Units in the tanh layer.", 1, 2_048, label="Hidden units")
+    window: int = setting(8, "Tokens it sees; what stands further back is cut off.", 1, 64, label="Window, in tokens")
+    batch_norm: bool = setting(
+        False, "Batch normalisation before the tanh (Ioffe & Szegedy 2015).", label="Batch normalization"
+    )
     dropout: float = setting(0.0, "Share of hidden units left out in each training step.", 0, 0.9)
 
 
@@ -128,14 +160,15 @@ class FeedforwardTextConfig:
 class RecurrentTextConfig:
     """The settings that the recurrent language models share."""
 
-    width: int = setting(64, "Numbers in each token's embedding.", 1, 512)
-    hidden: int = setting(256, "Units in the hidden state of each layer.", 1, 1_024)
+    width: int = setting(64, "Numbers in each token's embedding.", 1, 512, label="Width of the embeddings")
+    hidden: int = setting(256, "Units in the hidden state of each layer.", 1, 1_024, label="Hidden units")
     layers: int = setting(1, "Recurrent layers, one above the other.", 1, 8)
     dropout: float = setting(0.0, "Share of units left out between layers and before the answer, in training.", 0, 0.9)
     start: Literal["uniform", "xavier", "orthogonal"] = setting(
         "uniform",
         "How the recurrent matrices start: evenly within 1/sqrt(hidden) (PyTorch's usual), Xavier's bound, "
         "or as rotations.",
+        label="Initialization",
     )
 
 
@@ -143,43 +176,47 @@ class RecurrentTextConfig:
 class RNNTextConfig(RecurrentTextConfig):
     """Sizes of the recurrent language model of Mikolov et al. (2010)."""
 
-    hidden: int = setting(384, "Units in the hidden state of each layer.", 1, 1_024)
+    hidden: int = setting(384, "Units in the hidden state of each layer.", 1, 1_024, label="Hidden units")
 
 
 @dataclass(frozen=True)
 class LSTMTextConfig(RecurrentTextConfig):
     """Sizes of the LSTM language model of Graves (2013)."""
 
-    hidden: int = setting(184, "Units in the hidden state and the memory cell of each layer.", 1, 1_024)
+    hidden: int = setting(
+        184, "Units in the hidden state and the memory cell of each layer.", 1, 1_024, label="Hidden units"
+    )
 
 
 @dataclass(frozen=True)
 class GRUTextConfig(RecurrentTextConfig):
     """Sizes of the GRU language model."""
 
-    hidden: int = setting(216, "Units in the hidden state of each layer.", 1, 1_024)
+    hidden: int = setting(216, "Units in the hidden state of each layer.", 1, 1_024, label="Hidden units")
 
 
 @dataclass(frozen=True)
 class TransformerTextConfig(AttentionConfig):
     """The settings of the Transformer decoder, from the original of Vaswani et al. (2017) to current designs."""
 
-    width: int = setting(64, "Numbers in each token's vector.", 1, 512)
-    heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
+    width: int = setting(64, "Numbers in each token's vector.", 1, 512, label="Width of the embeddings")
+    heads: int = setting(4, "Attention heads; they share the width.", 1, 16, label="Attention heads")
     layers: int = setting(4, "Blocks, one above the other.", 1, 8)
-    hidden: int = setting(256, "Units in each block's feedforward layer.", 1, 2_048)
+    hidden: int = setting(256, "Units in each block's feedforward layer.", 1, 2_048, label="Hidden units")
     positions: Literal["learned", "sinusoidal", "rotary", "none"] = setting(
         "rotary", "How it knows where a token stands: a learned vector, sines, turned queries and keys, or not at all."
     )
     norm: Literal["layer", "rms", "none"] = setting("layer", "LayerNorm, RMSNorm, or none.")
     norm_place: Literal["pre", "post"] = setting(
-        "pre", "Norm before each part of a block, or (2017) after its residual."
+        "pre",
+        "Norm before each part of a block, or (2017) after its residual.",
+        label="Norm before or after the sublayer",
     )
     activation: Literal["relu", "gelu", "relu2"] = setting("relu2", "ReLU, GELU, or ReLU squared.")
     biases: bool = setting(False, "Whether the feedforward layers, norms and the answer have biases.")
     dropout: float = setting(0.0, "Share of numbers left out after each part of a block, in training.", 0, 0.9)
     start: Literal["usual", "zero"] = setting(
-        "zero", "Whether the last layer of each part and the answer start as usual, or at zero."
+        "zero", "Whether the last layer of each part and the answer start as usual, or at zero.", label="Initialization"
     )
 
 
@@ -190,13 +227,19 @@ class TransformerTextConfig(AttentionConfig):
 class RNNRecallConfig:
     """Sizes of the plain recurrent network, and the initialization of its recurrent matrix."""
 
-    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
-    hidden: int = setting(16, "Units in the hidden state.", 1, 256)
+    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(16, "Units in the hidden state.", 1, 256, label="Hidden units")
     start: Literal["usual", "orthogonal"] = setting(
-        "usual", "The recurrent matrix: evenly within 1/sqrt(hidden), as PyTorch does, or a rotation."
+        "usual",
+        "The recurrent matrix: evenly within 1/sqrt(hidden), as PyTorch does, or a rotation.",
+        label="Initialization",
     )
     gain: float = setting(
-        0.0, "Spectral radius that the recurrent matrix is scaled to at the start; 0 leaves it as drawn.", 0, 10
+        0.0,
+        "Spectral radius that the recurrent matrix is scaled to at the start; 0 leaves it as drawn.",
+        0,
+        10,
+        label="Spectral radius",
     )
 
 
@@ -204,12 +247,13 @@ class RNNRecallConfig:
 class LSTMRecallConfig:
     """Sizes of the long short-term memory, and the initialization of its recurrent matrices or forget gates."""
 
-    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
-    hidden: int = setting(16, "Units in the hidden state, and in the memory cell.", 1, 256)
+    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(16, "Units in the hidden state, and in the memory cell.", 1, 256, label="Hidden units")
     start: Literal["usual", "orthogonal", "forget-1", "forget-3", "chrono"] = setting(
         "usual",
         "As PyTorch does; recurrent matrices as rotations; forget gates with a bias of 1 or 3; or chrono: opened for "
         "every length up to that of the sequences (Tallec & Ollivier 2018).",
+        label="Initialization",
     )
 
 
@@ -217,12 +261,13 @@ class LSTMRecallConfig:
 class GRURecallConfig:
     """Sizes of the gated recurrent unit, and the initialization of its recurrent matrices or update gates."""
 
-    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
-    hidden: int = setting(16, "Units in the hidden state.", 1, 256)
+    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(16, "Units in the hidden state.", 1, 256, label="Hidden units")
     start: Literal["usual", "orthogonal", "forget-1", "forget-3", "chrono"] = setting(
         "usual",
         "As PyTorch does; recurrent matrices as rotations; update gates with a bias of 1 or 3 towards what was; or "
         "chrono: opened for every length up to that of the sequences (Tallec & Ollivier 2018).",
+        label="Initialization",
     )
 
 
@@ -230,8 +275,10 @@ class GRURecallConfig:
 class TransformerRecallConfig(TransformerEncoderConfig):
     """Sizes of the Transformer for recall, and its kind of positions."""
 
-    hidden: int = setting(32, "Units in each block's feedforward layer.", 1, 512)
-    window: int = setting(1_024, "Positions it knows; what stands beyond is cut off.", 2, 4_096)
+    hidden: int = setting(32, "Units in each block's feedforward layer.", 1, 512, label="Hidden units")
+    window: int = setting(
+        1_024, "Positions it knows; what stands beyond is cut off.", 2, 4_096, label="Window, in tokens"
+    )
     positions: Literal["learned", "sinusoidal", "none"] = setting(
         "learned", "How it knows where a symbol stands: a learned vector, sines, or not at all."
     )
@@ -244,8 +291,10 @@ class TransformerRecallConfig(TransformerEncoderConfig):
 class EncoderDecoderConfig:
     """Sizes of the two GRUs, and the kind of attention between them."""
 
-    width: int = setting(32, "Numbers in each token's embedding.", 1, 512)
-    hidden: int = setting(64, "Units in the hidden state of each GRU, and in the vector between them.", 1, 1_024)
+    width: int = setting(32, "Numbers in each token's embedding.", 1, 512, label="Width of the embeddings")
+    hidden: int = setting(
+        64, "Units in the hidden state of each GRU, and in the vector between them.", 1, 1_024, label="Hidden units"
+    )
     attention: Literal["none", "additive"] = setting(
         "none", "One vector for the whole source (Cho et al. 2014), or a look back at each step (Bahdanau et al. 2015)."
     )
@@ -255,15 +304,19 @@ class EncoderDecoderConfig:
 class TransformerEncoderDecoderConfig(AttentionConfig):
     """The settings of the Transformer with an encoder and a decoder."""
 
-    width: int = setting(64, "Numbers in each token's vector.", 1, 512)
-    heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
+    width: int = setting(64, "Numbers in each token's vector.", 1, 512, label="Width of the embeddings")
+    heads: int = setting(4, "Attention heads; they share the width.", 1, 16, label="Attention heads")
     layers: int = setting(2, "Blocks of the encoder, and as many of the decoder.", 1, 8)
-    hidden: int = setting(128, "Units in each block's feedforward layer.", 1, 2_048)
+    hidden: int = setting(128, "Units in each block's feedforward layer.", 1, 2_048, label="Hidden units")
     positions: Literal["learned", "sinusoidal", "none"] = setting("learned", "How it knows where a token stands.")
-    places: int = setting(64, "Places that learned positions know.", 1, 1_024)
-    norm_place: Literal["pre", "post"] = setting("post", "Norm after each part's residual (2017), or before the part.")
+    places: int = setting(64, "Places that learned positions know.", 1, 1_024, label="Learned positions")
+    norm_place: Literal["pre", "post"] = setting(
+        "post", "Norm after each part's residual (2017), or before the part.", label="Norm before or after the sublayer"
+    )
     activation: Literal["relu", "gelu", "relu2"] = setting("relu", "ReLU, GELU, or ReLU squared.")
-    start: Literal["usual", "zero"] = setting("usual", "How the last layer of each part starts.")
+    start: Literal["usual", "zero"] = setting(
+        "usual", "How the last layer of each part starts.", label="Initialization"
+    )
 
 
 # Character models of one string.
@@ -273,8 +326,8 @@ class TransformerEncoderDecoderConfig(AttentionConfig):
 class RecurrentStringConfig:
     """The settings that the models of one string share. They have one layer."""
 
-    width: int = setting(8, "Numbers in each character's embedding.", 1, 128)
-    hidden: int = setting(16, "Units in the hidden state.", 1, 256)
+    width: int = setting(8, "Numbers in each character's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(16, "Units in the hidden state.", 1, 256, label="Hidden units")
     recurrent: bool = setting(True, "Whether the state is fed back; if not, every character is read from a cold state.")
 
 
@@ -300,24 +353,34 @@ class GRUStringConfig(RecurrentStringConfig):
 class TransformerTaggerConfig(AttentionConfig):
     """The settings of a small Transformer whose parts can be ablated."""
 
-    width: int = setting(48, "Numbers in each token's vector.", 1, 512)
-    heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
+    width: int = setting(48, "Numbers in each token's vector.", 1, 512, label="Width of the embeddings")
+    heads: int = setting(4, "Attention heads; they share the width.", 1, 16, label="Attention heads")
     layers: int = setting(2, "Blocks, one above the other.", 1, 24)
-    hidden: int = setting(96, "Units in each block's feedforward layer.", 1, 2_048)
+    hidden: int = setting(96, "Units in each block's feedforward layer.", 1, 2_048, label="Hidden units")
     positions: Literal["learned", "sinusoidal", "rotary", "none"] = setting(
         "sinusoidal",
         "How it knows where a token stands: a learned vector, sines, turned queries and keys, or not at all.",
     )
-    causal: bool = setting(False, "Whether a token sees only itself and those before it.")
+    causal: bool = setting(False, "Whether a token sees only itself and those before it.", label="Causal mask")
     attention: bool = setting(True, "Whether tokens see each other at all.")
-    feedforward: bool = setting(True, "Whether each block has a feedforward layer after its attention.")
-    scaled: bool = setting(True, "Whether scores are divided by the root of a head's width.")
+    feedforward: bool = setting(
+        True, "Whether each block has a feedforward layer after its attention.", label="Feedforward layers"
+    )
+    scaled: bool = setting(
+        True, "Whether scores are divided by the root of a head's width.", label="Scores divided by √d"
+    )
     spread: float = setting(
-        1.0, "Initial size of the query and key matrices, as a multiple of PyTorch's default.", 0.001, 100.0
+        1.0,
+        "Initial size of the query and key matrices, as a multiple of PyTorch's default.",
+        0.001,
+        100.0,
+        label="Scale of queries and keys",
     )
     norm: Literal["layer", "rms", "none"] = setting("layer", "LayerNorm, RMSNorm, or none.")
     norm_place: Literal["post", "pre"] = setting(
-        "post", "Norm after each part's residual (2017), or before each part of a block."
+        "post",
+        "Norm after each part's residual (2017), or before each part of a block.",
+        label="Norm before or after the sublayer",
     )
     residual: bool = setting(True, "Whether each part adds to what it reads, or hands on only what it makes.")
 
@@ -326,16 +389,16 @@ class TransformerTaggerConfig(AttentionConfig):
 class RNNTaggerConfig:
     """Sizes of the plain recurrent network."""
 
-    width: int = setting(16, "Numbers in each token's embedding.", 1, 128)
-    hidden: int = setting(32, "Units in the hidden state.", 1, 256)
+    width: int = setting(16, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(32, "Units in the hidden state.", 1, 256, label="Hidden units")
 
 
 @dataclass(frozen=True)
 class GRUTaggerConfig:
     """Sizes of the gated recurrent unit."""
 
-    width: int = setting(16, "Numbers in each token's embedding.", 1, 128)
-    hidden: int = setting(32, "Units in the hidden state.", 1, 256)
+    width: int = setting(16, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(32, "Units in the hidden state.", 1, 256, label="Hidden units")
 
 
 # Word vectors of a text.
@@ -345,11 +408,11 @@ class GRUTaggerConfig:
 class SkipGramConfig:
     """The size of the vectors of skip-gram with negative sampling."""
 
-    width: int = setting(24, "Numbers in each word's vector.", 1, 512)
+    width: int = setting(24, "Numbers in each word's vector.", 1, 512, label="Width of the embeddings")
 
 
 @dataclass(frozen=True)
 class CbowConfig:
     """The size of the vectors of CBOW with negative sampling."""
 
-    width: int = setting(24, "Numbers in each word's vector.", 1, 512)
+    width: int = setting(24, "Numbers in each word's vector.", 1, 512, label="Width of the embeddings")

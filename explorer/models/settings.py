@@ -1,18 +1,33 @@
-"""The description of a setting, which forms, the command line and validation read."""
+"""The description of a setting, which forms, tables, the command line and validation read."""
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import Field, field
 from typing import Any
 
 
 def setting(
-    default: Any, help: str, low: int | float | None = None, high: int | float | None = None, pattern: str | None = None
+    default: Any,
+    help: str,
+    low: int | float | None = None,
+    high: int | float | None = None,
+    pattern: str | None = None,
+    *,
+    label: str = "",
 ) -> Any:
-    """Return a dataclass field with a help text and limits (inclusive) in its metadata.
+    """Return a dataclass field with a help text, limits (inclusive) and a label in its metadata.
 
-    `pattern` is a regular expression that the whole of a text setting must match.
+    `pattern` is a regular expression that the whole of a text setting must match. `label` is the short name that forms
+    and tables show; without one it is derived from the name of the field (see `field_label`). It may change at any
+    time, because nothing is stored under it.
 
     Never change a released default: the key of a run is a hash of the settings that differ from the defaults.
     """
-    return field(default=default, metadata={"help": help, "low": low, "high": high, "pattern": pattern})
+    metadata = {"help": help, "low": low, "high": high, "pattern": pattern, "label": label}
+    return field(default=default, metadata=metadata)
+
+
+def field_label(declared: Field[Any]) -> str:
+    """Return the label of a setting, which is derived from its name if it declares none: `p_not` gives “P not”."""
+    label: str = declared.metadata.get("label") or declared.name.replace("_", " ")
+    return label[:1].upper() + label[1:]

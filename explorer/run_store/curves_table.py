@@ -9,6 +9,7 @@ sample           at evaluations: text that the model generated
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
@@ -63,6 +64,26 @@ def to_table(curves: Curves) -> pa.Table:
         samples[evaluated] = texts
         columns[_SAMPLE] = pa.array(samples, pa.string())
     return pa.table(columns)
+
+
+def table_bytes(table: pa.Table, level: int = 9) -> bytes:
+    """Return the table as a parquet file, compressed at this level (up to 22).
+
+    The bytes of numbers are stored by significance, as those of weights: see packed_weights.py.
+    """
+    out = io.BytesIO()
+    numbers = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+    pq.write_table(
+        table,
+        out,
+        compression="zstd",
+        compression_level=level,
+        use_dictionary=False,
+        use_byte_stream_split=numbers,
+        write_statistics=False,
+        store_schema=False,
+    )
+    return out.getvalue()
 
 
 def read_table(file: Path, config: RunConfig) -> pa.Table:

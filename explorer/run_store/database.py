@@ -7,12 +7,11 @@ created again. Every function may be called from any thread.
 from __future__ import annotations
 
 import datetime
-import fcntl
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, TypeVar
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
+from filelock import FileLock
 from sqlalchemy import (
     JSON,
     URL,
@@ -245,12 +245,11 @@ def _move_aside(file: Path) -> None:
             part.rename(file.with_name(aside + end))
 
 
-@contextmanager
-def _file_lock(file: Path) -> Iterator[None]:
-    """Wait until no other process opens this SQLite file, and keep them waiting.
+def _file_lock(file: Path) -> FileLock:
+    """Return a lock that keeps other processes from opening this SQLite file.
 
     SQLite does not wait, but fails, if two processes switch a new file to its write-ahead log at the same time.
     """
-    with file.with_suffix(".lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+    if not file.parent.is_dir():  # the lock would create the folder of a mistyped address
+        raise FileNotFoundError(f"there is no folder {file.parent}")
+    return FileLock(file.with_suffix(".lock"))

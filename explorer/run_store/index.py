@@ -369,8 +369,9 @@ def _read_entry(folder: Path) -> Entry:
 
 
 def accuracy(metrics: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the accuracy metric of a run's task (`exact_accuracy`, `accuracy` or `exact`), or an empty dict."""
-    return next((metrics[name] for name in ("exact_accuracy", "accuracy", "exact") if name in metrics), {})
+    """Return the metric of a run that is the accuracy on its task, or an empty dict."""
+    names = ("exact_accuracy", "accuracy", "exact", "test_accuracy")
+    return next((metrics[name] for name in names if name in metrics), {})
 
 
 def _storable_text(text: str) -> str:

@@ -4,12 +4,14 @@
     events.parquet                    a row for each (step, replica): batch loss, tokens read, seconds, and the
                                       results of evaluations
     snapshots/STEP.safetensors        weights, each with a leading replica axis
+    weights.parquet                   in place of snapshots/: the weights of all stored steps, compressed
+    weights.json                      in place of both: another run beside this one that has the same weights
     optimiser/STEP.safetensors        the state of the optimizer, to resume from that step
     tokenizer.json                    the tokenizer, if the task has text
     card.json                         results (parameters, seconds, metrics, versions) and what users entered (name,
                                       tags, note)
 
-`pretrained/NAME` (without optimiser/), `LINEAGE_HOME/runs/KEY` and the checkpoint of a running training,
+`pretrained/NAME` (compressed, without optimiser/), `LINEAGE_HOME/runs/KEY` and the checkpoint of a running training,
 `LINEAGE_HOME/jobs/KEY`, have this format. The card is written last and names the step up to which the other files
 are valid. Every file is written under a temporary name, synced, then renamed, so a folder is readable after a crash
 at any moment.
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 import datetime
 import errno
-import io
+import hashlib
 import json
 import logging
 import os
@@ -35,7 +37,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pydantic
 from numpy import ndarray
 from safetensors import SafetensorError
@@ -43,15 +44,17 @@ from safetensors.numpy import load_file, save
 
 from explorer.environment import environment
 from explorer.errors import DamagedRun, LineageError, UnknownRun, shorten
-from explorer.run_store.curves_table import from_table, read_table, to_table
+from explorer.program_files import PRETRAINED as PRETRAINED
+from explorer.run_store import packed_weights
+from explorer.run_store.curves_table import from_table, read_table, table_bytes, to_table
 from explorer.training.config import KEY, RunConfig, key, parse_config, to_json
 from explorer.training.record import Curves, Record, RunState, Snapshot
 from explorer.visible_text import escape_in_json
 
 log = logging.getLogger(__name__)
-PRETRAINED = Path(__file__).parents[2] / "pretrained"
 TORCH = version("torch")  # read once: concurrent calls from two threads can fail
 FORMAT = 2
+_SAME_WEIGHTS = "weights.json"
 
 
 class Metric(pydantic.BaseModel, frozen=True):
@@ -59,6 +62,13 @@ class Metric(pydantic.BaseModel, frozen=True):
 
     mean: float | None  # None if no seed has a value
     values: list[float | None]
+
+
+class _SameWeights(pydantic.BaseModel, frozen=True):
+    """The run beside this one that has the same weights: the content of weights.json."""
+
+    run: str  # the name of its folder
+    sha256: str  # of its weights.parquet: if that has been written again, the weights may differ
 
 
 class Card(pydantic.BaseModel, frozen=True):
@@ -112,7 +122,9 @@ class StoredRun:
         return self.folder.parent == PRETRAINED
 
     def snapshot_steps(self) -> list[int]:
-        """Return the steps whose weights are stored."""
+        """Return the steps whose weights are stored. Raises DamagedRun."""
+        if packed := self._packed_weights():
+            return [step for step in packed_weights.steps(packed) if step <= self.card.step]
         return _steps_in(self.folder / "snapshots", self.card.step)
 
     def checkpoint_steps(self) -> list[int]:
@@ -124,9 +136,12 @@ class StoredRun:
         chosen_step = self.card.step if step is None else step
         if chosen_step not in self.snapshot_steps():
             raise DamagedRun(f"Run {self.key} has no weights of step {chosen_step:,}. Train it again.")
-        # Some shipped runs store intermediate steps in half precision.
-        tensors = self._tensors("snapshots", chosen_step)
-        return {name: v.astype(np.float32) if v.dtype == np.float16 else v for name, v in tensors.items()}
+        if not (packed := self._packed_weights()):
+            return self._tensors("snapshots", chosen_step)
+        try:
+            return packed_weights.read(packed, chosen_step)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise self._unreadable_weights() from error
 
     def checkpoint(self, step: int) -> Snapshot:
         """Return weights and optimizer state to resume from a step. Raises DamagedRun."""
@@ -147,7 +162,24 @@ class StoredRun:
         try:
             return dict(load_file(self.folder / what / _step_file(step)))
         except (OSError, SafetensorError) as error:
-            raise DamagedRun(f"The weights of run {self.key} cannot be read. Train it again.") from error
+            raise self._unreadable_weights() from error
+
+    def _packed_weights(self) -> Path | None:
+        """Return the file with the compressed weights, None if they are not compressed. Raises DamagedRun."""
+        own, elsewhere = self.folder / packed_weights.FILE, self.folder / _SAME_WEIGHTS
+        if own.is_file() or not elsewhere.is_file():
+            return own if own.is_file() else None
+        try:
+            same = _SameWeights.model_validate_json(elsewhere.read_text("utf-8"))
+            file = self.folder.parent / Path(same.run).name / packed_weights.FILE
+            if _sha256(file) != same.sha256:
+                raise ValueError(f"{file} has other weights than before")
+        except (OSError, ValueError) as error:
+            raise self._unreadable_weights() from error
+        return file
+
+    def _unreadable_weights(self) -> DamagedRun:
+        return DamagedRun(f"The weights of run {self.key} cannot be read. Train it again.")
 
 
 def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
@@ -181,14 +213,35 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
     _write_once(folder / "config.json", lambda: json_bytes(to_json(record.config)))
     if record.tokenizer:
         _write_once(folder / "tokenizer.json", record.tokenizer.encode)
-    table = io.BytesIO()
-    pq.write_table(to_table(record.curves), table, compression="zstd")
-    write_file(folder / "events.parquet", table.getvalue())
+    write_file(folder / "events.parquet", table_bytes(to_table(record.curves)))
     write_file(folder / "card.json", json_bytes(card.model_dump()))
     for what in ("optimiser", "snapshots"):  # in this order: optimizer state is useless without its weights
         for file in (folder / what).glob("*.safetensors"):
             if file.stem.isdecimal() and int(file.stem) not in record.snapshots:
                 file.unlink()  # a checkpoint replaced by a later one
+
+
+def pack_run(run: StoredRun, snapshots: Mapping[int, Mapping[str, ndarray]]) -> StoredRun:
+    """Write a run again as the included runs are stored, with these weights by step, and return it.
+
+    The weights are in one compressed file, or in that of another run beside it if they are equal. States of the
+    optimizer are deleted.
+    """
+    folder, content = run.folder, packed_weights.write(snapshots)
+    own, elsewhere = folder / packed_weights.FILE, folder / _SAME_WEIGHTS
+    checksum = hashlib.sha256(content).hexdigest()
+    others = (file for file in sorted(folder.parent.glob(f"*/{packed_weights.FILE}")) if file != own)
+    same = (file for file in others if file.stat().st_size == len(content) and _sha256(file) == checksum)
+    if file := next(same, None):
+        write_file(elsewhere, json_bytes(_SameWeights(run=file.parent.name, sha256=checksum).model_dump()))
+        own.unlink(missing_ok=True)
+    else:
+        write_file(own, content)
+        elsewhere.unlink(missing_ok=True)
+    write_file(folder / "events.parquet", table_bytes(to_table(run.curves), packed_weights.LEVEL))
+    for what in ("optimiser", "snapshots"):
+        shutil.rmtree(folder / what, ignore_errors=True)
+    return load(folder)
 
 
 def install_run(folder: Path, place: Path) -> StoredRun:
@@ -199,8 +252,8 @@ def install_run(folder: Path, place: Path) -> StoredRun:
     if (place / "card.json").is_file():
         try:
             before, new = _read_card(place), _read_card(folder)
-            said = {name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")}
-            write_file(folder / "card.json", json_bytes(new.model_copy(update=said).model_dump()))
+            entered = {name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")}
+            write_file(folder / "card.json", json_bytes(new.model_copy(update=entered).model_dump()))
         except LineageError:
             log.warning("the card of %s could not be read; its name, tags and note are lost", place)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".old-") as old:
@@ -270,7 +323,7 @@ def _load(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     try:
         curves = from_table(read_table(folder / "events.parquet", config), config).up_to(card.step)
         tokenizer = folder / "tokenizer.json"
-        cut = tokenizer.read_text() if tokenizer.is_file() else ""
+        cut = tokenizer.read_text("utf-8") if tokenizer.is_file() else ""
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
@@ -285,7 +338,7 @@ def read_config_and_card(folder: Path) -> tuple[RunConfig, Card]:
     """Read the configuration and the card of a run, without its curves. Raises DamagedRun."""
     damaged = f"The run in {folder.name} cannot be read"
     try:
-        config = parse_config(json.loads((folder / "config.json").read_text()))
+        config = parse_config(json.loads((folder / "config.json").read_text("utf-8")))
         card = _read_card(folder)
     except LineageError as error:
         raise DamagedRun(f"{damaged}: {error}") from error
@@ -298,7 +351,7 @@ def read_config_and_card(folder: Path) -> tuple[RunConfig, Card]:
 
 def _read_card(folder: Path) -> Card:
     try:
-        return Card.model_validate_json((folder / "card.json").read_text())
+        return Card.model_validate_json((folder / "card.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise DamagedRun(f"The card of the run in {folder.name} cannot be read. Train it again.") from error
 
@@ -339,6 +392,27 @@ def find(name: str) -> StoredRun:
     raise UnknownRun(f"There is no run “{shorten(name)}” on this machine; a run's key has twelve letters and digits.")
 
 
+def find_run_or_folder(name: str) -> StoredRun:
+    """Return the run with this key, or the shipped run with this name, or the run in this folder.
+
+    Raises UnknownRun or DamagedRun.
+    """
+    try:
+        return find(name)
+    except UnknownRun:
+        if not name or not _is_folder(Path(name)):
+            raise
+    return load(Path(name))
+
+
+def _is_folder(path: Path) -> bool:
+    """Return whether a path is a folder; one that no system call accepts is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a name that is too long, or with a NUL
+        return False
+
+
 def find_by_config(
     config: RunConfig, excluded: Container[tuple[str, str]] = (), unfinished: bool = False, visitor: str = ""
 ) -> StoredRun | None:
@@ -376,6 +450,11 @@ def remove_folder(folder: Path) -> None:
     """Delete a folder; it is renamed first, so it is never visible half deleted."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".old-") as old:
         folder.rename(Path(old) / "run")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _step_file(step: int) -> str:
@@ -422,13 +501,16 @@ def is_disk_full(error: OSError) -> bool:
 def describe_disk_error(error: OSError) -> str:
     """Return the end of a sentence that names the cause for which something could not be written."""
     if is_disk_full(error):
-        return "the disk of this server is full. Delete stored runs, or ask whoever runs the server to make room."
-    return f"this server cannot write to its disk ({error.strerror or type(error).__name__})."
+        return "the disk is full. Delete stored runs or other files; on a server, ask its operator."
+    return f"the disk cannot be written to ({error.strerror or type(error).__name__})."
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the directory entry of a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY)
+    """Flush the directory entry of a folder to disk. Windows cannot open a folder; it writes the entries itself."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
     try:
         os.fsync(handle)
     finally:

@@ -2,18 +2,21 @@
 
 A grammar of a few sentences, `human [not …] VERB nature`. To preserve nature sustains it, to consume or destroy it
 lets it collapse, and each "not" flips the outcome. All sentences can be listed with their probabilities, so accuracy
-is computed exactly. Needs only the standard library.
+is computed exactly. A visitor's own labelled sentences can take the place of the grammar; see `own_sentences.py`.
+Needs only the standard library.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from explorer.models.settings import setting
+from explorer.tasks.text.config import SHA256_PATTERN
 from explorer.tokenization.words import Words
 
 VERSION = 1
@@ -22,30 +25,101 @@ VOCABULARY = Words(
     ("<BOS>", "<EOS>", "human", "nature", "consume", "preserve", "destroy", "not", "sustain", "collapse", "<PAD>")
 )
 OUTCOME = {"consume": "collapse", "preserve": "sustain", "destroy": "collapse"}
+MAX_CLASSES = 10  # of own sentences
 
 
 @dataclass(frozen=True)
 class NegationConfig:
-    """The distribution of sentences and the sizes of the data sets."""
+    """The distribution of sentences and the sizes of the data sets.
 
-    p_not: float = setting(0.35, "Probability of “not” (and, where two are allowed, of a second one).", 0, 1)
-    max_nots: int = setting(1, "Most “not”s before the verb; each one flips the outcome.", 0, 3)
-    held_out: Literal["none", "consume", "preserve", "destroy"] = setting(
-        "none", "A verb that training never shows together with “not”; the test does."
+    The settings of the grammar have no effect on own sentences, and those of own sentences none on the grammar.
+    """
+
+    p_not: float = setting(
+        0.35, "Probability of “not” (and, where two are allowed, of a second one).", 0, 1, label="Probability of “not”"
     )
-    train_size: int = setting(800, "Sentences to learn from.", 8, 20_000)
-    test_size: int = setting(200, "Sentences to be asked about.", 8, 20_000)
-    data_seed: int = setting(0, "Seed of the sentences that are drawn.", 0, 2**31 - 1)
-    fresh_data: bool = setting(True, "Fresh sentences for every seed; otherwise all seeds share one set.")
+    max_nots: int = setting(
+        1, "Most “not”s before the verb; each one flips the outcome.", 0, 3, label="Most “not”s in a sentence"
+    )
+    held_out: Literal["none", "consume", "preserve", "destroy"] = setting(
+        "none", "A verb that training never shows together with “not”; the test does.", label="Held out with “not”"
+    )
+    train_size: int = setting(800, "Sentences to learn from.", 8, 20_000, label="Training sentences")
+    test_size: int = setting(200, "Sentences to test the models on.", 8, 20_000, label="Test sentences")
+    data_seed: int = setting(0, "Seed of the sentences that are drawn.", 0, 2**31 - 1, label="Seed of the sentences")
+    fresh_data: bool = setting(
+        True,
+        "Fresh sentences for every seed; otherwise all seeds share one set.",
+        label="Fresh sentences for every seed",
+    )
     padding: Literal["pad", "eos"] = setting(
         "pad", "What fills up short sentences: <PAD>, never counted, or <EOS>, counted like a word."
     )
+    corpus: Literal["grammar", "own"] = setting(
+        "grammar", "The sentences: those of the grammar, or your own with their labels.", label="Sentences"
+    )
+    text: str = setting(
+        "",
+        "SHA-256 of your own file; empty for the grammar.",
+        pattern=f"({SHA256_PATTERN})?",
+        label="SHA-256 of your file",
+    )
+    classes: int = setting(2, "Own sentences: how many different labels the file has.", 2, MAX_CLASSES, label="Classes")
+    held_out_share: float = setting(
+        0.2,
+        "Own sentences: the share of each class that training never sees; the models are tested on it.",
+        0.05,
+        0.5,
+        label="Held-out share of the sentences",
+    )
+    vocabulary: int = setting(
+        1_000,
+        "Own sentences: how many of the most frequent words of the training part are in the vocabulary, at most.",
+        1,
+        5_000,
+        label="Known words, at most",
+    )
 
     def __post_init__(self) -> None:
+        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
+            raise ValueError("corpus = own needs text, the SHA-256 of your file (64 digits from 0 to f)")
+        if self.corpus != "own" and self.text:
+            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        if self.corpus != "own" and self.classes != len(CLASSES):
+            raise ValueError(f"classes = {self.classes} goes with corpus = own only: the grammar has {len(CLASSES)}")
+        if self.corpus == "own" and (self.held_out != "none" or self.padding != "pad"):
+            raise ValueError("held_out and padding = eos go with corpus = grammar only, not with corpus = own")
         if self.held_out != "none" and self.p_not == 1:
             raise ValueError(
                 f"p_not = 1 leaves nothing to train “{self.held_out}” on when “not {self.held_out}” is held out"
             )
+
+
+@runtime_checkable
+class LabelledSentence(Protocol):
+    """A distinct sentence of the grammar or of a file."""
+
+    @property
+    def words(self) -> tuple[str, ...]: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def nots(self) -> int:
+        """The number of its words that negate."""
+
+    @property
+    def label(self) -> int:
+        """The index of its class."""
+
+    @property
+    def probability(self) -> float:
+        """Its share of the test data."""
+
+    @property
+    def train_probability(self) -> float:
+        """Its share of the training data."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +170,25 @@ class Row:
 
 @dataclass(frozen=True)
 class Negation:
-    """The data of a configuration: sentences, rows of ids, samples."""
+    """The data of the grammar: sentences, rows of ids, samples."""
 
     config: NegationConfig
 
+    @property
+    def vocabulary(self) -> Words:
+        return VOCABULARY
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, in the order of the labels."""
+        return CLASSES
+
     @cached_property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> Sequence[LabelledSentence]:
+        return self.grammar_sentences
+
+    @cached_property
+    def grammar_sentences(self) -> tuple[Sentence, ...]:
         """All sentences of the grammar; sentences that differ in one "not" are neighbours."""
         p, max_nots = self.config.p_not, self.config.max_nots
         count_probabilities = [p**k * (1 - p) if k < max_nots else p**k for k in range(max_nots + 1)]
@@ -123,8 +210,12 @@ class Negation:
         return tuple(sentence.label for sentence in self.sentences)
 
     def label_of(self, words: Sequence[str]) -> int | None:
-        """Return the class of a sentence; None if this version of the grammar cannot make it."""
-        return next((s.label for s in self.sentences if s.words == tuple(words)), None)
+        """Return the class of a sentence; None if this version of the task does not have it."""
+        return self._labels_of.get(tuple(words))
+
+    @cached_property
+    def _labels_of(self) -> dict[tuple[str, ...], int]:
+        return {sentence.words: sentence.label for sentence in self.sentences}
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
@@ -143,7 +234,9 @@ class Negation:
         for index, sentence in enumerate(self.sentences):
             own = self.lengths[index]
             for length in range(own, longest + 1 if self.config.padding == "eos" else own + 1):
-                rows.append(Row(index, length, pad(VOCABULARY.encode(sentence.words), length, longest)))
+                rows.append(
+                    Row(index, length, pad(self.vocabulary.encode(sentence.words), length, longest, self.vocabulary))
+                )
         return tuple(rows)
 
     def row_index(self, sentence: int, longest: int) -> int:
@@ -160,7 +253,7 @@ class Negation:
         return random.Random(stream).choices(range(len(probabilities)), probabilities, k=size)
 
 
-def pad(ids: Sequence[int], length: int, longest: int) -> tuple[int, ...]:
+def pad(ids: Sequence[int], length: int, longest: int, vocabulary: Words = VOCABULARY) -> tuple[int, ...]:
     """Return the ids padded to `length` with <EOS>, which models read, then to `longest` with masked <PAD>."""
-    end, padding = VOCABULARY.id(VOCABULARY.last), VOCABULARY.id(VOCABULARY.padding)
+    end, padding = vocabulary.id(vocabulary.last), vocabulary.id(vocabulary.padding)
     return (*ids, *[end] * (length - len(ids)), *[padding] * (longest - length))

@@ -18,13 +18,16 @@ VERSION = 1
 class RecallConfig:
     """Sequence length, number of symbols, and whether training reuses a fixed set of sequences."""
 
-    length: int = setting(50, "Symbols in a sequence (T).", 1, 1_000_000)
-    symbols: int = setting(2, "Different symbols; a blind guess is right once in so many.", 2, 26)
+    length: int = setting(50, "Symbols in a sequence (T).", 1, 1_000_000, label="Length of a sequence")
+    symbols: int = setting(
+        2, "Different symbols; a blind guess is right once in so many.", 2, 26, label="Different symbols"
+    )
     sequences: int = setting(
         0,
         "Sequences to learn from, shown again and again, as the notebook does; 0: fresh ones at every step.",
         0,
         100_000,
+        label="Training sequences",
     )
 
 

@@ -24,7 +24,9 @@ _LENGTH_RANGE = f"2 to {MAX_LENGTH} characters are possible"
 class StringConfig:
     """The string; its distinct characters are the vocabulary."""
 
-    text: str = setting("abca abca abca ", f"The string to learn: 2 to {MAX_LENGTH} characters on one line.")
+    text: str = setting(
+        "abca abca abca ", f"The string to learn: 2 to {MAX_LENGTH} characters on one line.", label="String to learn"
+    )
 
     def __post_init__(self) -> None:
         validated_string(self.text)

@@ -27,18 +27,37 @@ class WordVectorsConfig:
         "grammar", "The text: sentences of a grammar with planted analogies, Tiny Shakespeare, or your own."
     )
     text: str = setting("", "SHA-256 of your own text; empty for every other corpus.", pattern=f"({SHA256_PATTERN})?")
-    sentences: int = setting(10_000, "Sentences that the grammar makes.", 100, 100_000)
-    corpus_seed: int = setting(0, "Seed of the sentences that the grammar makes.", 0, 2**31 - 1)
-    min_count: int = setting(1, "Words that occur less often are left out.", 1, 1_000)
-    vocabulary: int = setting(5_000, "Words that get a vector, at most: the most frequent ones.", 10, 20_000)
-    window: int = setting(5, "Neighbours on each side, at most: each time a distance up to this is drawn.", 1, 20)
+    sentences: int = setting(
+        10_000, "Sentences that the grammar makes.", 100, 100_000, label="Sentences of the grammar"
+    )
+    corpus_seed: int = setting(
+        0, "Seed of the sentences that the grammar makes.", 0, 2**31 - 1, label="Seed of the sentences"
+    )
+    min_count: int = setting(
+        1, "Words that occur less often are left out.", 1, 1_000, label="Least occurrences of a word"
+    )
+    vocabulary: int = setting(
+        5_000,
+        "Words that get a vector, at most: the most frequent ones.",
+        10,
+        20_000,
+        label="Size of the vocabulary, at most",
+    )
+    window: int = setting(
+        5,
+        "Neighbours on each side, at most: each time a distance up to this is drawn.",
+        1,
+        20,
+        label="Window, in words on each side",
+    )
     subsampling: float = setting(
         0.01,
         "Share of the text above which a word is skipped at random (threshold t). 0: no word is skipped.",
         0,
         1,
+        label="Subsampling threshold",
     )
-    negatives: int = setting(5, "Noise words for each true neighbour.", 1, 50)
+    negatives: int = setting(5, "Noise words for each true neighbour.", 1, 50, label="Noise words")
 
     def __post_init__(self) -> None:
         if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):

@@ -24,9 +24,9 @@ from torch import Generator, Tensor
 
 from explorer.errors import TextError
 from explorer.seeds import generator
+from explorer.tasks.once import Once
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.tasks.text.token_arrays import Once
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.tasks.word_vectors_grammar import grammar_text
 

@@ -36,15 +36,26 @@ class Optimiser:
         "adam",
         "Adam (Kingma & Ba 2015; with weight decay it is AdamW), plain gradient descent, RMSProp, or Muon for the "
         "matrices between embedding and answer, with Adam for the rest.",
+        label="Optimizer",
     )
     learning_rate: float = setting(3e-3, "Learning rate.", 1e-6, 1.0)
     schedule: Literal["constant", "linear", "cosine"] = setting(
         "constant",
         "How the learning rate changes: constant, or falling to its end at the last step, linearly or as a cosine.",
     )
-    warmup: int = setting(0, "Steps over which the learning rate first rises from zero.", 0, 10_000)
-    end: float = setting(0.0, "Where a schedule ends, as a share of the learning rate.", 0, 1)
-    clip: float = setting(0.0, "Longest gradient (norm over all weights); longer ones are shortened. 0: never.", 0, 1e6)
+    warmup: int = setting(
+        0, "Steps over which the learning rate first rises from zero.", 0, 10_000, label="Warm-up steps"
+    )
+    end: float = setting(
+        0.0, "Where a schedule ends, as a share of the learning rate.", 0, 1, label="Final learning rate, as a share"
+    )
+    clip: float = setting(
+        0.0,
+        "Longest gradient (norm over all weights); longer ones are shortened. 0: never.",
+        0,
+        1e6,
+        label="Clip the gradient norm at",
+    )
     weight_decay: float = setting(
         0.0,
         "Weight decay: the share of each weight taken off at a step, times the learning rate (decoupled).",
@@ -52,9 +63,23 @@ class Optimiser:
         10,
     )
     momentum: float = setting(0.0, "Share of the last direction that is kept (gradient descent and Muon).", 0, 0.999)
-    beta2: float = setting(0.999, "How slowly the mean square of the gradient follows (Adam and RMSProp).", 0, 0.99999)
-    matrix_rate: float = setting(0.02, "Learning rate of the matrices under Muon.", 1e-6, 1.0)
-    rest_decay: float = setting(0.0, "Weight decay of what Muon leaves to Adam: embedding, norms, readout.", 0, 10)
+    beta2: float = setting(
+        0.999,
+        "How slowly the mean square of the gradient follows (Adam and RMSProp).",
+        0,
+        0.99999,
+        label="Decay of the mean square (β₂)",
+    )
+    matrix_rate: float = setting(
+        0.02, "Learning rate of the matrices under Muon.", 1e-6, 1.0, label="Learning rate of the matrices"
+    )
+    rest_decay: float = setting(
+        0.0,
+        "Weight decay of what Muon leaves to Adam: embedding, norms, readout.",
+        0,
+        10,
+        label="Weight decay of the rest",
+    )
 
     def learning_rate_at(self, step: int, steps: int) -> float:
         """Return the learning rate of step number `step` (counted from 1) of `steps`."""
@@ -85,26 +110,59 @@ class RunConfig:
     model: ModelConfig
     optimiser: Optimiser
     epochs: int = setting(20, "Passes over the training sentences.", 1, 2_000)
-    iterations: int = setting(0, "Optimiser steps, where the task counts in steps and not in epochs.", 0, 1_000_000)
+    iterations: int = setting(
+        0, "Optimiser steps, where the task counts in steps and not in epochs.", 0, 1_000_000, label="Training steps"
+    )
     batch_size: int = setting(64, "Sentences (or rows of tokens) in a batch.", 1, 2_048)
-    seed: int = setting(0, "Seed of the first replica: its start and its batch order.", 0, 2**31 - 1)
-    replicas: int = setting(1, "Seeds trained side by side: seed, seed + 1, …", 1, 32)
+    seed: int = setting(
+        0, "Seed of the first replica: its start and its batch order.", 0, 2**31 - 1, label="First seed"
+    )
+    replicas: int = setting(1, "Seeds trained side by side: seed, seed + 1, …", 1, 32, label="Seeds")
     threads: int = setting(1, "Threads of torch; one and two part after a few steps.", 1, 64)
-    order: int = setting(0, "Which order of batches is drawn; every seed has its own of each.", 0, 2**31 - 1)
-    snapshots: int = setting(12, "How often weights are kept: start, end, and ever further apart between.", 2, 64)
-    evaluate_every: int = setting(0, "Steps between evaluations; 0: after each epoch.", 0, 1_000_000)
+    order: int = setting(
+        0, "Which order of batches is drawn; every seed has its own of each.", 0, 2**31 - 1, label="Batch order"
+    )
+    snapshots: int = setting(
+        12,
+        "How often weights are kept: start, end, and ever further apart between.",
+        2,
+        64,
+        label="Snapshots of the weights",
+    )
+    evaluate_every: int = setting(
+        0, "Steps between evaluations; 0: after each epoch.", 0, 1_000_000, label="Steps between evaluations"
+    )
     evaluation_size: int = setting(
         16_384,
         "Tokens of each part that an evaluation on the way asks for; 0: all. The last one asks for all.",
         0,
         10**7,
+        label="Tokens of an evaluation",
     )
     average: float = setting(
-        0.0, "Decay of a running mean of the weights, which is the model then. 0: none.", 0, 0.9999
+        0.0,
+        "Decay of a running mean of the weights, which is the model then. 0: none.",
+        0,
+        0.9999,
+        label="Decay of the averaged weights",
     )
-    sample: int = setting(0, "Tokens of text that the model writes at each evaluation.", 0, 1_000)
-    stop_at: float = setting(0.0, "Ends as soon as the validation loss is this low (nats a token). 0: never.", 0, 100)
-    patience: int = setting(0, "Ends after so many evaluations without a better validation loss. 0: never.", 0, 1_000)
+    sample: int = setting(
+        0, "Tokens of text that the model writes at each evaluation.", 0, 1_000, label="Tokens to generate"
+    )
+    stop_at: float = setting(
+        0.0,
+        "Ends as soon as the validation loss is this low (nats a token). 0: never.",
+        0,
+        100,
+        label="Stop at this loss",
+    )
+    patience: int = setting(
+        0,
+        "Ends after so many evaluations without a better validation loss. 0: never.",
+        0,
+        1_000,
+        label="Early stopping: patience",
+    )
     branch: Branch | None = None
 
     def __post_init__(self) -> None:
@@ -166,6 +224,14 @@ class RunConfig:
             else ()
         )
         return tuple(sorted(self.first_step + after for after in {0, *between, length}))
+
+
+def corpus_names(task: type[TaskConfig]) -> list[str]:
+    """Return the included corpora among which the setting `corpus` of a task chooses; empty if it has no such setting.
+
+    A visitor's own text ("own") is not among them.
+    """
+    return [name for name in get_args(get_type_hints(task).get("corpus")) if name != "own"]
 
 
 def default_config(task: str, model: str) -> RunConfig:
@@ -312,6 +378,18 @@ def with_settings(config: RunConfig, changes: Mapping[str, object]) -> RunConfig
     built = {part: validate(type(getattr(config, part)), values) for part, values in parts.items()}
     new = RunConfig(**built, **_validated_fields(RunConfig, own))
     return _with_branch(new, dataclasses.asdict(config.branch)) if config.branch else new
+
+
+def setting_declaration(config: RunConfig, name: str) -> dataclasses.Field[Any]:
+    """Return the declaration of a setting of a run, given by its name (`p_not`, or `task.p_not`). Raises KeyError."""
+    section, _, last = name.rpartition(".")
+    parts = {"": config} | {part: getattr(config, part) for part in _SECTIONS}
+    for part, values in parts.items():
+        if section in ("", part):
+            for declared in dataclasses.fields(values):
+                if declared.name == last and "help" in declared.metadata:
+                    return declared
+    raise KeyError(name)
 
 
 def validate(kind: type[Any], values: Mapping[str, object]) -> Any:

@@ -49,6 +49,19 @@ class Objective(ABC):
 
     tokenizer = ""  # of its text, as JSON
 
+    @classmethod
+    def variant_for(cls, task: TaskConfig) -> type[Objective]:
+        """Return the class for a configuration of the task: this one, unless the task has several kinds of data."""
+        return cls
+
+    @staticmethod
+    def parse_tokenizer(text: str) -> tuple[str, int]:
+        """Return the validated tokenizer of a stored run, as JSON, and its number of tokens. Raises DamagedRun."""
+        from explorer.tokenization.text import from_json  # runs of other tasks need no tokenizer
+
+        tokenizer = from_json(text)
+        return tokenizer.to_json(), len(tokenizer.tokens)
+
     @abstractmethod
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         """`model` holds every replica, with a leading replica axis if there are several."""
@@ -134,4 +147,4 @@ def objective_class(task: TaskConfig) -> type[Objective]:
     """Return the objective of a task."""
     module, _, name = task_row(task).objective.partition(":")
     found: type[Objective] = getattr(import_module(module), name)
-    return found
+    return found.variant_for(task)

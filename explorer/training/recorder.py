@@ -160,11 +160,15 @@ def as_checkpoint(step: int, snapshot: Snapshot) -> Checkpoint:
 
 
 def record_run(
-    config: RunConfig, on_event: Callable[[Event], None] | None = None, before: Record | None = None
+    config: RunConfig,
+    on_event: Callable[[Event], None] | None = None,
+    before: Record | None = None,
+    should_stop: Callable[[], object] = lambda: False,
 ) -> Record:
     """Train to the end in this thread, from the end of the record `before` if there is one.
 
-    `on_event` is called with each event after it is recorded.
+    `on_event` is called with each event after it is recorded. `should_stop` is called after each event; if it returns
+    something true, the record ends at the last checkpoint, and its state is “stopped”.
     """
     recorder = Recorder(config, before)
     last = max(before.snapshots) if before else 0
@@ -174,4 +178,6 @@ def record_run(
         recorder.add(event)
         if on_event:
             on_event(event)
+        if should_stop() and recorder.step < config.steps:
+            return recorder.record("stopped")
     return recorder.record()

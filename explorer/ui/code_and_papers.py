@@ -12,6 +12,7 @@ import streamlit as st
 from explorer.catalogue import ModelRow, model_for_task, model_row
 from explorer.export.notebook import as_notebook
 from explorer.export.python_file import as_python, required_libraries
+from explorer.program_files import PACKAGE
 from explorer.run_store import store
 from explorer.training.config import RunConfig
 from explorer.training.config import key as run_key
@@ -20,7 +21,6 @@ from explorer.ui.state.fragments import draw_fragment
 from explorer.ui.state.visitor import current_visitor
 
 Paper: TypeAlias = tuple[str, str, str]  # what it is about; authors, year and title; link
-_PACKAGE = Path(__file__).parents[1]
 _LANGUAGES = {".py": "python", ".js": "javascript"}
 
 
@@ -70,7 +70,7 @@ def _model_file(config: RunConfig) -> str:
 @lru_cache
 def _source_code(file: str) -> str:
     """Return the text of a source file of the package."""
-    return (_PACKAGE / file).read_text()
+    return (PACKAGE / file).read_text("utf-8")
 
 
 def draw_downloads(config: RunConfig, key: str, label: str = "As one file") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -44,10 +45,38 @@ def draw_corpus_row(session: PageSession[Any]) -> None:
 
 def draw_own_text_form(session: PageSession[Any]) -> None:
     """Draw the form in which a visitor pastes or uploads a text."""
-    page = session.prefix
 
-    def set_text(content: bytes | str, name: str = "") -> None:
+    def set_text(content: bytes | str, name: str) -> None:
         session.change(lambda state: state.with_corpus("own", visitor_text.keep_text(content, name)))
+
+    draw_paste_or_upload(
+        session.prefix,
+        set_text,
+        field="Paste a text",
+        placeholder="At least 20 characters",
+        button="Use this text",
+        what="your text",
+    )
+
+
+def draw_paste_or_upload(
+    page: str,
+    set_text: Callable[[bytes | str, str], None],
+    *,
+    field: str,
+    placeholder: str,
+    button: str,
+    what: str,
+    file_type: str = "txt",
+) -> None:
+    """Draw a field to paste a text and a button to upload a file.
+
+    page: the start of the keys of the widgets
+    set_text: is called with the content, and the name of an uploaded file
+    field, placeholder, button: labels of the field for a text
+    what: what the visitor gives, as in “your text”
+    file_type: the ending of a file's name
+    """
 
     def set_uploaded_text() -> None:
         file = st.session_state[f"{page}.file"]
@@ -58,24 +87,25 @@ def draw_own_text_form(session: PageSession[Any]) -> None:
     with st.container(border=True):
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form(f"{page}.paste", border=False):
-            st.text_area("Paste a text", height=120, key=f"{page}.pasted", placeholder="At least 20 characters")
+            st.text_area(field, height=120, key=f"{page}.pasted", placeholder=placeholder)
             st.form_submit_button(
-                "Use this text",
+                button,
                 icon=":material/menu_book:",
-                on_click=lambda: set_text(st.session_state[f"{page}.pasted"]),
+                on_click=lambda: set_text(st.session_state[f"{page}.pasted"], ""),
             )
         with right:
             st.file_uploader(
-                f"or upload a file: .txt in UTF-8, up to {_describe_size(max_bytes)}",
-                type=["txt"],
+                f"or upload a file: .{file_type} in UTF-8, up to {_describe_size(max_bytes)}",
+                type=[file_type],
                 key=f"{page}.file",
                 on_change=set_uploaded_text,
                 max_upload_size=math.ceil(max_bytes / 1_000_000),  # whole MB; `validated_text` checks the exact size
             )
         st.caption(
-            "Your text stays in this server's memory while your visit lasts, and is never written to a disk. Only you "
-            "can read it and train on it, unless you share it with a class that you lead. The address contains only a "
-            "fingerprint of the text: whoever opens it is asked for the same text."
+            f"{what[0].upper()}{what[1:]} stays in this server's memory while your visit lasts, and is never written "
+            "to a disk. The visit ends when you close or reload the last browser tab with it. Only you can read it and "
+            "train on it, unless you share it with a class that you lead. The address contains only a fingerprint of "
+            f"it: whoever opens it is asked for the same {what.split()[-1]}."
         )
 
 
@@ -97,6 +127,8 @@ def selected_text(session: PageSession[Any]) -> TextConfig:
             return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
         config = TextConfig(corpus=state.corpus, text=state.text)  # each page checks its own
         corpora.load_text(config)
+        if config.corpus == "own":
+            visitor_text.adopt_text("text", config.text)
         return config
     except NeedsText as error:
         show_problems([f"{error} {fallback_name} is shown instead."])

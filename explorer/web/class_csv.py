@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Iterable
 
+from explorer.csv_files import to_csv_file
 from explorer.lessons.lesson import Question
 from explorer.web.class_store import AnsweredQuestion
 
 COLUMNS = ("question number", "question", "student", "vote 1", "vote 2")
-_FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")  # a spreadsheet would run such a text (OWASP)
 
 
 def format_answers(answered: Iterable[AnsweredQuestion]) -> bytes:
     """Return the answers as UTF-8 with the byte order mark that spreadsheets need to recognise it."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow(COLUMNS)
-    for each in answered:
-        text = _format_question(each.question)
-        for record in each.records:
-            votes = [_format_vote(each.question, vote) for vote in record.votes]
-            writer.writerow([each.number, escape_formula(text), record.student, *votes])
-    return file.getvalue().encode("utf-8-sig", "replace")
+    import pandas as pd
 
-
-def escape_formula(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
-    return f"'{text}" if _FORMULA.match(text) else text
+    rows = [
+        (each.number, _format_question(each.question), record.student, *(_cell(each.question, v) for v in record.votes))
+        for each in answered
+        for record in each.records
+    ]
+    return to_csv_file(pd.DataFrame(rows, columns=COLUMNS, dtype=object))
 
 
 def _format_question(question: Question) -> str:
@@ -37,10 +28,11 @@ def _format_question(question: Question) -> str:
     return f"{question.text} ({unit})" if unit else question.text
 
 
-def _format_vote(question: Question, vote: object | None) -> str:
-    """Return an answer: the text of a choice, a number without its unit, or nothing."""
+def _cell(question: Question, vote: object | None) -> str | float | None:
+    """Return an answer: the text of a choice, a number of at most twelve digits without its unit, or nothing."""
     if vote is None:
-        return ""
+        return None
     if question.scale is None:
-        return escape_formula(question.find_choice(str(vote)).text)
-    return f"{vote:.12g}"
+        return question.find_choice(str(vote)).text
+    number = float(f"{vote:.12g}")
+    return int(number) if number.is_integer() else number

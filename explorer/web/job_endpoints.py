@@ -73,7 +73,7 @@ def _row(view: JobView, visitor: Visitor, waiting: int) -> dict[str, object]:
         "can_stop": mine and not view.done,
         "can_resume": mine and view.state == "stopped" and view.saved,
         "problem": view.problem,
-        "href": f"/{task_row(view.config.task).page}?run={view.key}",
+        "href": f"{task_row(view.config.task).page}?run={view.key}",
         "ahead": max(waiting - 1, 0) if view.state == "waiting" else 0,
     }
 

@@ -75,7 +75,7 @@ def _list(texts: tuple[str, ...], css_class: str = "") -> str:
 def _head(lesson: Lesson, for_teacher: bool) -> str:
     before = [lesson_results.all_lessons()[name].title for name in lesson.after]
     needs = f"Before it: {', '.join(before)}. " if before else ""
-    other = f"/lesson-sheet/{lesson.name}{'' if for_teacher else '?notes=1'}"
+    other = f"{lesson.name}{'' if for_teacher else '?notes=1'}"
     link = "Sheet for students" if for_teacher else "Sheet with answers and notes for teachers"
     notes = f'<h2>Notes for teachers</h2><div class="answer">{_html(lesson.notes)}</div>' if for_teacher else ""
     name = "" if for_teacher else '<p class="small">Name: ______________________________  Date: ______________</p>'
@@ -172,7 +172,7 @@ def _closing(lesson: Lesson, for_teacher: bool) -> str:
         parts.append(f"<section><h2>Now change this yourself</h2>{_html(lesson.task.text)}")
         solution = f"/{lesson.task.page}?{urlencode({**lesson.task.state, **lesson.task.solution})}"
         parts.append(
-            f'<div class="answer"><p>A solution: <a href="{escape(solution)}">{escape(solution)}</a></p>'
+            f'<div class="answer"><p>A solution: <a href="..{escape(solution)}">{escape(solution)}</a></p>'
             f"<p>{escape(lesson.task.done)}</p></div>"
             if for_teacher
             else '<div class="lines"></div>'

@@ -136,7 +136,7 @@ def register(token: str, answer: Answer, sources: Sources = ()) -> str:
     """
     with _lock:
         _answers[token] = _Registered(answer, sources, corpora.reader.get())
-    return f"/results/{token}"
+    return f"results/{token}"
 
 
 def pack(arrays: Mapping[str, ndarray]) -> bytes:
@@ -150,7 +150,7 @@ def register_arrays(content: bytes, sources: Sources = ()) -> str:
     with _lock:
         if len(content) <= MAX_BYTES:
             _arrays[digest] = _Registered(Arrays(content), sources)
-    return f"/results/{digest}"
+    return f"results/{digest}"
 
 
 def drop(source: Hashable) -> None:

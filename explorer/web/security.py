@@ -49,10 +49,12 @@ class SecurityMiddleware:
     """ASGI middleware that sets the security headers and refuses requests from pages of other sites.
 
     index_page: the HTML of the page, whose inline scripts are allowed.
+    base_path: the path below which the site stands, "" or such as "/lineage".
     """
 
-    def __init__(self, app: ASGIApp, index_page: str = "") -> None:
+    def __init__(self, app: ASGIApp, index_page: str = "", base_path: str = "") -> None:
         self.app = app
+        self.base_path = base_path
         self._hashes = inline_script_hashes(index_page)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,6 +68,11 @@ class SecurityMiddleware:
                 for name, value in _HEADERS.items():
                     headers[name] = value
                 headers["Content-Security-Policy"] = content_security_policy(self._hashes)
+                is_secure = scope["scheme"] in ("https", "wss")
+                message["headers"] = [
+                    (name, self._restrict_cookie(value, is_secure) if name.lower() == b"set-cookie" else value)
+                    for name, value in message["headers"]
+                ]
             await send(message)
 
         refusal = self._refuse(scope)
@@ -76,9 +83,24 @@ class SecurityMiddleware:
         else:
             await self.app(scope, receive, send_with_headers)
 
+    def _restrict_cookie(self, header: bytes, is_secure: bool) -> bytes:
+        """Return the header that sets a cookie, ours or Streamlit's, such that only this site gets it.
+
+        In the frame of a site in LINEAGE_FRAME_ANCESTORS a browser sends only cookies with `SameSite=None`. It keeps a
+        partitioned one for each site that shows the frame, also if it blocks the cookies of frames.
+        """
+        cookie, *attributes = header.decode("latin-1").split("; ")
+        kept = {name.lower(): (name, *value) for name, *value in (each.split("=", 1) for each in attributes)}
+        kept["path"] = ("Path", self.base_path or "/")
+        if is_secure:
+            kept["secure"] = ("Secure",)
+            if environment().frame_ancestors and kept.get("samesite", ("", "lax"))[1].lower() == "lax":
+                kept |= {"samesite": ("SameSite", "None"), "partitioned": ("Partitioned",)}
+        return "; ".join([cookie, *map("=".join, kept.values())]).encode("latin-1")
+
     def _refuse(self, scope: Scope) -> Response | None:
         """Return the answer to a request that is refused, or None. The Origin that Streamlit sees is always its own."""
-        path: str = scope["path"]
+        path: str = scope["path"].removeprefix(self.base_path)
         if _INTERNAL.fullmatch(path) and not _OPEN.fullmatch(path):
             return PlainTextResponse("There is no such page.", 404)
         headers = Headers(scope=scope)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import secrets
@@ -28,7 +27,7 @@ def _stored_key(home: Path) -> str:
     try:
         if not path.exists():
             _create(path)
-        key = path.read_text().strip()
+        key = path.read_text("utf-8").strip()
     except OSError as error:
         log.warning("The secret key cannot be kept in %s (%s). Visitors are new after a restart.", path, error)
         return secrets.token_urlsafe(32)
@@ -45,9 +44,14 @@ def _create(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{FILE}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             file.write(secrets.token_urlsafe(32))
-        with contextlib.suppress(FileExistsError):  # another process was first, and its key counts
+        try:
             os.link(part, path)
+        except FileExistsError:  # another process was first, and its key counts
+            pass
+        except OSError:  # a file system without hard links, such as exFAT
+            if not path.exists():
+                part.rename(path)
     finally:
         part.unlink(missing_ok=True)

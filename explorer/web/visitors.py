@@ -47,7 +47,14 @@ input, button {{ font: inherit; padding: .4rem .6rem }}</style>
 _FORM = """<form method="post"><label>Password <input name="password" type="password" autofocus required></label>
 <button>Sign in</button></form>"""
 _SIGN_OUT_FORM = """<form method="post"><button name="sign-out" value="1">Sign out</button></form>
-<p><a href="/runs">Runs</a></p>"""
+<p><a href="runs">Runs</a></p>"""
+
+# Values of Sec-Fetch-Dest for a page in a frame, in which the browser would not keep the operator's cookie.
+_FRAMES = ("iframe", "frame", "embed", "object")
+_IN_FRAME = (
+    "The operator cannot sign in within a frame. "
+    '<a href="operator" target="_blank" rel="noopener">Open this page in a tab</a>.'
+)
 
 _failures: LRUCache[str, int] = LRUCache(10_000)  # failed sign-ins by address, since the last success there
 _ended: TTLCache[str, None] = TTLCache(10_000, SESSION_SECONDS)  # operator's sessions that were signed out
@@ -121,9 +128,8 @@ class VisitorMiddleware:
 
         async def greeting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                cookie = _cookie(COOKIE, value, scope["scheme"] == "https")
                 headers = MutableHeaders(raw=message["headers"])
-                headers.append("set-cookie", cookie)
+                headers.append("set-cookie", _set_cookie(COOKIE, value, _YEAR, "lax"))
                 headers["cache-control"] = "no-store"  # a proxy must not give the cookie to others
             await send(message)
 
@@ -145,16 +151,10 @@ def _unsigned_owner(token: str) -> str:
         return ""
 
 
-def _cookie(name: str, value: str, secure: bool) -> str:
-    """Return the header that sets the visitor's cookie, which also works in a frame if a setting allows frames."""
-    framed = secure and bool(environment().frame_ancestors)
-    # Partitioned: browsers that block the cookies of frames keep one for each page that shows the frame
-    return _set_cookie(name, value, _YEAR, "none" if framed else "lax", secure) + ("; Partitioned" if framed else "")
-
-
-def _set_cookie(name: str, value: str, seconds: int, samesite: Literal["lax", "strict", "none"], secure: bool) -> str:
+def _set_cookie(name: str, value: str, seconds: int, samesite: Literal["lax", "strict"]) -> str:
+    """Return the header that sets a cookie; `SecurityMiddleware` adds what depends on the connection."""
     response = Response()
-    response.set_cookie(name, value, max_age=seconds, httponly=True, samesite=samesite, secure=secure)
+    response.set_cookie(name, value, max_age=seconds, httponly=True, samesite=samesite)
     return response.headers["set-cookie"]
 
 
@@ -195,12 +195,14 @@ async def operator_endpoint(request: Request) -> Response:
     if not password:
         message = "This server has no operator: LINEAGE_OPERATOR_PASSWORD is not set where it was started."
         return HTMLResponse(_SIGN_IN.format(words=message, form=""), status_code=404)
+    if request.headers.get("sec-fetch-dest") in _FRAMES:
+        return HTMLResponse(_SIGN_IN.format(words=_IN_FRAME, form=""), headers={"Cache-Control": "no-store"})
     fields = await _read_form(request) if request.method == "POST" else {}
-    end, secure = operator_session_end(request.cookies), request.url.scheme == "https"
+    end = operator_session_end(request.cookies)
     if "sign-out" in fields:
         if end:
             _ended[request.cookies[OPERATOR]] = None
-        return _redirect("/operator", _set_cookie(OPERATOR, "", 0, "strict", secure))
+        return _redirect("operator", _set_cookie(OPERATOR, "", 0, "strict"))
     if request.method != "POST":
         message = "The operator may stop every training and delete every run."
         if end:
@@ -218,7 +220,7 @@ async def operator_endpoint(request: Request) -> Response:
         _failures.pop(address, None)
         log.warning("the operator has signed in from %s", address)
         value = _operator_signer(signing_key(), password).sign(secrets.token_urlsafe(16)).decode()
-        return _redirect("/runs", _set_cookie(OPERATOR, value, SESSION_SECONDS, "strict", secure))
+        return _redirect("runs", _set_cookie(OPERATOR, value, SESSION_SECONDS, "strict"))
     _failures[address] = _failures.get(address, 0) + 1
     log.warning("failed sign-in of the operator from %s, number %d", address, _failures[address])
     return HTMLResponse(_SIGN_IN.format(words="This is not the password.", form=_FORM))

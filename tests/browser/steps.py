@@ -68,12 +68,11 @@ def wait_until_idle(page: Page) -> None:
 
 
 def assert_fits(page: Page) -> None:
-    """Check that nothing on the page is wider than its screen."""
-    overflow = page.evaluate(
-        "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
-        ".map(node => node.scrollWidth - node.clientWidth)"
+    """Wait until nothing on the page is wider than its screen: after a change of size, figures are drawn anew."""
+    page.wait_for_function(
+        "() => [document.documentElement, document.querySelector('[data-testid=stMain]')]"
+        ".every(node => node.scrollWidth === node.clientWidth)"
     )
-    assert overflow == [0, 0], "the page is wider than its screen"
 
 
 def placeholders(page: Page) -> Locator:

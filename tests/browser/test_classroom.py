@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -48,6 +49,21 @@ COVERED = """() => {
         .filter((node) => !node.closest(".lineage-jobs-panel") && meets(node.getBoundingClientRect()))
         .map((node) => node.outerHTML.slice(0, 120));
 }"""
+# What a page reports while its server is away.
+SERVER_ENDED = (
+    "ERR_CONNECTION_REFUSED",
+    "ERR_CONNECTION_RESET",
+    "ERR_EMPTY_RESPONSE",
+    "ERR_CONTENT_LENGTH_MISMATCH",  # the server ended in the middle of an answer
+    "Failed to fetch",
+    "WebSocket",
+    "disconnected",
+    "Client Error in reaching server endpoint",
+    "server is not responding",
+    "DoInitPings",
+    "Connection timed out",
+    "410 (Gone)",  # the new server does not know the sections of the page yet
+)
 # The largest distance of the comparison's section from its first position, over all frames.
 WATCH_RACE = """() => {
     const main = document.querySelector("[data-testid=stMain]");
@@ -129,6 +145,14 @@ def test_two_visitors_who_request_the_same_training_share_one_job(visit: Any) ->
     expect(two.get_by_text(STOPPED)).to_be_visible()
 
 
+def stored_step(folder: Path) -> int:
+    """Return the step of the checkpoint in a folder; 0 if there is none."""
+    try:
+        return int(json.loads((folder / "card.json").read_text(encoding="utf-8"))["step"])
+    except FileNotFoundError:
+        return 0
+
+
 def test_a_training_goes_on_after_the_server_was_killed(browser: Any, visit: Any, tmp_path: Path) -> None:
     server = Server(tmp_path / "cut", LINEAGE_CHECKPOINT_SECONDS="0.3")
     try:
@@ -136,24 +160,11 @@ def test_a_training_goes_on_after_the_server_was_killed(browser: Any, visit: Any
         page = visit(
             "/negation?models=rnn&rnn.epochs=200&replicas=2&seed=120",
             server_url=server.url,
-            ignored_errors=(
-                "ERR_CONNECTION_REFUSED",
-                "ERR_CONNECTION_RESET",
-                "ERR_EMPTY_RESPONSE",
-                "ERR_CONTENT_LENGTH_MISMATCH",  # the server ended in the middle of an answer
-                "Failed to fetch",
-                "WebSocket",
-                "disconnected",
-                "Client Error in reaching server endpoint",
-                "server is not responding",
-                "DoInitPings",
-                "Connection timed out",
-                "410 (Gone)",  # the new server does not know the sections of the page yet
-            ),
+            ignored_errors=SERVER_ENDED,
         )
         press_train(page)
         stored = server.home / "jobs" / jobs_of_seed(page, 120)[0]["key"]
-        wait_until(lambda: (stored / "card.json").exists())
+        wait_until(lambda: stored_step(stored) > 13)
         progress = wait_until(lambda: page.locator(".frame-say").inner_text())
         server.kill()
         server.start()
@@ -166,6 +177,24 @@ def test_a_training_goes_on_after_the_server_was_killed(browser: Any, visit: Any
         expect(page.locator(".frame-say")).to_have_text(re.compile("^trained"))
         expect(page.locator(".frame-position")).to_have_text("epoch 200 of 200")
         expect(page.locator(".lineage-verdicts .row")).to_have_count(1)
+    finally:
+        server.stop()
+
+
+def test_a_class_that_ended_with_its_server_leaves_the_page(visit: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "cut")
+    try:
+        server.start()
+        teacher = visit("/masks", server_url=server.url, ignored_errors=SERVER_ENDED)
+        teacher.get_by_role("button", name="Give this page to a class").click()
+        teacher.get_by_role("button", name="Start the class").click()
+        teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
+        expect(teacher.locator(".lineage-classroom .say").first).to_have_text("Students in the class: 0")
+        wait_until_idle(teacher)
+        server.kill()
+        server.start()
+        expect(teacher.locator(".lineage-classroom")).to_have_count(0)
+        expect(teacher.get_by_text(re.compile("^There is no class “[A-Z]{5}” here"))).to_be_visible()
     finally:
         server.stop()
 

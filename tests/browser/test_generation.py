@@ -144,11 +144,11 @@ def test_the_texts_equal_those_of_the_command_line(visit: Any) -> None:
     expect_texts(1.2)
     wait_for_url_params(page, t="1.2")
     page.get_by_role("button", name="Sampling settings").click()
-    for label, value in (("top-k", "5"), ("Seed of the random numbers", "4")):
+    for label, name, value in (("top-k", "top_k", "5"), ("Seed of the random numbers", "seed", "4")):
         field = page.get_by_label(label)
         field.fill(value)
         field.press("Enter")
-        wait_until_idle(page)
+        wait_for_url_params(page, **{name: value})
     wait_for_url_params(page, top_k="5", seed="4", t="1.2")
     wait_for_texts(page, *(generated_text(model, 40, 1.2, "To be", seed=4, top_k=5) for model in models))
     values = page.locator(".lineage-temperature .distribution .row .value")

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from explorer.experiments.default_runs import NEGATION_MODELS
+from explorer.training.config import default_config
 from tests.browser.steps import (
     LONG_TRAINING_URL,
     STOPPED,
@@ -100,6 +102,28 @@ def test_quick_steps_back_and_forward_keep_the_entries_to_which_forward_leads(vi
         expect(headline(page)).to_have_text("All six say collapse, and so does the grammar.")
         expect(page).to_have_url(re.compile(r"human\+destroy\+nature$"))
     assert page.evaluate("history.length") == entries
+
+
+def test_a_sentence_typed_right_after_back_is_not_undone(visit: Any) -> None:
+    page = visit("/negation")
+    expect(headline(page)).to_have_text(HEADLINE)
+    type_sentence(page, "human preserve nature")
+    expect(page).to_have_url(re.compile(r"\?say=human\+preserve\+nature$"))
+    wait_until_idle(page)
+    page.evaluate(
+        """() => window.addEventListener("popstate", () => {
+            const box = document.querySelector("input[aria-label='Type a sentence']");
+            Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(box, "human destroy nature");
+            box.dispatchEvent(new Event("input", {bubbles: true}));
+            box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+        }, {once: true})"""
+    )
+    page.evaluate("() => history.back()")
+    expect(page).to_have_url(re.compile(r"\?say=human\+destroy\+nature$"))
+    page.wait_for_timeout(1_000)  # a step that is reported late would arrive
+    wait_until_idle(page)
+    expect(headline(page)).to_have_text("All six say collapse, and so does the grammar.")
+    expect(page).to_have_url(re.compile(r"\?say=human\+destroy\+nature$"))
 
 
 def test_the_url_is_that_of_the_screen_when_back_is_pressed_before_an_answer_arrives(visit: Any) -> None:
@@ -215,14 +239,7 @@ def test_a_figure_is_saved_as_image_and_table(visit: Any, tmp_path: Path) -> Non
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
     ends = {row["figure"].split("-")[0]: float(row["x"]) for row in csv.DictReader(lines)}
-    assert ends == {
-        "bag_of_words": 20,
-        "bag_of_words_hidden": 40,
-        "bag_of_bigrams": 40,
-        "feedforward": 25,
-        "rnn": 25,
-        "transformer": 30,
-    }
+    assert ends == {model: default_config("negation", model).epochs for model in NEGATION_MODELS}
     assert len(lines) > 1 + 3 * (21 + 41 + 41 + 26 + 26 + 31)  # evaluated more often than every epoch at the start
     assert lines[-1].startswith('transformer-exact_accuracy,"Transformer, median",30,')
 

@@ -104,7 +104,7 @@ def test_changes_to_the_typed_text_are_reported(ask: RunCommand) -> None:
         (("text-transformer", TEXT, "--replica", "3"), "replica = 3 is not possible. Give a whole number from 0 to 2."),
         (("text-best", TEXT, "--replica", "-1"), "replica = -1 is not possible. Give 0: this run has one seed."),
         (("text-transformer", TEXT, "--step", "7"), "has no weights of step 7. Give one of 1,000."),
-        (("text-transformer", TEXT, "--out", "no/such/folder/a.npz"), "cannot be written: No such file or directory."),
+        (("text-transformer", TEXT, "--out", "no/such/folder/a.npz"), "there is no folder no/such/folder."),
         (("negation-single-transformer", "human destroys nature"), "never saw “destroys”"),
         (("negation-single-transformer", ""), "no word in this sentence"),
     ],
@@ -114,6 +114,6 @@ def test_invalid_arguments_print_one_sentence(
     arguments: tuple[str, ...], message: str, as_json: bool, ask: RunCommand
 ) -> None:
     code, out, err = ask("inspect", *arguments, *(["--json"] if as_json else []))
-    assert (code, out) == (2, "")
+    assert (code, [line["kind"] for line in parse_json_lines(out)]) == (2, ["error"] * as_json)
     assert message in err
     assert err.count("\n") == 1

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from explorer.catalogue import MODELS
@@ -76,7 +77,11 @@ def test_train_as_json_ends_with_the_metrics(ask: RunCommand) -> None:
 def test_train_into_a_folder(ask: RunCommand, tmp_path: Path) -> None:
     assert ask(*train("rnn", "--out", str(tmp_path / "mine")))[0] == 0
     assert store.load(tmp_path / "mine").config.model == default_config("negation", "rnn").model
-    assert ask(*train("rnn", "--out", str(tmp_path / "mine"), "--seed", "3"))[0] == 0
+    other = train("rnn", "--out", str(tmp_path / "mine"), "--seed", "3")
+    code, out, err = ask(*other)
+    assert (code, out) == (2, "") and "contains another run" in err and "--force" in err
+    assert store.load(tmp_path / "mine").config.seed == 0
+    assert ask(*other, "--force")[0] == 0
     assert store.load(tmp_path / "mine").config.seed == 3
 
 
@@ -93,7 +98,7 @@ def test_predict_as_json(ask: RunCommand) -> None:
     code, out, err = ask("predict", "negation-single-transformer", "Human NOT preserve nature!", "--json")
     assert (code, err) == (0, "")
     (prediction,) = parse_json_lines(out)
-    assert list(prediction) == ["sentence", "tokens", "probabilities"]
+    assert list(prediction) == ["kind", "sentence", "tokens", "probabilities"]
     assert prediction["sentence"] == "Human NOT preserve nature!"
     assert prediction["tokens"] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
     assert list(prediction["probabilities"]) == ["collapse", "sustain"]
@@ -132,12 +137,20 @@ INVALID_ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
     "two that do not fit": (train("transformer", "--set", "heads=3"), "heads = 3 does not divide width = 16"),
     "unknown run": (("predict", "nonsense", "human"), "There is no run “nonsense”"),
     "unknown run to evaluate": (("evaluate", "aaaaaaaaaaaa"), "There is no run “aaaaaaaaaaaa”"),
+    "no run": (("predict", "", "human"), "There is no run “”"),
+    "no corpus": (("train", "--task", "text", "--model", "gru", "--corpus", ""), "There is no corpus and no file “”"),
+    "a corpus of another task": (
+        ("train", "--task", "word_vectors", "--model", "skip_gram", "--corpus", "toy"),
+        "The corpora are grammar, tinyshakespeare.",
+    ),
+    "no text": (("train", "--task", "recall", "--model", "gru", "--corpus", "toy"), "recall reads no text"),
+    "endless": (("train", "--task", "text", "--model", "gru", "--max-seconds", "inf"), "'--max-seconds'"),
     "unknown word": (("predict", "negation-single-rnn", "human destroys nature"), "“destroys”"),
     "no word": (("predict", "negation-single-rnn", "..."), "no word in this sentence"),
     "emoji": (("predict", "negation-single-rnn", "🌍"), "never saw “🌍”"),
     "too long": (("predict", "negation-single-rnn", "not " * 10_000), "has 10,000 words"),
     "nothing to pretrain": (("pretrain",), "Name the runs to train"),
-    "unknown run to pretrain": (("pretrain", "negation-single-rn"), "There is no shipped run"),
+    "unknown run to pretrain": (("pretrain", "negation-single-rn"), "There is no included run"),
 }
 
 
@@ -146,7 +159,8 @@ INVALID_ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
 def test_invalid_arguments_print_one_sentence_on_standard_error(case: str, as_json: bool, ask: RunCommand) -> None:
     arguments, message = INVALID_ARGUMENTS[case]
     code, out, err = ask(*arguments, *(["--json"] if as_json else []))
-    assert (code, out) == (2, "")
+    assert code == 2
+    assert parse_json_lines(out) == ([{"kind": "error", "message": err.strip(), "code": 2}] if as_json else [])
     assert message in err
     assert err.count("\n") == 1
     assert "Traceback" not in err
@@ -154,7 +168,7 @@ def test_invalid_arguments_print_one_sentence_on_standard_error(case: str, as_js
 
 def test_nearest_words_are_suggested(ask: RunCommand) -> None:
     _, _, err = ask("predict", "negation-single-rnn", "human destroys nature")
-    assert "never saw “destroys”" in err and "destroys: destroy, preserve, sustain" in err
+    assert "never saw “destroys”" in err and "Known words like “destroys”: destroy, preserve, sustain." in err
 
 
 def run_process(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
@@ -163,6 +177,7 @@ def run_process(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 def test_train_in_a_process_writes_json_only(home: Path) -> None:
     process = run_process("-m", "explorer", *train("transformer", "--replicas", "2", "--json"), home=home)
     assert (process.returncode, process.stderr) == (0, "")
@@ -293,6 +308,11 @@ def test_unknown_characters_of_the_prompt_are_listed_and_left_out(ask: RunComman
     assert err == "Not in the vocabulary: 'Z', '€' (left out).\n"
 
 
+def test_nothing_is_said_about_the_default_prompt_of_a_model_without_line_breaks(ask: RunCommand) -> None:
+    code, out, err = ask("generate", "text-toy-transformer", "--tokens", "5")
+    assert (code, err) == (0, "") and out.strip()
+
+
 def test_characters_read_as_unknown_tokens_are_not_reported_as_left_out(ask: RunCommand) -> None:
     _, out, _ = ask(*train_text("ngram", "--tokenizer", "bpe", "--set", "vocabulary=20", "--json"))
     run = parse_json_lines(out)[-1]["run"]
@@ -331,7 +351,7 @@ OWN = "to be or not to be, that is the question. " * 50
 
 def train_on_file(ask: RunCommand, file: Path) -> str:
     """Train a run on the text of a file, remove the text from this process's cache and return the key of the run."""
-    file.write_text(OWN)
+    file.write_text(OWN, encoding="utf-8")
     code, out, err = ask(
         "train", "--task", "text", "--model", "gru", "--corpus", str(file), "--tokenizer", "char", *SMALL, "--json"
     )
@@ -378,7 +398,7 @@ def test_an_unreadable_file_prints_one_sentence(ask: RunCommand, file: str) -> N
 def test_a_target_loss_that_was_not_reached_is_reported(ask: RunCommand) -> None:
     (note,) = parse_json_lines(ask(*train_text("gru", "--stop-at", "val_loss=0.01", "--json"))[1])[-1]["notes"]
     assert re.fullmatch(r"A validation loss of 0\.01 .*not reached.* 12 steps .*\d\.\d{3}\.", note)
-    assert f"\n{note}\n" in ask(*train_text("gru", "--stop-at", "val_loss=0.01"))[1]
+    assert f"\n{note}\n" in ask(*train_text("gru", "--stop-at", "val_loss=0.01"))[1]  # the run exists now
     assert "was not reached" not in ask(*train_text("gru", "--stop-at", "val_loss=50"))[1]
 
 
@@ -394,7 +414,7 @@ def test_fewer_tokens_than_requested_are_reported(ask: RunCommand) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "--model", "gru"), "Give --task and --model, or a --preset.\n"),
+        (("train", "--model", "gru"), "Give --task and --model, or a --preset. "),
         (("train", "--preset", "best"), "There is no preset “best”. There is assignment, assignment-original, "),
         (("train", "--preset", "assignment", "--model", "gru"), "Preset assignment is for --task text --model transf"),
         (
@@ -458,3 +478,47 @@ def test_a_time_budget_is_converted_into_a_number_of_steps(ask: RunCommand, monk
     steps = [line["of"] for line in parse_json_lines(out) if line["kind"] == "step"]
     assert len({*steps}) == 1
     assert steps[0] > 12
+
+
+# ---- labelled sentences of one's own
+
+
+def write_sentences(file: Path) -> Path:
+    rows = [
+        f"the {who} {verb} {what},{'good' if verb == 'likes' else 'bad'}"
+        for who, verb, what in itertools.product(("cat", "dog", "bird"), ("likes", "hates"), ("rain", "snow", "sun"))
+    ]
+    file.write_text("\n".join(["text,label", *rows]))
+    return file
+
+
+def test_a_file_of_labelled_sentences_is_trained_on_and_asked(ask: RunCommand, tmp_path: Path) -> None:
+    file = write_sentences(tmp_path / "sentences.csv")
+    options = ("--task", "negation", "--model", "bag_of_words", "--replicas", "2", "--set", "epochs=30")
+    code, out, err = ask("train", *options, "--corpus", str(file), "--json")
+    assert (code, err) == (0, "")
+    run = parse_json_lines(out)[-1]["run"]
+    drop_text_data(hashlib.sha256(file.read_bytes()).hexdigest())
+    (prediction,) = parse_json_lines(ask("predict", run, "The bird likes snow!", "--json")[1])
+    assert list(prediction["probabilities"]) == ["bad", "good"]
+    assert prediction["probabilities"]["good"] > 0.5 and sum(prediction["probabilities"].values()) == pytest.approx(1)
+    assert prediction["tokens"] == ["<BOS>", "the", "bird", "likes", "snow", "<EOS>"]
+    assert "\ngood " in ask("predict", run, "the cat hates rain")[1]
+    assert ask("evaluate", run, "--corpus", str(file))[0] == 0
+
+
+def test_inspect_reads_own_sentences_with_the_words_of_their_run(ask: RunCommand, tmp_path: Path) -> None:
+    file, arrays = write_sentences(tmp_path / "sentences.csv"), tmp_path / "attention.npz"
+    options = ("--task", "negation", "--model", "transformer", "--set", "epochs=1")
+    run = parse_json_lines(ask("train", *options, "--corpus", str(file), "--json")[1])[-1]["run"]
+    code, _, err = ask("inspect", run, "the zebra likes snow", "--out", str(arrays))
+    assert (code, err) == (0, "Not in the vocabulary: 'zebra' (read as <unk>).\n")
+    with np.load(arrays) as found:
+        assert found["tokens"].tolist() == ["<BOS>", "the", "<UNK>", "likes", "snow", "<EOS>"]
+
+
+def test_a_file_without_labels_is_one_sentence(ask: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "plain.csv").write_text("one\ntwo\n" * 100)
+    for file, message in ((tmp_path / "plain.csv", "text,label"), (tmp_path / "none.csv", "There is no file")):
+        code, out, err = ask("train", "--task", "negation", "--model", "rnn", "--corpus", str(file))
+        assert (code, out, err.count("\n")) == (2, "", 1) and message in err

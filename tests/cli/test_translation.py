@@ -53,7 +53,7 @@ def test_predict_and_inspect_agree_with_the_model(
     code, out, err = ask("predict", run, f" {source.upper()} ", "--json")
     assert (code, err) == (0, "")
     (prediction,) = parse_json_lines(out)
-    assert list(prediction) == ["source", "answers", "right"]
+    assert list(prediction) == ["kind", "source", "answers", "right"]
     assert prediction["source"] == source
     assert prediction["right"] == {"reverse": source[::-1], "copy": source, "dates": "1997-03-03"}[task]
     stored = store.find(run)
@@ -94,7 +94,10 @@ def test_invalid_arguments_print_one_sentence(ask: RunCommand) -> None:
         (("predict", run, ""), "The source is empty. Give digits from 0 to 9."),
         (("inspect", run, "1" * 51), "The source has 51 tokens. Give at most 50."),
         (("inspect", run, "12", "--replica", "2"), "replica = 2 is not possible. Give a whole number from 0 to 1."),
-        (("inspect", run, "12", "--out", "no/such/folder/a.npz"), "cannot be written: No such file or directory."),
+        (
+            ("inspect", run, "12", "--out", "no/such/folder/a.npz"),
+            "there is no folder no/such/folder.",
+        ),
         (("generate", run), "this command needs a run of text"),
     ):
         code, out, err = ask(*arguments)
@@ -106,3 +109,22 @@ def test_an_impossible_date_has_no_correct_answer(ask: RunCommand) -> None:
     run = train_run(ask, "dates", "vector")
     (prediction,) = parse_json_lines(ask("predict", run, "31 february 1997", "--json")[1])
     assert prediction["right"] is None
+
+
+def test_own_pairs_are_trained_on_and_evaluated_with_their_file(ask: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text("source,target\n" + "".join(f"{a}{b},{b}{a}\n" for a in "Abcd" for b in "xyz"))
+    code, out, err = ask(
+        "train", "--task", "pairs", "--model", "encoder_decoder", "--corpus", str(file), *SMALL["encoder_decoder"],
+        "--set", "iterations=3", "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    run = str(parse_json_lines(out)[-1]["run"])
+    config = store.find(run).config
+    assert config.own_text and config.task.sources == "Abcdxyz"  # type: ignore[union-attr]
+    assert "equal to its card" in ask("evaluate", run, "--corpus", str(file))[1]
+    (prediction,) = parse_json_lines(ask("predict", run, "Ax", "--json")[1])
+    assert (prediction["source"], prediction["right"]) == ("Ax", "xA")
+    assert "which the model never saw" in ask("predict", run, "ax")[2]
+    code, _, err = ask("train", "--task", "pairs", "--model", "encoder_decoder", "--corpus", "missing.csv")
+    assert code != 0 and "Give a CSV file with the columns source and target." in err

@@ -71,25 +71,21 @@ def test_runs_side_by_side_are_named_by_what_differs_between_them() -> None:
     assert names_side_by_side([]) == []
 
 
-def every_setting() -> dict[str, set[object]]:
-    values: dict[str, set[object]] = {}
+def test_every_setting_can_be_put_into_words() -> None:
     for config in SHIPPED.values():
         for name, value in flat_settings(config).items():
-            values.setdefault(name, set()).add(value)
-    return values
-
-
-def test_every_setting_can_be_put_into_words() -> None:
-    for name, values in every_setting().items():
-        assert setting_label(name) and "_" not in setting_label(name)
-        for value in values:
-            words = describe_setting(name, value)
+            words, label = describe_setting(name, value, config), setting_label(name, config)
+            assert label and "_" not in label
             assert words and "{" not in words
-    assert describe_setting("layers", 24, blocks=True) == "24 blocks"
-    assert describe_setting("residual", False) == "no residual"
-    assert describe_setting("task.held_out", 0.25) == "25 % held out"
-    assert describe_setting("text", "a" * 64) == "text aaaaaaaa…"
-    assert describe_setting("start", 0.3) == "initialization 0.3"
+    deep, negation = SHIPPED["echo-deep"], SHIPPED["negation-single-rnn"]
+    assert describe_setting("layers", 24, deep) == "24 blocks"
+    assert describe_setting("residual", False, deep) == "no residual"
+    assert describe_setting("task.held_out", 0.25, SHIPPED["dates-vector"]) == "25 % held out"
+    assert describe_setting("text", "a" * 64, SHIPPED["text-rnn"]) == "text aaaaaaaa…"
+    assert describe_setting("start", 0.3, SHIPPED["negation-single-transformer"]) == "initialization 0.3"
+    assert describe_setting("learning_rate", 0.01, negation) == "learning rate 0.01"
+    assert setting_label("task.p_not", negation) == "probability of “not”"
+    assert setting_label("model", negation) == "model"
 
 
 def test_settings_of_two_sections_have_names_of_their_own() -> None:

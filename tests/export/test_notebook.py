@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
 
@@ -46,6 +45,7 @@ def cells(config: RunConfig, kind: str, *losses: Any) -> list[str]:
     return [cell["source"] for cell in json.loads(as_notebook(config, *losses))["cells"] if cell["cell_type"] == kind]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("task", TINY)
 def test_its_cells_train_to_exactly_the_same_losses(task: str, tmp_path: Path) -> None:
@@ -60,6 +60,8 @@ def test_its_cells_train_to_exactly_the_same_losses(task: str, tmp_path: Path) -
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_makes_a_valid_notebook_whose_cells_are_code(task: str) -> None:
     config = default_config(task, models_of(task)[-1])
+    import nbformat  # builds a grammar for seconds, so only this test waits for it
+
     nbformat.validate(json.loads(as_notebook(config)))
     compiler = codeop.Compile()
     for source in cells(config, "code"):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.catalogue import models_of
 from explorer.export.python_file import as_python, file_parts
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.events import Step
@@ -39,7 +40,9 @@ METHODS: dict[str, dict[str, object]] = {
     "muon": {"method": "muon", "momentum": 0.9, "replicas": 2},
 }
 CONFIGS = {
-    model: with_settings(default_config("negation", model), {**SHORT, **changes}) for model, changes in RUNS.items()
+    model: with_settings(default_config("negation", model), {**SHORT, **RUNS.get(model, {"replicas": 2})})
+    for model in models_of("negation")
+    if model != "feedforward"  # whose runs have the schedules and methods below
 }
 CONFIGS |= {
     name: with_settings(default_config("negation", "feedforward"), {**SHORT, **changes})
@@ -61,6 +64,7 @@ TRANSLATION: dict[str, tuple[str, dict[str, object]]] = {
     "reverse": ("encoder_decoder", {"attention": "additive", "replicas": 2}),
     "copy": ("encoder_decoder", {"longest": 5}),
     "dates": ("transformer_encoder_decoder", {"replicas": 2, "layers": 1}),
+    "pairs": ("encoder_decoder", {"attention": "additive"}),
 }
 CONFIGS |= {
     task: with_settings(
@@ -114,6 +118,7 @@ def test_the_file_trains_to_exactly_the_same_losses(
     assert losses_of_the_files[model] == losses(CONFIGS[model])
 
 
+@pytest.mark.slow
 def test_running_the_file_prints_the_last_loss_of_each_epoch(tmp_path: Path) -> None:
     config = with_settings(default_config("negation", "feedforward"), {**SHORT, "replicas": 2})
     (tmp_path / "run.py").write_text(as_python(config))
@@ -162,6 +167,7 @@ def test_a_file_is_made_without_torch() -> None:
     program = """
 import sys
 from explorer.training.config import default_config
+from explorer.catalogue import models_of
 from explorer.export.python_file import as_python
 as_python(default_config("negation", "rnn"))
 as_python(default_config("text", "rnn"))

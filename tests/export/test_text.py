@@ -173,6 +173,7 @@ def test_the_short_runs_end_before_their_last_step() -> None:
     assert all(expected_results(name)[1].step < CONFIGS[name].steps for name in ("low_enough", "no_better"))
 
 
+@pytest.mark.slow
 def test_running_the_file_prints_losses_and_text(files: Path) -> None:
     lines, last = expected_results("own")
     printed = run(files, "own.py", "input.txt").stdout

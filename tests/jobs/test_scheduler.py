@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from explorer.environment import environment
-from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownRun
+from explorer.errors import InvalidSetting, NeedsText, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import executor as executor_module
 from explorer.jobs import job as one_job
 from explorer.jobs import scheduler
@@ -29,6 +29,7 @@ from explorer.jobs.order import Order, decode_order, encode_order
 from explorer.jobs.scheduler import JobService
 from explorer.run_store import database as db
 from explorer.run_store import index, operations, store
+from explorer.tasks.own_sentences import own_task
 from explorer.tasks.text import corpora
 from explorer.training.adam import Adam
 from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
@@ -964,7 +965,7 @@ READ_ONLY = OSError(errno.EROFS, "Read-only file system")
 
 @pytest.mark.parametrize(
     ("error", "cause"),
-    [(DISK_FULL, "disk of this server is full"), (READ_ONLY, "Read-only file system")],
+    [(DISK_FULL, "disk is full"), (READ_ONLY, "Read-only file system")],
     ids=["full", "read-only"],
 )
 @pytest.mark.parametrize("where", ["write_run", "install_run"])
@@ -1035,7 +1036,7 @@ def test_without_room_on_the_disk_a_training_is_not_started(
     wait(lambda: all_done(job))
     assert job.view().state == "failed"
     assert "was not started, because its result needs" in job.view().problem
-    assert "the disk of this server is full" in job.view().problem
+    assert "the disk is full" in job.view().problem
     assert job_folders() == []
 
 
@@ -1165,7 +1166,7 @@ def test_jobs_run_side_by_side_only_if_their_memory_suffices(
 def test_a_home_that_is_no_folder_does_not_disturb_a_training(
     service: JobService, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    home.write_text("a file where the folder of runs should be")
+    home.write_text("a file where the folder of runs should be", encoding="utf-8")
     with caplog.at_level(logging.CRITICAL):
         job = service.submit(short_config())
         wait(lambda: all_done(job))
@@ -1292,3 +1293,17 @@ def test_a_job_above_a_limit_that_was_lowered_waits_for_its_owner(
     (view,) = executor.service.views()
     assert (view.state, view.step, executor.started) == ("stopped", 10, [])
     assert "LINEAGE_MOST_STEPS" in view.problem and "ended unexpectedly" not in view.problem
+
+
+def test_a_training_on_own_sentences_is_charged_for_its_file_and_not_for_the_largest_one(service: JobService) -> None:
+    table = "text,label\n" + "".join(f"word{i} is {label},{label}\n" for i in range(6) for label in ("red", "blue"))
+    sha = corpora.store_text(table, "ada")
+    config = with_settings(default_config("negation", "bag_of_bigrams"), {"epochs": 1, "replicas": 32})
+    with corpora.read_as("ada"):
+        config = dataclasses.replace(config, task=own_task(sha))
+    assert corpora.reader.get() == ""
+    job = submit_and_wait(service, config, "ada")  # with 1,000 words its table of pairs would need too much memory
+    assert job.view().state == "finished"
+    assert job.peak_bytes < 200_000_000
+    with pytest.raises(NeedsText):
+        service.submit(config, "bob")

@@ -14,11 +14,10 @@ from explorer.training.model_factory import build_model
 
 MODELS = models_of("negation")
 
+ORDER_FREE = ("bag_of_words", "bag_of_words_hidden")  # models whose logits do not depend on the order of the words
 VOCABULARY, CLASSES, PADDING, REPLICAS, BATCH, TIME = 11, 2, 10, 3, 5, 7
-SMALL: dict[str, dict[str, object]] = {
-    "bag_of_words": {},
+SMALL: dict[str, dict[str, object]] = {  # a model that is not named here is tested with its default sizes
     "bag_of_words_hidden": {"hidden": 13},
-    "bag_of_bigrams": {},
     "feedforward": {"width": 3, "hidden": 13, "window": 11},
     "rnn": {"width": 3, "hidden": 13},
     "lstm": {"width": 3, "hidden": 13},
@@ -28,7 +27,7 @@ SMALL: dict[str, dict[str, object]] = {
 
 
 def build_single(name: str, seed: int = 1) -> nn.Module:
-    return build_model(with_settings(default_config("negation", name), {"seed": seed, **SMALL[name]}))
+    return build_model(with_settings(default_config("negation", name), {"seed": seed, **SMALL.get(name, {})}))
 
 
 def padded_ids(*shape: int) -> Tensor:
@@ -77,10 +76,15 @@ def test_padding_does_not_change_the_logits(name: str) -> None:
         torch.testing.assert_close(model(padded), model(short), atol=1e-6, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("bag_of_words")])
-def test_word_order_matters_to_all_models_but_bags_of_words(name: str) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_word_order_has_an_effect_except_on_order_free_models(name: str) -> None:
     model = build_single(name)
-    assert not torch.allclose(model(torch.tensor([[0, 2, 5, 3, 1]])), model(torch.tensor([[0, 5, 2, 3, 1]])), atol=1e-4)
+    same = torch.allclose(model(torch.tensor([[0, 2, 5, 3, 1]])), model(torch.tensor([[0, 5, 2, 3, 1]])), atol=1e-4)
+    assert not same or name in ORDER_FREE, (
+        f"{name} gives two orders of the same words the same logits. If this is intended, add {name} to ORDER_FREE in "
+        "tests/models/test_catalogue_models.py; otherwise the model has a mistake."
+    )
+    assert same or name not in ORDER_FREE, f"The order of the words has an effect on {name}: remove it from ORDER_FREE."
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -91,7 +95,7 @@ def test_sentences_of_a_batch_are_independent(name: str) -> None:
 
 
 ATTENTION = ["keys", "mixed", "queries", "scores", "values", "weights"]
-TAPS = {
+TAPS = {  # the names of a newer model stand in its own test
     "bag_of_words": ["counts"],
     "bag_of_words_hidden": ["counts", "hidden"],
     "bag_of_bigrams": ["counts"],
@@ -109,7 +113,7 @@ TAPS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", TAPS)
 def test_tap_names_are_part_of_the_file_format(name: str) -> None:
     model = build_single(name)
     assert sorted(tap_names(model).values()) == TAPS[name]
@@ -132,7 +136,7 @@ def test_initialization_follows_from_the_seed_and_ignores_the_global_generator(n
 
 
 def initial_weights(name: str, **changes: object) -> dict[str, Tensor]:
-    return build_model(with_settings(default_config("negation", name), {**SMALL[name], **changes})).state_dict()
+    return build_model(with_settings(default_config("negation", name), {**SMALL.get(name, {}), **changes})).state_dict()
 
 
 def equal_parameters(one: dict[str, Tensor], other: dict[str, Tensor]) -> set[str]:
@@ -141,7 +145,7 @@ def equal_parameters(one: dict[str, Tensor], other: dict[str, Tensor]) -> set[st
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("bag_of")])
+@pytest.mark.parametrize("name", [name for name in TAPS if not name.startswith("bag_of")])
 def test_layers_of_equal_shape_are_initialized_equally_when_another_width_changes(name: str, replicas: int) -> None:
     one, other = initial_weights(name, replicas=replicas), initial_weights(name, replicas=replicas, hidden=7)
     same_shape = {parameter for parameter in one if one[parameter].shape == other[parameter].shape}

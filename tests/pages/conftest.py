@@ -11,7 +11,6 @@ from streamlit.components.v2 import manifest_scanner
 
 from explorer.jobs.scheduler import service
 from explorer.tasks.text import corpora, rows, token_arrays
-from explorer.web import background
 
 # Each page that is opened looks for components in all installed packages, which takes a third of its time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -37,5 +36,5 @@ def reset_jobs(home: object) -> Iterator[None]:
 def no_loaded_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the texts of other tests and Tiny Shakespeare."""
     monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
-    for module in (corpora, background, token_arrays, rows):
+    for module in (corpora, token_arrays, rows):
         module.reset()

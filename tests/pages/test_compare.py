@@ -125,6 +125,7 @@ def test_language_models_are_compared_by_their_own_measures() -> None:
     assert at.selectbox[0].options == [title for measure, title in MEASURES.items() if measure in both]
 
 
+@pytest.mark.slow
 def test_the_chart_settings_are_in_the_url() -> None:
     params = {"x": "seconds", "y": "train_loss", "smooth": "0.9", "log_x": "true", "log_y": "true", "target": "0.2"}
     at = compare_page(params)
@@ -157,6 +158,7 @@ def train_run(**changes: object) -> RunConfig:
     return config
 
 
+@pytest.mark.slow
 def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
     parent = key(train_run())
     at = compare_page({"runs": parent, "unfold": "branch"})

@@ -87,6 +87,7 @@ def test_log10_values_keep_the_range_of_double_precision() -> None:
     assert found.dtype == np.float32
 
 
+@pytest.mark.slow
 def test_text_and_untrained_weights_are_written_to_the_url() -> None:
     at = open_page()
     at = wait_for_results(assert_no_errors(widget(at.text_input, "depth.say").set_value("to be or not").run()))
@@ -111,6 +112,7 @@ def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
     assert url_params(at) == {"residual": "false"}
 
 
+@pytest.mark.slow
 def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
     at = open_page()
     at = wait_for_results(

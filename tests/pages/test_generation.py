@@ -76,6 +76,7 @@ def test_the_default_state_shows_results() -> None:
     assert "Code and papers" in headings(at)
 
 
+@pytest.mark.slow
 def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     sampling_params = {"t": "0.9", "seed": "5", "top_k": "6"}
     expected = generate_text("text-rnn", "Romeo", Sampling(0.9, 6, seed=5))
@@ -96,6 +97,7 @@ def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     assert component_data(at, "token_tree")[0]["most_surprising"] == int(np.argmax(surprisals))
 
 
+@pytest.mark.slow
 def test_the_path_that_the_visitor_takes_is_in_the_url_with_the_tokens_sampled_after_it() -> None:
     at = generation_page()
 
@@ -168,6 +170,7 @@ def test_changes_to_a_prompt_are_reported(prompt: str, note: str) -> None:
     assert_states(model["note"], note)
 
 
+@pytest.mark.slow
 def test_a_temperature_near_0_has_a_formula_and_is_rounded_as_on_the_slider() -> None:
     assert (
         format_power_of_e(math.log(99.994)) == "99.99" and format_power_of_e(math.log(99_999.0)) == r"1.0 \cdot 10^{5}"
@@ -179,6 +182,7 @@ def test_a_temperature_near_0_has_a_formula_and_is_rounded_as_on_the_slider() ->
         assert temperature(at)["temperature"] == shown and len(temperature(at)["models"]) == 1
 
 
+@pytest.mark.slow
 def test_a_long_prompt_and_a_deleted_model_are_reported() -> None:
     config = with_settings(
         default_config("text", "rnn"), {"corpus": "toy", "size": 2_000, "iterations": 2, "hidden": 8, "width": 8}
@@ -193,6 +197,7 @@ def test_a_long_prompt_and_a_deleted_model_are_reported() -> None:
     assert [model["name"] for model in temperature(at)["models"]] == ["text-ngram"]
 
 
+@pytest.mark.slow
 def test_another_seed_resets_the_selected_position() -> None:
     at = generation_page({"at": "7", "of": "3", "path": "1,2"})
     assert temperature(at)["position"] is not None

@@ -35,7 +35,7 @@ def module_name(file: Path) -> str:
 
 def top_level_imports(file: Path) -> set[str]:
     """Return the modules that a file imports at its top level."""
-    return imported(iter(ast.parse(file.read_text()).body))
+    return imported(iter(ast.parse(file.read_text(encoding="utf-8")).body))
 
 
 def contains(module: str, packages: set[str]) -> bool:
@@ -57,7 +57,7 @@ def test_no_module_of_the_first_page_imports_torch(file: Path) -> None:
 def test_pages_import_neither_torch_nor_plotly_nor_models(file: Path) -> None:
     everything = {
         name
-        for node in ast.walk(ast.parse(file.read_text()))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in imported(iter([node]))
     }

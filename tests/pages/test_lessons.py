@@ -163,6 +163,7 @@ def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     room = class_store.find_classroom(str(data["code"]))
     assert url_params(at)["class"] == room.code and "lesson" not in url_params(at)
     student = wait_until_ready(page("home.py", {"class": room.code}, visitor="bob"))
+    assert "appears here when your teacher shows the answer" in page_text(student)
     (seen,) = component_data(student, "classroom")
     assert not seen["teaches"] and seen["qr"] is None and url_params(student)["models"] == "bag_of_words"
     assert not component_data(student, "verdicts")
@@ -190,6 +191,9 @@ def test_a_teacher_shares_a_page_with_a_custom_question() -> None:
     at = wait_until_ready(assert_no_errors(at.button(key="give.start").click().run()))
     (data,) = component_data(at, "classroom")
     assert data["teaches"] and url_params(at)["length"] == "10"
+    assert "“Memory” appears here when you show the result" in page_text(at)
+    student = wait_until_ready(page("home.py", {"class": str(data["code"])}, visitor="bob"))
+    assert "“Memory” appears here when your teacher shows the result" in page_text(student)
 
 
 @pytest.mark.parametrize("bad", ["nowhere?x=1", "<b>", "lessons"])

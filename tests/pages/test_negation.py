@@ -162,7 +162,7 @@ def test_padding_changes_answers_only_if_the_eos_token_is_used() -> None:
 def test_the_verdicts_of_a_sentence_are_those_of_the_runs() -> None:
     at = negation_page({"say": "human not destroy nature"})
     verdicts = component_data(at, "verdicts")[0]
-    assert verdicts["truth"] == "sustain"
+    assert verdicts["truth"]["name"] == "sustain"
     for row, run in zip(verdicts["rows"], included_runs("default").values(), strict=True):
         i = [s.text for s in Negation(run.config.task).sentences].index("human not destroy nature")
         values = run.curves.answers["sustain"][-1][:, i]

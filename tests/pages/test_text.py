@@ -186,6 +186,7 @@ def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     at.button("text.save").click().run()
     assert_no_errors(at)
     assert store.find_by_config(lab.config("gru"))
+    assert [message.value for message in at.toast] == ["The runs are saved. The page “Runs” lists them."]
     assert not [button for button in at.button if button.key == "text.save"]
 
 

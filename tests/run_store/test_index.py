@@ -386,6 +386,7 @@ def test_threads_can_open_the_index_simultaneously(database: str) -> None:
         assert list(pool.map(lambda _: index.reindex(), range(8))) == [1] * 8
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 def test_processes_can_open_the_index_simultaneously(database: str) -> None:
     run = store_run(0)
@@ -563,7 +564,7 @@ def test_an_unreachable_database_is_reported(address: str, monkeypatch: pytest.M
 
 
 def test_a_home_that_is_a_file_is_reported(home: Path) -> None:
-    home.write_text("")
+    home.write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="The runs themselves are safe"):
         search()
 

@@ -109,7 +109,7 @@ def test_a_full_disk_is_reported_and_loses_no_run(database: str, monkeypatch: py
     folder = write_finished_job()
     with (
         monkeypatch.context() as patch,
-        pytest.raises(StoreError, match="could not be stored: the disk of this server is full"),
+        pytest.raises(StoreError, match="could not be stored: the disk is full"),
     ):
         patch.setattr(store, "install_run", raise_disk_full)
         operations.add_run(folder)
@@ -117,13 +117,13 @@ def test_a_full_disk_is_reported_and_loses_no_run(database: str, monkeypatch: py
     run = operations.add_run(folder)
     with (
         monkeypatch.context() as patch,
-        pytest.raises(StoreError, match="could not be written: the disk of this server"),
+        pytest.raises(StoreError, match="could not be written: the disk"),
     ):
         patch.setattr(store, "write_file", raise_disk_full)
         operations.edit_card(run.key, "ada", False, name="x")
     with (
         monkeypatch.context() as patch,
-        pytest.raises(StoreError, match="could be deleted: the disk of this server is full"),
+        pytest.raises(StoreError, match="could be deleted: the disk is full"),
     ):
         patch.setattr(Path, "rename", raise_disk_full)
         operations.delete_runs([run.key], "ada", False)

@@ -15,7 +15,9 @@ UNCHECKED = {"address", "section", "text_samples", "home_timeline"}
 
 def declared_events(view: Path) -> set[str]:
     """Return the names of the properties of the typedef NAMEEvents."""
-    typedef = re.search(r"@typedef \{object\} \w+Events\n(.*?)(?:\*/|@typedef)", view.read_text(), re.DOTALL)
+    typedef = re.search(
+        r"@typedef \{object\} \w+Events\n(.*?)(?:\*/|@typedef)", view.read_text(encoding="utf-8"), re.DOTALL
+    )
     return set(re.findall(r"@property \{.*\} (\w+)", typedef[1])) if typedef else set()
 
 

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from explorer.tasks.ceiling import cross_entropy_accuracy, cross_entropy_scores, linear_readout_ceiling
+from explorer.tasks.ceiling import (
+    cross_entropy_accuracy,
+    cross_entropy_scores,
+    fit_linear_readout,
+    linear_readout_ceiling,
+)
 from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig, Sentence
+from explorer.tasks.own_sentences import negation_data, own_task
+from explorer.tasks.text import corpora
 
 WORLDS: list[dict[str, object]] = [
     {},
@@ -105,3 +114,62 @@ def test_a_single_verb_has_a_ceiling_of_one_for_either_sign() -> None:
     for verb in ("preserve", "destroy"):
         alone = [s for s in sentences({}) if s.verb == verb]
         assert linear_readout_ceiling(alone) == pytest.approx(1 / 3)
+
+
+# own sentences
+
+
+def own_data(rows: list[tuple[str, str]]) -> Negation:
+    table = "text,label\n" + "".join(f"{text},{label}\n" for text, label in rows)
+    return negation_data(own_task(corpora.store_text(table)))
+
+
+ADJECTIVES = [f"{sound}{i}" for i in range(8) for sound in ("good", "bad")]
+
+
+def test_a_sum_of_weights_separates_what_single_words_decide() -> None:
+    rows = [(f"the {noun} is {a}", "up" if "good" in a else "down") for a in ADJECTIVES for noun in ("a", "b", "c")]
+    fitted = fit_linear_readout(own_data(rows))
+    assert fitted and fitted.separable and fitted.training == fitted.held_out == 1.0
+
+
+def test_no_sum_of_weights_separates_an_exclusive_or() -> None:
+    rows = [
+        (f"the {noun} is {'not ' * n}{a}", "up" if ("good" in a) != bool(n) else "down")
+        for a in ("good", "bad")
+        for noun in (f"w{i}" for i in range(20))
+        for n in (0, 1)
+    ]
+    fitted = fit_linear_readout(own_data(rows))
+    assert fitted and fitted.separable is False and 0.5 <= fitted.training < 1.0
+
+
+def test_several_classes_are_separated_by_several_sums() -> None:
+    rows = [(f"{name}{i} word{i % 5}", name) for name in ("red", "green", "blue", "white") for i in range(10)]
+    fitted = fit_linear_readout(own_data(rows))
+    assert fitted and fitted.separable and fitted.training == 1.0
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(st.tuples(st.lists(st.sampled_from("abcd"), min_size=1, max_size=4), st.booleans()), min_size=8))
+def test_the_programme_agrees_with_a_fine_search_over_the_weights(rows: list[tuple[list[str], bool]]) -> None:
+    distinct = {tuple(sorted(words)): label for words, label in rows}
+    assume(min(list(distinct.values()).count(label) for label in (True, False)) >= 2)
+    data = own_data([(" ".join(words), str(label)) for words, label in distinct.items()])
+    fitted = fit_linear_readout(data)
+    assert fitted
+    train = [s for s in data.sentences if s.train_probability]
+    counts = np.array([[s.words.count(word) for word in "abcd"] for s in train])
+    signs = np.array([2 * s.label - 1 for s in train])
+    rng = np.random.default_rng(0)
+    weights, bias = rng.normal(size=(4, 4_000)), rng.normal(size=4_000) * 2
+    best = ((counts @ weights + bias) * signs[:, None] > 0).mean(axis=0).max()
+    if best == 1:
+        assert fitted.separable  # the search has found such weights
+    if not fitted.separable:
+        assert best < 1
+
+
+def test_a_programme_that_takes_too_long_is_given_up() -> None:
+    rows = [(f"{a}{i} {b}", a) for a in ("x", "y") for b in "klmnop" for i in range(60)]
+    assert fit_linear_readout(own_data(rows), seconds=0.0) is None

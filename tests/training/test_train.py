@@ -55,6 +55,7 @@ def test_bag_of_words_ends_at_its_ceiling_in_every_seed() -> None:
     assert record.curves.last("test_accuracy").mean() == pytest.approx(best, abs=0.016)
 
 
+@pytest.mark.slow
 def test_bag_of_words_with_p_not_one_half_ends_below_its_ceiling() -> None:
     record = record_run(run("bag_of_words", replicas=8, p_not=0.5, epochs=100, train_size=9_973, batch_size=997))
     assert linear_readout_ceiling(Negation(record.config.task).sentences) == pytest.approx(5 / 6)

@@ -7,8 +7,9 @@ import io
 
 import pytest
 
+from explorer.csv_files import escape_formula
 from explorer.lessons.lesson import Choice, Question, Scale
-from explorer.web.class_csv import COLUMNS, escape_formula, format_answers
+from explorer.web.class_csv import COLUMNS, format_answers
 from explorer.web.class_store import AnsweredQuestion, AnswerRecord
 
 

@@ -152,7 +152,7 @@ def test_a_row_describes_its_job(service: Service) -> None:
         "can_stop": True,
         "can_resume": False,
         "problem": "",
-        "href": f"/negation?run={key(config)}",
+        "href": f"negation?run={key(config)}",
         "ahead": 0,
     }
     assert {row["ahead"] for row in job_rows(ADA) if row["state"] == "waiting"} == {1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -16,7 +17,7 @@ from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.web.client_address import ClientAddressMiddleware, client_address
 from explorer.web.security import SecurityMiddleware, is_own_origin
-from explorer.web.visitors import VisitorMiddleware
+from explorer.web.visitors import VisitorMiddleware, operator_endpoint
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
@@ -41,13 +42,22 @@ async def accept(websocket: WebSocket) -> None:
     await websocket.close()
 
 
-def open_browser(address: str = "8.8.8.8") -> TestClient:
+async def set_xsrf_cookie(request: Request) -> Response:
+    return Response(headers={"set-cookie": "_streamlit_xsrf=2|a|b|1; Path=/; SameSite=Lax"})  # as Streamlit does
+
+
+def open_browser(address: str = "8.8.8.8", base_path: str = "") -> TestClient:
     middleware = [
         Middleware(ClientAddressMiddleware),
-        Middleware(SecurityMiddleware, index_page="<script>1</script>"),
+        Middleware(SecurityMiddleware, index_page="<script>1</script>", base_path=base_path),
         Middleware(VisitorMiddleware),
     ]
-    routes = [WebSocketRoute("/_stcore/stream", accept), Route("/{path:path}", respond, methods=["GET", "POST"])]
+    routes = [
+        WebSocketRoute("/_stcore/stream", accept),
+        Route(f"{base_path}/_stcore/host-config", set_xsrf_cookie),
+        Route(f"{base_path}/operator", operator_endpoint, methods=["GET", "POST"]),
+        Route("/{path:path}", respond, methods=["GET", "POST"]),
+    ]
     app = Starlette(routes=routes, middleware=middleware)
     return TestClient(app, "http://lineage.test", client=(address, 5))
 
@@ -65,13 +75,44 @@ def test_every_response_has_the_headers() -> None:
 def test_a_learning_platform_may_show_the_pages_in_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_FRAME_ANCESTORS", "https://moodle.example.org, https://*.example.com")
     browser = open_browser()
-    browser.base_url = browser.base_url.copy_with(scheme="https")
-    response = browser.get("/", headers=PAGE)
+    response = browser.get("https://lineage.test/", headers=PAGE)
     assert (
         "frame-ancestors 'self' https://moodle.example.org https://*.example.com"
         in (response.headers["content-security-policy"])
     )
-    assert {"SameSite=none", "Secure", "Partitioned"} <= set(response.headers["set-cookie"].split("; "))
+    xsrf = browser.get("https://lineage.test/_stcore/host-config")
+    for answer in (response, xsrf):
+        assert {"SameSite=None", "Secure", "Partitioned"} <= cookie_attributes(answer)
+    assert {"SameSite=lax"} <= cookie_attributes(browser.get("http://lineage.test/", headers=PAGE)), "not without TLS"
+    monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open sesame")
+    form = {"password": "open sesame"}
+    signed_in = browser.post("https://lineage.test/operator", data=form, follow_redirects=False)
+    assert {"SameSite=strict", "Secure"} <= cookie_attributes(signed_in), "the operator is never in a frame"
+
+
+def cookie_attributes(response: httpx.Response) -> set[str]:
+    return set(response.headers["set-cookie"].split("; ")[1:])
+
+
+def test_over_https_every_cookie_is_secure_and_none_is_for_other_sites() -> None:
+    visitor = open_browser().get("https://lineage.test/", headers=PAGE)
+    xsrf = open_browser().get("https://lineage.test/_stcore/host-config")
+    assert cookie_attributes(visitor) == {"HttpOnly", "Max-Age=31536000", "Path=/", "SameSite=lax", "Secure"}
+    assert xsrf.headers["set-cookie"] == "_streamlit_xsrf=2|a|b|1; Path=/; SameSite=Lax; Secure"
+    assert "Secure" not in cookie_attributes(open_browser().get("/", headers=PAGE))
+
+
+def test_below_a_path_cookies_are_for_this_path_and_internal_addresses_are_closed_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open sesame")
+    browser = open_browser(base_path="/a/b")
+    signed_in = browser.post("/a/b/operator", data={"password": "open sesame"}, follow_redirects=False)
+    for response in (browser.get("/a/b/", headers=PAGE), browser.get("/a/b/_stcore/host-config"), signed_in):
+        assert "Path=/a/b" in cookie_attributes(response)
+    assert signed_in.next_request and signed_in.next_request.url.path == "/a/b/runs"
+    for path, status in (("health", 200), ("metrics", 404), ("../auth/login", 404), ("runs/_stcore/health", 404)):
+        assert browser.get(f"/a/b/_stcore/{path}").status_code == status
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/agent/mcp", "/x/_stcore/health", "/auth/login"])
@@ -100,8 +141,8 @@ def test_a_websocket_of_another_site_is_refused_and_streamlit_sees_only_its_own_
 
 def test_a_post_of_another_site_is_refused_and_a_get_has_no_origin() -> None:
     foreign = {"origin": "http://evil.test"}
-    assert open_browser().post("/operator", headers=foreign).status_code == 403
-    assert open_browser().post("/operator", headers={"origin": "http://lineage.test"}).status_code == 200
+    assert open_browser().post("/jobs", headers=foreign).status_code == 403
+    assert open_browser().post("/jobs", headers={"origin": "http://lineage.test"}).status_code == 200
     assert open_browser().get("/", headers=foreign).json()["origin"] is None
 
 

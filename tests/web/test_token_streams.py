@@ -43,8 +43,8 @@ def no_streams() -> None:
 
 
 def register_stream(name: str, make: Callable[[], Iterator[Chunk]], sources: tuple[str, ...] = ()) -> str:
-    """Register a stream under a token and return its address."""
-    return results.register(name, StreamAnswer(make), sources)
+    """Register a stream under a token and return its path."""
+    return "/" + results.register(name, StreamAnswer(make), sources)
 
 
 def is_running(address: str) -> bool:

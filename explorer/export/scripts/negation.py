@@ -7,17 +7,21 @@ names and settings below by those of a run.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from explorer.export.scripts.text import read_file
 from explorer.models.configs import RNNConfig
 from explorer.models.rnn import RNN
 from explorer.seeds import generator
 from explorer.tasks.distinct_rows import batch_weights, row_ids, row_labels
-from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig
+from explorer.tasks.negation import Negation, NegationConfig
+from explorer.tasks.own_sentences import OwnSentences
+from explorer.tasks.own_sentences_rows import batch_rows, sentence_rows
 from explorer.training.config import Optimiser, RunConfig
 
 # Names that the code of all runs uses for what this run has.
@@ -30,21 +34,34 @@ OPTIMISER = Optimiser()
 RUN = RunConfig(TASK, MODEL, OPTIMISER)
 
 
+@cache
+def own_sentences() -> OwnSentences:
+    """Return the sentences of the file that is named on the command line."""
+    return OwnSentences(TASK, read_file("the table of this run", TASK.text))
+
+
 def build_model(seed: int) -> nn.Module:
     """Return the initialized model of one seed."""
-    sizes = (len(VOCABULARY.tokens), len(CLASSES), VOCABULARY.id(VOCABULARY.padding))
+    task = own_sentences() if TASK.corpus == "own" else Negation(TASK)
+    sizes = (len(task.vocabulary.tokens), len(task.classes), task.vocabulary.id(task.vocabulary.padding))
     return RNN(MODEL, *sizes, generator(seed, "start"))
 
 
 def batches() -> Iterator[tuple[Int[Tensor, "*replicas rows time"], Float[Tensor, "*replicas rows classes"]]]:
-    """Yield every distinct row of token ids, and the targets of the batch of each step; several seeds are stacked."""
-    task = Negation(TASK)
+    """Yield the rows of token ids and the targets of the batch of each step; several seeds are stacked."""
+    task = own_sentences() if TASK.corpus == "own" else Negation(TASK)
+    if TASK.corpus == "own":
+        rows = sentence_rows(task)
+        for indices in batch_rows(task, RUN):
+            batch = rows.batch(indices if RUN.replicas > 1 else indices[0])
+            yield batch.ids, -F.one_hot(batch.labels, TASK.classes) / batch.labels.shape[-1]
+        return
     samples = [torch.tensor(task.sample("train", seed)) for seed in RUN.seeds]
     orders = [generator(seed, f"order/{RUN.order}" if RUN.order else "order") for seed in RUN.seeds]
     shares = [batch_weights(task, s, RUN.epochs, RUN.batch_size, o) for s, o in zip(samples, orders, strict=True)]
     # Cross-entropy is the sum of -share * log p(label): the targets of every step, made once.
-    targets = -torch.stack(shares, dim=1)[..., None] * F.one_hot(row_labels(task), len(CLASSES))
-    ids = row_ids(task)
+    targets = -torch.stack(shares, dim=1)[..., None] * F.one_hot(row_labels(task), TASK.classes)
+    ids = row_ids(task)  # every distinct row, in each step
     if RUN.replicas > 1:
         ids = ids.expand(RUN.replicas, *ids.shape)
     else:

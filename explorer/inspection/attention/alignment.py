@@ -22,10 +22,12 @@ from explorer.models.encoder_decoder import EncoderDecoder
 from explorer.models.taps import Intervention, intervene, record, tap_names
 from explorer.models.translation import Translator
 from explorer.seeds import generator
-from explorer.tasks.seq2seq.batches import Pairs, evaluation_dates, evaluation_digits
+from explorer.tasks.seq2seq.batches import Pairs, encode_pairs, evaluation_dates, evaluation_digits
 from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import evaluation_lengths
+from explorer.tasks.seq2seq.own_pairs import pair_table
+from explorer.tasks.seq2seq.pairs import PairsConfig
 
 INTERVENTIONS = ("none", "uniform", "frozen", "cut", "shuffled")  # see `exact_match_under`
 _ADDITIVE_WEIGHTS = "attention.weights"
@@ -135,8 +137,8 @@ def exact_match_under(
 ) -> Float32[ndarray, "*replicas parts"]:
     """Return the teacher-forced exact match on fresh sources under an intervention, for each part of the task.
 
-    The parts are the `lengths` of digit sequences (by default all evaluated lengths) or the date formats. The
-    interventions are
+    The parts are the `lengths` of digit sequences (by default all evaluated lengths) or the date formats; of own pairs
+    the held-out ones are the only part. The interventions are
 
         none      the unchanged model
         uniform   the decoder attends uniformly to all source tokens at every step
@@ -167,7 +169,7 @@ def exact_match_by_intervention(
 
     `count` is the number of sources per length or format. NaN where the model has no attention to change.
     """
-    trained = None if isinstance(config, DatesConfig) else range(1, config.longest + 1)
+    trained = None if isinstance(config, DatesConfig | PairsConfig) else range(1, config.longest + 1)
     rows = []
     for intervention in names:
         try:
@@ -178,7 +180,9 @@ def exact_match_by_intervention(
 
 
 def _fresh_pairs(config: TranslationConfig, count: int, seed: int, lengths: Sequence[int] | None) -> list[Pairs]:
-    """Return fresh sources with their targets, one batch per part."""
+    """Return fresh sources with their targets, one batch per part. Raises NeedsText for a file that is not there."""
+    if isinstance(config, PairsConfig):
+        return [encode_pairs(config, pair_table(config).held_out)]
     if isinstance(config, DatesConfig):
         formats = evaluation_dates(config, count, seed)
         return [formats.slice_rows(i * count, (i + 1) * count) for i in range(len(DATE_FORMATS))]

@@ -90,17 +90,25 @@ class TokenizedInput:
     empty: bool = False  # whether no token was left, so that the model starts from a line end
 
 
-def tokenize_input(config: RunConfig, tokenizer: Tokenizer | None, text: str, length: int = 0) -> TokenizedInput:
+def tokenize_input(
+    config: RunConfig, tokenizer: Tokenizer | None, text: str, length: int = 0, vocabulary: Words = VOCABULARY
+) -> TokenizedInput:
     """Tokenize a text for the model of a configuration.
 
     A language model keeps the last tokens that fit into its context; one trained on padded prefixes gets padding up to
-    the full context. A negation sentence (no tokenizer) keeps the first tokens that fit into the window, padded with
-    <PAD> to `length`; an agreement sentence keeps as many words as a training sentence can have.
-    An empty prompt becomes that of `prompt_ids`. Raises LineageError for unknown words in a
-    sentence, and for half a character.
+    the full context. An empty prompt becomes that of `prompt_ids`. A negation sentence keeps the first tokens that fit
+    into the window; an agreement sentence keeps as many words as a training sentence can have.
+
+    config: the configuration of the run
+    tokenizer: that of a language model; None for a model that reads sentences
+    text: what is read
+    length: a shorter negation sentence is padded with <PAD> to this many tokens
+    vocabulary: the words of a negation model, which differ from those of the grammar for own sentences
+
+    Raises LineageError for unknown words in a sentence, and for half a character.
     """
     if tokenizer is None:
-        return _tokenize_sentence(config, text, length)
+        return _tokenize_sentence(config, text, length, vocabulary)
     task = config.task_as(TextConfig)
     prepared = text.lower() if task.lower else text
     all_ids, dropped = prompt_ids(tokenizer, prepared)
@@ -121,17 +129,20 @@ def tokenize_input(config: RunConfig, tokenizer: Tokenizer | None, text: str, le
     )
 
 
-def _tokenize_sentence(config: RunConfig, text: str, length: int) -> TokenizedInput:
+def _tokenize_sentence(config: RunConfig, text: str, length: int, vocabulary: Words) -> TokenizedInput:
     if isinstance(config.task, AgreementConfig):
         words = Words(config.task.vocabulary, first=PAD, last=PAD, padding=PAD).split(text)
         kept, left_out = words[: config.task.max_length], words[config.task.max_length :]
         ids = tuple(map(config.task.vocabulary.index, kept))
         return TokenizedInput(ids, kept, " ".join(left_out), "end" * bool(left_out), (), (), text != text.lower())
-    all_ids = VOCABULARY.encode(VOCABULARY.split(text))
+    typed = vocabulary.split(text)
+    unknown = tuple(dict.fromkeys(word for word in typed if word not in vocabulary.words))
+    all_ids = vocabulary.encode(typed)
     window = getattr(config.model, "window", len(all_ids))
-    ids = pad(all_ids, len(all_ids), length)[:window]
-    tokens, truncated = (tuple(VOCABULARY.tokens[id] for id in part) for part in (ids, all_ids[window:]))
-    return TokenizedInput(ids, tokens, " ".join(truncated), "end" if truncated else "", (), (), text != text.lower())
+    ids = pad(all_ids, len(all_ids), length, vocabulary)[:window]
+    tokens, truncated = (tuple(vocabulary.tokens[id] for id in part) for part in (ids, all_ids[window:]))
+    at = "end" if truncated else ""
+    return TokenizedInput(ids, tokens, " ".join(truncated), at, (), unknown, text != text.lower())
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,11 @@ from explorer.errors import DamagedRun
 from explorer.generation.seq2seq_decoding import MAX_BEAM_WIDTH, Beams, beam_search, exposure_bias_curves, greedy_decode
 from explorer.inspection.load_model import to_array
 from explorer.models.translation import Translator
-from explorer.tasks.seq2seq.batches import Pairs, evaluation_dates, evaluation_digits
-from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length
+from explorer.tasks.seq2seq.batches import Pairs, encode_pairs, evaluation_dates, evaluation_digits
+from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
+from explorer.tasks.seq2seq.own_pairs import pair_table
+from explorer.tasks.seq2seq.pairs import Pair, PairsConfig
 
 DROPPED_PER_STEP = 3  # the best dropped candidates of each step that are kept for display
 
@@ -83,6 +85,19 @@ def greedy_translations(
     return tuple(translations)
 
 
+@torch.inference_mode()
+def greedy_outputs(model: Translator, config: PairsConfig, pairs: Sequence[Pair]) -> tuple[tuple[str | None, ...], ...]:
+    """Return the output of each replica for the source of each pair; None where it generates no end token."""
+    source = encode_pairs(config, pairs).source
+    found = greedy_decode(
+        model, source.expand(*model.replicas, *source.shape), max_answer_length(config, config.longest_source)
+    ).ids
+    return tuple(
+        tuple(target_text(config, ids) if model.eos in ids else None for ids in seeds)
+        for seeds in found.view(-1, len(pairs), found.shape[-1]).transpose(0, 1).tolist()
+    )
+
+
 def beam_trees(model: Translator, config: TranslationConfig, source: Sequence[int]) -> BeamTrees:
     """Run beam search by one replica with every width from 1 (greedy) to the widest."""
     source_ids, longest = torch.tensor(list(source)), max_answer_length(config, len(source))
@@ -120,12 +135,16 @@ def _tree_arrays(beams: Beams) -> tuple[Int32[ndarray, "nodes 5"], Float32[ndarr
 
 
 def exposure_bias(model: Translator, config: TranslationConfig, length: int, count: int, seed: int = 0) -> ExposureBias:
-    """Measure the exposure bias on `count` fresh sources of this length (of dates: `count` in each format)."""
-    fresh = (
-        evaluation_dates(config, count, seed)
-        if isinstance(config, DatesConfig)
-        else evaluation_digits(config, [length], count, seed)
-    )
+    """Measure the exposure bias on `count` fresh sources of this length (of dates: `count` in each format).
+
+    Of own pairs: on `count` of the held-out ones. Raises NeedsText if their file is not there.
+    """
+    if isinstance(config, PairsConfig):
+        fresh = encode_pairs(config, pair_table(config).held_out[:count])
+    elif isinstance(config, DatesConfig):
+        fresh = evaluation_dates(config, count, seed)
+    else:
+        fresh = evaluation_digits(config, [length], count, seed)
     parts = (fresh.source, fresh.decoder_input, fresh.targets, fresh.mask)
     teacher_forced, free_running = exposure_bias_curves(
         model, Pairs(*(part.expand(*model.replicas, *part.shape) for part in parts))

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.tasks.negation import OUTCOME, VOCABULARY
+from explorer.tasks.negation import OUTCOME
+from explorer.tasks.own_sentences import MARKERS
 
 
 def find_attending_head(tokens: Sequence[str], weights: Float[ndarray, "heads query key"]) -> int:
@@ -19,5 +20,5 @@ def find_attending_head(tokens: Sequence[str], weights: Float[ndarray, "heads qu
     rows = np.nan_to_num(weights[:, 0])
     named = [i for i, token in enumerate(tokens) if token == "not"]
     named = named or [i for i, token in enumerate(tokens) if token in OUTCOME]
-    named = named or [i for i, token in enumerate(tokens) if token not in VOCABULARY.markers]
+    named = named or [i for i, token in enumerate(tokens) if token not in MARKERS]
     return int(rows[:, named or slice(None)].max(axis=1).argmax())

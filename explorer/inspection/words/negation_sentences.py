@@ -1,13 +1,14 @@
 """Internals of negation models for a typed sentence, as labelled arrays.
 
-Every function takes words of the vocabulary (see `Words.split`). Classes are in the order of `CLASSES`; the score of a
-sentence is its logit of "sustain" minus that of "collapse".
+Every function takes words of the vocabulary (see `Words.split`) of the grammar, or of the sentences of the run. Classes
+are in the order of the task. With two classes, the score of a sentence is the logit of the second one ("sustain") minus
+that of the first; with more, it is the logit of the class that the model answers minus the mean of the others.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,32 +21,81 @@ from torch import Tensor, nn
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.bag_of_bigrams import BagOfBigrams
 from explorer.models.bag_of_words import BagOfWords, BagOfWordsHidden
+from explorer.models.convolution import ConvolutionalClassifier
 from explorer.models.layers import Embedding, Linear
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
 from explorer.models.transformer_encoder import TransformerEncoder
-from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig, pad
+from explorer.tasks.negation import CLASSES, VOCABULARY, NegationConfig, pad
+from explorer.tasks.own_sentences import Language, negation_data
+from explorer.tokenization.words import Words
 
-SUSTAIN, COLLAPSE = CLASSES.index("sustain"), CLASSES.index("collapse")
+SUSTAIN = CLASSES.index("sustain")
+_SENTENCES_AT_ONCE = 256  # in one forward pass
+_MOST_WEIGHTS = 16  # tokens or pairs whose weights are returned
+_MOST_POINTS = 16  # words of an embedding map
 
 
-def sentence_tokens(words: Sequence[str], length: int = 0) -> tuple[str, ...]:
+def _words_of(loaded: LoadedModel) -> Words:
+    """Return the vocabulary of a model."""
+    return Language.from_json(loaded.tokenizer).vocabulary
+
+
+def sentence_tokens(words: Sequence[str], length: int = 0, vocabulary: Words = VOCABULARY) -> tuple[str, ...]:
     """Return the input tokens of a model: the words between their markers, padded to `length` with <EOS>."""
-    ids = VOCABULARY.encode(tuple(words))
-    return tuple(VOCABULARY.tokens[i] for i in pad(ids, max(length, len(ids)), 0))
+    ids = vocabulary.encode(tuple(words))
+    return tuple(vocabulary.tokens[i] for i in pad(ids, max(length, len(ids)), 0, vocabulary))
 
 
-def _ids(words: Sequence[str], length: int = 0) -> Tensor:
-    return torch.tensor([[VOCABULARY.id(token) for token in sentence_tokens(words, length)]])
+def _ids(loaded: LoadedModel, words: Sequence[str], length: int = 0) -> Tensor:
+    vocabulary = _words_of(loaded)
+    return torch.tensor([[vocabulary.id(token) for token in sentence_tokens(words, length, vocabulary)]])
+
+
+def evaluation_length(config: NegationConfig) -> int:
+    """Return the length to which the evaluation of a run pads a sentence with <EOS>; 0 if it pads with masked <PAD>."""
+    return max(negation_data(config).lengths) if config.padding == "eos" else 0
 
 
 @torch.inference_mode()
-def sustain_probabilities(loaded: LoadedModel, words: Sequence[str], length: int = 0) -> Float[ndarray, " replicas"]:
-    """Return P(sustain) by every replica. `length` pads with unmasked <EOS>, as the notebook's batches do."""
-    ids = _ids(words, length)
+def class_probabilities(
+    loaded: LoadedModel, words: Sequence[str], length: int | None = None
+) -> Float[ndarray, "replicas classes"]:
+    """Return the probability of each class by every replica.
+
+    length: to which the sentence is padded with <EOS>, which the model reads; by default that of the evaluation of the
+        run.
+    """
+    if length is None:
+        length = evaluation_length(loaded.config.task_as(NegationConfig))
+    ids = _ids(loaded, words, length)
     if loaded.config.replicas > 1:
         ids = ids.expand(loaded.config.replicas, *ids.shape)
-    return to_array(loaded.stack(ids).softmax(dim=-1)[..., 0, SUSTAIN].reshape(-1))
+    return to_array(loaded.stack(ids).softmax(dim=-1).view(loaded.config.replicas, -1))
+
+
+def sustain_probabilities(
+    loaded: LoadedModel, words: Sequence[str], length: int | None = None
+) -> Float[ndarray, " replicas"]:
+    """Return P(sustain) by every replica; see `class_probabilities`."""
+    found: ndarray = class_probabilities(loaded, words, length)[:, SUSTAIN]
+    return found
+
+
+@torch.inference_mode()
+def probabilities_of_sentences(
+    loaded: LoadedModel, sentences: Sequence[Sequence[str]]
+) -> Float[ndarray, "sentences replicas classes"]:
+    """Return the probability of each class for many sentences."""
+    vocabulary, replicas = _words_of(loaded), loaded.config.replicas
+    parts = []
+    for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
+        encoded = [vocabulary.encode(tuple(words)) for words in sentences[start : start + _SENTENCES_AT_ONCE]]
+        longest = max(map(len, encoded))
+        ids = torch.tensor([pad(each, len(each), longest, vocabulary) for each in encoded])
+        logits = loaded.stack(ids.expand(replicas, *ids.shape) if replicas > 1 else ids)
+        parts.append(logits.softmax(dim=-1).view(replicas, len(encoded), -1).transpose(0, 1))
+    return to_array(torch.cat(parts))
 
 
 @dataclass(frozen=True)
@@ -55,6 +105,7 @@ class Contributions:
     parts: tuple[str, ...]  # tokens, pairs of tokens, or hidden units
     values: Float[ndarray, " parts"]
     bias: float
+    towards: int = SUSTAIN  # the class to which positive values add
 
     @property
     def total(self) -> float:
@@ -65,35 +116,77 @@ class Contributions:
 def token_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
     """Return what each token adds to the score of a bag of words."""
     model = cast(BagOfWords, loaded.single_replica(replica))
-    weights, bias = _score_weights(model.readout)
-    return Contributions(sentence_tokens(words), to_array(weights[_ids(words)[0]]), bias)
+    ids = _ids(loaded, words)
+    weights, bias, towards = _score_weights(model.readout, model(ids))
+    tokens = tuple(_words_of(loaded).tokens[i] for i in ids[0])
+    return Contributions(tokens, to_array(weights[ids[0]]), bias, towards)
 
 
 @torch.inference_mode()
 def pair_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
     """Return what each pair of neighbouring tokens adds to the score of a bag of bigrams."""
     model = cast(BagOfBigrams, loaded.single_replica(replica))
-    weights, bias = _score_weights(model.readout)
-    tokens, ids = sentence_tokens(words), _ids(words)[0]
+    ids = _ids(loaded, words)
+    weights, bias, towards = _score_weights(model.readout, model(ids))
+    tokens = [_words_of(loaded).tokens[i] for i in ids[0]]
     pairs = tuple(f"{first} {second}" for first, second in itertools.pairwise(tokens))
-    return Contributions(pairs, to_array(weights.view(model.vocabulary, -1)[ids[:-1], ids[1:]]), bias)
+    values = weights.view(model.vocabulary, -1)[ids[0, :-1], ids[0, 1:]]
+    return Contributions(pairs, to_array(values), bias, towards)
 
 
 @torch.inference_mode()
 def unit_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
     """Return what each hidden unit adds to the score of a bag of words with a hidden layer."""
     model = cast(BagOfWordsHidden, loaded.single_replica(replica))
-    weights, bias = _score_weights(model.readout)
     with record(model) as trace:
-        model(_ids(words))
+        logits = model(_ids(loaded, words))
+    weights, bias, towards = _score_weights(model.readout, logits)
     names = tuple(f"unit {i + 1}" for i in range(len(weights)))
-    return Contributions(names, to_array(weights * trace["hidden"][0]), bias)
+    return Contributions(names, to_array(weights * trace["hidden"][0]), bias, towards)
 
 
-def _score_weights(readout: Linear) -> tuple[Tensor, float]:
-    """Return the weights and the bias of the score: those of "sustain" minus those of "collapse"."""
-    bias = cast(Tensor, readout.bias)
-    return readout.weight[SUSTAIN] - readout.weight[COLLAPSE], float(bias[SUSTAIN] - bias[COLLAPSE])
+@torch.inference_mode()
+def window_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
+    """Return what the filters of a convolution add to the score, by the words to which each responds most.
+
+    A filter that responds nowhere adds nothing. Filters that respond most to the same window are added up.
+    """
+    model = cast(ConvolutionalClassifier, loaded.single_replica(replica))
+    with record(model) as trace:
+        logits = model(_ids(loaded, words))
+    weights, bias, towards = _score_weights(model.readout, logits)
+    tokens, found = sentence_tokens(words, vocabulary=_words_of(loaded)), dict[str, float]()
+    terms = (weights * trace["pooled"][0]).tolist()
+    for i, size in enumerate(model.sizes):
+        starts = trace[f"convolutions.{i}.feature_map"][0].argmax(dim=0).tolist()  # of the window, for each filter
+        own, terms = terms[: len(starts)], terms[len(starts) :]
+        for start, term in zip(starts, own, strict=True):
+            if term:
+                window = " ".join(tokens[start : start + size])
+                found[window] = found.get(window, 0.0) + term
+    return Contributions(tuple(found), np.array(list(found.values()), np.float32), bias, towards)
+
+
+# By model; the readout of each of them is linear.
+CONTRIBUTIONS: Mapping[str, Callable[[LoadedModel, Sequence[str], int], Contributions]] = {
+    "bag_of_words": token_contributions,
+    "bag_of_words_hidden": unit_contributions,
+    "bag_of_bigrams": pair_contributions,
+    "convolution": window_contributions,
+}
+
+
+def _score_weights(readout: Linear, logits: Float[Tensor, "1 classes"]) -> tuple[Tensor, float, int]:
+    """Return the weights and the bias of the score, and the class to which it adds."""
+    bias, towards = cast(Tensor, readout.bias), shown_class(logits[0])
+    signs = torch.full((len(bias),), -1.0 / (len(bias) - 1))
+    signs[towards] = 1.0
+    return signs @ readout.weight, float(signs @ bias), towards
+
+
+def shown_class(scores: Float[Tensor, " classes"]) -> int:
+    """Return the class whose probability is shown: the second of two, or the answer among more."""
+    return SUSTAIN if len(scores) == 2 else int(scores.argmax())
 
 
 @dataclass(frozen=True)
@@ -106,39 +199,56 @@ class WordWeights:
 
 @torch.inference_mode()
 def word_weights(loaded: LoadedModel, replica: int) -> WordWeights:
-    """Return the weights of a bag of words, without the unused one of the padding."""
-    model = cast(BagOfWords, loaded.single_replica(replica))
-    tokens = tuple(token for token in VOCABULARY.tokens if token != VOCABULARY.padding)
-    return WordWeights(tokens, to_array(model.readout.weight[:, [VOCABULARY.id(t) for t in tokens]]))
+    """Return the weights of a bag of words, without the unused ones; of own sentences only the largest."""
+    model, vocabulary = cast(BagOfWords, loaded.single_replica(replica)), _words_of(loaded)
+    tokens = tuple(token for token in vocabulary.tokens if token not in (vocabulary.padding, vocabulary.unknown))
+    return _largest(WordWeights(tokens, to_array(model.readout.weight[:, [vocabulary.id(t) for t in tokens]])))
+
+
+def _largest(found: WordWeights) -> WordWeights:
+    """Return the weights that differ most between the classes, in their order."""
+    gaps = np.ptp(found.weights, axis=0)
+    kept = np.sort(np.argsort(-gaps, kind="stable")[:_MOST_WEIGHTS])
+    return WordWeights(tuple(found.tokens[i] for i in kept), found.weights[:, kept])
 
 
 @torch.inference_mode()
 def pair_weights(loaded: LoadedModel, replica: int) -> WordWeights:
-    """Return the weights of a bag of bigrams for the pairs with "not" or a verb as their second token."""
-    model = cast(BagOfBigrams, loaded.single_replica(replica))
-    task = Negation(loaded.config.task_as(NegationConfig))
-    neighbours = (pair for s in task.sentences for pair in zip(s.words[:-2], s.words[1:-1], strict=True))
+    """Return the weights of a bag of bigrams for the pairs with "not" or a verb as their second token.
+
+    Of own sentences, return the largest of those pairs that training has shown.
+    """
+    model, vocabulary = cast(BagOfBigrams, loaded.single_replica(replica)), _words_of(loaded)
+    task = negation_data(loaded.config.task_as(NegationConfig))
+    own = task.config.corpus == "own"
+    sentences = [s.words for s in task.sentences if s.train_probability or not own]
+    # The last word of the grammar's sentences is always "nature".
+    neighbours = (pair for words in sentences for pair in itertools.pairwise(words if own else words[:-1]))
     pairs = tuple(dict.fromkeys(neighbours))  # each once, in the order of the sentences
-    columns = [VOCABULARY.id(first) * model.vocabulary + VOCABULARY.id(second) for first, second in pairs]
-    return WordWeights(tuple(" ".join(pair) for pair in pairs), to_array(model.readout.weight[:, columns]))
+    columns = [vocabulary.id(first) * model.vocabulary + vocabulary.id(second) for first, second in pairs]
+    return _largest(WordWeights(tuple(" ".join(pair) for pair in pairs), to_array(model.readout.weight[:, columns])))
 
 
 @dataclass(frozen=True)
 class SustainByToken:
-    """P(sustain) by a recurrent network after each token."""
+    """The probability of one class by a recurrent network after each token."""
 
     tokens: tuple[str, ...]
-    sustain: Float[ndarray, " tokens"]
+    sustain: Float[ndarray, " tokens"]  # of the class `towards`
+    towards: int = SUSTAIN
 
 
 @torch.inference_mode()
 def sustain_by_token(loaded: LoadedModel, words: Sequence[str], replica: int) -> SustainByToken:
-    """Return P(sustain) read out from the hidden state after each token."""
+    """Return P(sustain), or the probability of the answer, read out from the hidden state after each token."""
     model = cast(RecurrentClassifier, loaded.single_replica(replica))
     with record(model) as trace:
-        model(_ids(words))
+        model(_ids(loaded, words))
     after_each = model.readout(trace["cell.state"][0]).softmax(dim=-1)
-    return SustainByToken(sentence_tokens(words), to_array(after_each[:, SUSTAIN]))
+    towards = shown_class(after_each[-1])
+    return SustainByToken(
+        sentence_tokens(words, vocabulary=_words_of(loaded)), to_array(after_each[:, towards]), towards
+    )
 
 
 @dataclass(frozen=True)
@@ -152,15 +262,15 @@ class SentenceAttention:
 @torch.inference_mode()
 def sentence_attention(loaded: LoadedModel, words: Sequence[str], replica: int, length: int = 0) -> SentenceAttention:
     """Return the attention weights of every layer and head over a sentence padded with <PAD> to `length`."""
-    model = cast(TransformerEncoder, loaded.single_replica(replica))
-    ids = VOCABULARY.encode(tuple(words))
-    ids = pad(ids, len(ids), length)[: model.window]
+    model, vocabulary = cast(TransformerEncoder, loaded.single_replica(replica)), _words_of(loaded)
+    ids = vocabulary.encode(tuple(words))
+    ids = pad(ids, len(ids), length, vocabulary)[: model.window]
     with record(model) as trace:
         model(torch.tensor([ids]))
     weights = torch.stack([trace[f"blocks.{i}.attention.weights"][0] for i in range(len(model.blocks))])
-    is_padding = torch.tensor([i == VOCABULARY.id(VOCABULARY.padding) for i in ids])
+    is_padding = torch.tensor([i == vocabulary.id(vocabulary.padding) for i in ids])
     weights = weights.masked_fill(is_padding, torch.nan).masked_fill(is_padding[:, None], torch.nan)
-    return SentenceAttention(tuple(VOCABULARY.tokens[i] for i in ids), to_array(weights))
+    return SentenceAttention(tuple(vocabulary.tokens[i] for i in ids), to_array(weights))
 
 
 @dataclass(frozen=True)
@@ -173,20 +283,29 @@ class EmbeddingMap:
 
 
 @torch.inference_mode()
-def embedding_map(loaded: LoadedModel, replica: int) -> EmbeddingMap:
-    """Return the embeddings of the words of the grammar in two dimensions.
+def embedding_map(loaded: LoadedModel, replica: int) -> EmbeddingMap | None:
+    """Return the embeddings of the words of the grammar, or of the most frequent own ones, in two dimensions.
+
+    None for a model without embeddings.
 
     Where a hidden layer reads word counts, the embedding of a word is its weight to each hidden unit.
     """
     model: nn.Module = loaded.single_replica(replica)
-    table = model.inner.weight.mT if isinstance(model, BagOfWordsHidden) else cast(Embedding, model.embedding).weight
-    tokens = tuple(token for token in VOCABULARY.words if token not in CLASSES)
-    points = table[[VOCABULARY.id(token) for token in tokens]].numpy()
+    embedding = getattr(model, "embedding", None)
+    if isinstance(model, BagOfWordsHidden):
+        table = model.inner.weight.mT
+    elif isinstance(embedding, Embedding):
+        table = embedding.weight
+    else:
+        return None
+    vocabulary = _words_of(loaded)
+    tokens = tuple(word for word in vocabulary.words if vocabulary.unknown or word not in CLASSES)[:_MOST_POINTS]
+    points = table[[vocabulary.id(token) for token in tokens]].numpy()
     points = points - points.mean(axis=0)
     u, s, _ = np.linalg.svd(points, full_matrices=False)
     plane = u[:, :2] * s[:2]
     if plane.shape[1] < 2:  # an embedding of width 1
         plane = np.pad(plane, ((0, 0), (0, 1)))
-    # The sign of a principal component is arbitrary: put "preserve" at the top right.
-    sign = np.where(plane[tokens.index("preserve")] < 0, -1, 1)
+    # The sign of a principal component is arbitrary: put "preserve" (or the first word) at the top right.
+    sign = np.where(plane[tokens.index("preserve") if "preserve" in tokens else 0] < 0, -1, 1)
     return EmbeddingMap(tokens, plane * sign, float((s[:2] ** 2).sum() / (s**2).sum()))

@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.errors import shorten
+from explorer.inspection.compare import held_out_losses
 from explorer.labs.attention import findings
 from explorer.labs.attention.ablation import answer_data, answer_row, importance_request, separator
 from explorer.labs.attention.measurements import (
@@ -21,7 +22,6 @@ from explorer.labs.attention.measurements import (
     context_length,
     is_causal,
     is_trained_position,
-    loss_curve,
     outcome_text,
     query_position,
     reading_request,
@@ -184,7 +184,12 @@ def _snapshot_data(stored_model: StoredModel, state: AttentionState, token: str)
     compute = partial(compute_snapshots, stored_model, state)
     section = Section(lambda: {"snapshots": submit(key, compute, "quick")}, answer)
     address = register(f"{token}{hash(key):x}", section, key)  # computed once the browser fetches it
-    return {"steps": steps, "curve": loss_curve(stored_model, state.seed), "unit": "nats", "address": address}
+    return {
+        "steps": steps,
+        "curve": held_out_losses(stored_model.run.curves, state.seed),
+        "unit": "nats",
+        "address": address,
+    }
 
 
 def apply_events(session: PageSession[AttentionState], stored_model: StoredModel) -> bool:

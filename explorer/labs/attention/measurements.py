@@ -187,19 +187,6 @@ def compute_snapshots(stored_model: StoredModel, state: AttentionState) -> Atten
     return AttentionSnapshots(tuple(steps), pack({"weights": np.stack(weights)}))
 
 
-def loss_curve(stored_model: StoredModel, seed: int) -> dict[str, list[int] | list[float]]:
-    """Return the held-out loss of one seed by training step; for negation the loss over all sentences."""
-    curves = stored_model.run.curves
-    name = next((name for name in ("val_loss", "val_loss_part", "test_loss") if name in curves.metrics), None)
-    if name is None:
-        return {"steps": [], "losses": []}
-    losses = curves.metrics[name][:, seed]
-    if name == "val_loss":  # measured in full at the end only
-        losses = np.where(np.isfinite(losses), losses, curves.metrics["val_loss_part"][:, seed])
-    finite = np.isfinite(losses)
-    return {"steps": curves.evaluated[finite].tolist(), "losses": np.round(losses[finite], 4).tolist()}
-
-
 def compute_head(stored_model: StoredModel, state: AttentionState) -> HeadActivations:
     """Return the activations of the selected head. Raises LineageError."""
     from explorer.inspection.attention.logit_lens import head_activations

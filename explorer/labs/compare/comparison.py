@@ -13,11 +13,11 @@ from numpy import ndarray
 
 from explorer.catalogue import task_row
 from explorer.errors import LineageError
-from explorer.experiments.run_names import names_side_by_side
+from explorer.experiments.run_names import flat_settings, names_side_by_side
 from explorer.inspection.compare import BATCH_LOSS, MetricCurve, metric_curve, smooth
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, Comparison
 from explorer.run_store import store
-from explorer.training.config import RunConfig, to_json
+from explorer.training.config import RunConfig
 from explorer.training.record import Axis, Curves
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.training import run_view
@@ -106,24 +106,13 @@ def _display_names(views: Mapping[str, RunView]) -> dict[str, str]:
     return {run: (card.card.name if card else "") or name for run, card, name in zip(views, cards, names, strict=True)}
 
 
-@lru_cache(maxsize=512)
-def flat_settings(config: RunConfig) -> Mapping[str, object]:
-    """Return every setting of a run by name, with the names of its model and task."""
-    flat: dict[str, object] = {}
-    for name, value in to_json(config).items():
-        if isinstance(value, dict):
-            flat |= {name if k == "name" else f"branch {k}" if name == "branch" else k: v for k, v in value.items()}
-        else:
-            flat[name] = value
-    flat.pop("version", None)
-    return flat
-
-
 def differing_settings(runs: Sequence[ComparedRun]) -> dict[str, list[str]]:
-    """Return the settings in which the runs differ, each with its value in every run."""
+    """Return the settings in which the runs differ, by name, each with its value in every run."""
     every = [flat_settings(run.config) for run in runs]
-    names = list(dict.fromkeys(name for each in every for name in each))
+    names = dict.fromkeys(name for each in every for name in each if not name.endswith("version"))
     rows = {name: [str(each.get(name, "–")) for each in every] for name in names}
+    for part in ("parent", "step"):
+        rows[f"branch {part}"] = [str(getattr(run.config.branch, part, "–")) for run in runs]
     return {name: values for name, values in rows.items() if len(set(values)) > 1}
 
 

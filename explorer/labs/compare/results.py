@@ -12,7 +12,7 @@ from cachetools import LRUCache, cached
 from numpy import ndarray
 
 from explorer.errors import LineageError
-from explorer.experiments.run_names import setting_label
+from explorer.experiments.run_names import flat_settings, setting_label
 from explorer.inspection.compare import (
     BATCH_LOSS,
     MetricCurve,
@@ -224,9 +224,11 @@ def _format_signed(value: float, rising: bool) -> str:
 
 
 def has_shared_test_set(runs: Sequence[ComparedRun], measure: str) -> bool:
-    """Return whether all seeds are evaluated on the same data. In the negation task every seed draws its own."""
+    """Return whether all seeds are evaluated on the same data. Of the grammar of negation, every seed draws its own."""
     on_training_data = measure == BATCH_LOSS or measure.startswith("train")
-    return not on_training_data and not any(isinstance(run.config.task, NegationConfig) for run in runs)
+    return not on_training_data and not any(
+        isinstance(run.config.task, NegationConfig) and not run.config.own_text for run in runs
+    )
 
 
 def add_results_table(
@@ -310,8 +312,9 @@ def _describe_end(run: ComparedRun, values: Sequence[float], rising: bool) -> st
 
 
 def settings_table(runs: Sequence[ComparedRun]) -> None:
-    """Draw the settings in which the runs differ."""
+    """Draw the settings in which the runs differ; a label is that of the first run which has the setting."""
     rows = differing_settings(runs)
+    labels = {name: setting_label(name, run.config) for run in reversed(runs) for name in flat_settings(run.config)}
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "setting", "kind": "text", "align": "left", "wrap": True}
     ]
@@ -322,7 +325,7 @@ def settings_table(runs: Sequence[ComparedRun]) -> None:
         [
             {
                 "cells": {
-                    "name": {"text": setting_label(name)},
+                    "name": {"text": labels.get(name, name)},
                     **{run.key: {"text": value} for run, value in zip(runs, values, strict=True)},
                 }
             }

@@ -33,7 +33,7 @@ TASK_MEASURES = {
     "text": ("val_loss_part", "train_loss", BATCH_LOSS),
     "recall": ("accuracy", "loss", BATCH_LOSS),
     "string": ("accuracy", "loss", BATCH_LOSS),
-    **dict.fromkeys(("reverse", "copy", "dates", "echo"), ("exact", "loss", BATCH_LOSS)),
+    **dict.fromkeys(("reverse", "copy", "dates", "pairs", "echo"), ("exact", "loss", BATCH_LOSS)),
     **dict.fromkeys(("noise", "tale"), ("loss", BATCH_LOSS)),
     "gloss": ("sense", "loss", BATCH_LOSS),
     "gist": ("synonym", "loss", BATCH_LOSS),

@@ -107,7 +107,7 @@ def stored_context_use(run: str) -> ContextUse | None:
 @lru_cache(maxsize=1)
 def _read_stored() -> dict[str, Any]:
     """Return the measurements of included runs by key, from `benchmarks.language_models context-use`."""
-    return dict(json.loads(FILE.read_text())) if FILE.exists() else {}
+    return dict(json.loads(FILE.read_text("utf-8"))) if FILE.exists() else {}
 
 
 def _draw_losses(

@@ -61,7 +61,7 @@ class SameContextTable:
 @lru_cache(maxsize=1)
 def read_table() -> SameContextTable:
     """Return the stored losses."""
-    stored = json.loads(FILE.read_text())
+    stored = json.loads(FILE.read_text("utf-8"))
     networks = {
         name: MeasuredNetwork(
             each["model"], each["parameters"], {label: tuple(losses) for label, losses in each["losses"].items()}

@@ -89,7 +89,7 @@ def measure(points: Points) -> MeasuredCosts:
 @lru_cache(maxsize=1)
 def read_reference() -> Reference:
     """Return the included measurements."""
-    stored = json.loads(REFERENCE_FILE.read_text())
+    stored = json.loads(REFERENCE_FILE.read_text("utf-8"))
     date = datetime.fromisoformat(stored["date"])
     costs = {
         (part, LayerSize(*map(int, row[:4]))): [np.nan if value is None else value for value in row[4:]]
@@ -126,7 +126,7 @@ def _round_seconds(seconds: float | None) -> float | None:
 def _processor_name() -> str:
     """Return the model of the processor as Linux names it, elsewhere its kind."""
     information = Path("/proc/cpuinfo")
-    lines = information.read_text().splitlines() if information.exists() else []
+    lines = information.read_text("utf-8").splitlines() if information.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
@@ -136,7 +136,8 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    REFERENCE_FILE.write_text(json.dumps(_measure_reference()).replace("]], ", "]],\n").replace("], [", "],\n[") + "\n")
+    lines = json.dumps(_measure_reference()).replace("]], ", "]],\n").replace("], [", "],\n[")
+    REFERENCE_FILE.write_text(lines + "\n", "utf-8")
 
 
 if __name__ == "__main__":

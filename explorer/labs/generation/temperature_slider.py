@@ -57,31 +57,16 @@ def cache_key(stored_model: StoredModel, state: GenerationState) -> tuple[Hashab
 
 def generate_texts(stored_model: StoredModel, state: GenerationState) -> GeneratedTexts:
     """Generate the texts of a model at all temperatures, in a second at most. Raises DamagedRun or TextError."""
-    from explorer.generation.temperature_grid import UNITS_PER_NAT, compute_temperature_grid
-    from explorer.tokenization.text import pieces
+    from explorer.generation.temperature_grid import UNITS_PER_NAT, component_arrays, compute_temperature_grid
 
     prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
     grid = compute_temperature_grid(
         text_generator(stored_model), id_tensor(prompt.ids), state.tokens, sampling_settings(state)
     )
-    piece_ids: dict[str, int] = {}
-    rows = [
-        [piece_ids.setdefault(piece, len(piece_ids)) for piece in pieces(tokenizer, row, prompt.ids)]
-        for row in grid.ids.tolist()
-    ]
-    arrays = {
-        "ids": grid.ids,
-        "piece": np.array(rows, dtype=np.uint16),
-        "surprise": grid.surprisal,
-        "chosen": grid.chosen_probability,
-        "entropy": grid.entropy,
-        "spread": grid.log_normalizer,
-        "top": grid.top_ids,
-        "top_surprise": grid.top_surprisals,
-    }
+    arrays, pieces = component_arrays(grid, tokenizer, prompt.ids)
     surprisals = (grid.top_surprisals[..., :2] / UNITS_PER_NAT).astype(np.float32)
     likeliest = grid.top_ids[..., :2].copy()  # a view would keep the whole array in memory
-    return GeneratedTexts(prompt, grid.ids, likeliest, surprisals, tuple(piece_ids), pack(arrays))
+    return GeneratedTexts(prompt, grid.ids, likeliest, surprisals, pieces, pack(arrays))
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ def draw_timeline(document: Document, figures: Mapping[str, Figure | None]) -> N
             "source": station.source,
             "colour": station.colour,
             "question": station.question,
-            "href": f"/{station.page}",
+            "href": station.page,
             "page": station.page,
             "link": station.link,
             "figure": figures.get(station.name),

@@ -8,28 +8,29 @@ from typing import TypeAlias
 
 import streamlit as st
 
-from explorer.labs.negation.findings import ModelAnswer, answers_finding
-from explorer.labs.negation.predictions import sustain_probabilities
+from explorer.labs.negation.findings import FILE, GRAMMAR, ModelAnswer, answers_finding
+from explorer.labs.negation.predictions import class_probabilities
 from explorer.labs.negation.state import negation_task
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
-from explorer.tasks.negation import CLASSES, VOCABULARY, NegationConfig
+from explorer.tasks.negation import Negation, NegationConfig
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView
-from explorer.ui.wording import count_seeds, join_words, number_word
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the sentence as it is now
 
 
 def measure_answer(view: RunView, words: tuple[str, ...], length: int | None = None) -> ModelAnswer:
-    """Return the answer of a model that has a stored run; `length` is the padded length. Raises DamagedRun."""
-    assert view.stored
-    return ModelAnswer(view.row.title, view.row.colour, sustain_probabilities(view.stored, words, length))
+    """Return the answer of a model that has a stored run; the sentence is padded to `length`. Raises DamagedRun."""
+    assert view.loaded_run
+    classes = negation_task(view.config.task_as(NegationConfig)).classes
+    return ModelAnswer(view.row.title, view.row.colour, class_probabilities(view.loaded_run, words, length), classes)
 
 
 def answers_section(views: Mapping[str, RunView], find_words: FindWords, task: NegationConfig, name: str) -> None:
     """Draw the finding, then the tokens, then a bar for each model."""
-    trained = {model: view for model, view in views.items() if view.stored}
+    trained = {model: view for model, view in views.items() if view.loaded_run}
     if not trained:
         live = any(view.live for view in views.values())
         st.subheader(
@@ -49,7 +50,7 @@ def answers_section(views: Mapping[str, RunView], find_words: FindWords, task: N
             for model, view in trained.items()
         }
 
-    draw = partial(_draw_answers, windows, task, name)
+    draw = partial(_draw_answers, windows, negation_task(task), name)
     height = 130 + 50 * len(trained)
     result_section(name, requests, draw, "The models read the sentence …", height, pool="quick")
 
@@ -60,41 +61,56 @@ def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], Mo
 
 def _draw_answers(
     windows: Mapping[str, int],
-    task: NegationConfig,
+    task: Negation,
     key: str,
     document: Document,
     results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]],
 ) -> None:
-    """Write the answers to a sentence; see `static/components/verdicts/view.js`. `windows` maps titles to sizes."""
+    """Write the answers to a sentence; see `static/components/verdicts/view.js`.
+
+    windows: the context windows of the models that have one, in tokens, by title
+    task: the data, with the true classes
+    key: the key of the component, and the name of its files
+    document: what the section shows
+    results: the words of the sentence and the answer, by model
+    """
     words = next(iter(results.values()))[0]
     answers = [answer for _, answer in results.values()]
-    truth = negation_task(task).label_of(words)
-    document.finding(answers_finding(answers, truth))
-    if truth is None:
+    truth, own = task.label_of(words), task.config.corpus == "own"
+    document.finding(answers_finding(answers, truth, FILE if own else GRAMMAR))
+    if own:
+        document.text(_place_in_file(task, words))
+    elif truth is None:
         document.text("The grammar cannot make this sentence, so no answer is right or wrong.")
-    tokens = (VOCABULARY.first, *words, VOCABULARY.last)
+    vocabulary, classes = task.vocabulary, task.classes
+    tokens = (vocabulary.first, *words, vocabulary.last)
     short = {title: window for title, window in windows.items() if window < len(tokens)}
     visible = min(short.values(), default=len(tokens))
-    count = len(answers[0].sustain)
+    count, two = len(answers[0].probabilities), len(classes) == 2
     document.component(
         "verdicts",
         {
             "tokens": [
                 {
                     "text": token,
-                    "kind": "beyond" if i >= visible else "marker" if token in VOCABULARY.markers else "word",
+                    "kind": "beyond" if i >= visible else "marker" if token in vocabulary.markers else "word",
                 }
                 for i, token in enumerate(tokens)
             ],
             "token_note": _window_note(short),
-            "classes": list(CLASSES),
-            "truth": None if truth is None else CLASSES[truth],
+            "ends": [f"← {classes[0]}", "undecided", f"{classes[1]} →"]
+            if two
+            else ["0", "probability of the answer", "1"],
+            "origin": 0.5 if two else 0.0,
+            "truth": None if truth is None else {"name": classes[truth], "end": 2 * truth if two else None},
+            "authority": f"{capitalize(FILE if own else GRAMMAR)} says: ",
             "rows": [
                 {
                     "name": v.title,
                     "colour": v.colour,
-                    "values": [round(float(p), 4) for p in v.sustain],
-                    "answer": CLASSES[v.answer],
+                    "values": [round(float(p), 4) for p in v.shown_probabilities],
+                    "of": classes[v.shown_class],
+                    "answer": v.name,
                     "probability": f"{v.probability:.2f}",
                     "right": None if truth is None else v.answer == truth,
                     "note": v.note(truth),
@@ -108,13 +124,30 @@ def _draw_answers(
         },
         key,
     )
-    untrained = sorted({word for word in words if word in CLASSES})
-    if untrained:
+    untrained = sorted({word for word in words if word in classes})
+    if untrained and not own:
         quoted = join_words([f"“{word}”" for word in untrained])
         document.caption(
             f"{quoted} is in the vocabulary but in no training sentence, so its weights are those of the random "
             "initialization."
         )
+    unknown = list(dict.fromkeys(word for word in words if own and word not in vocabulary.words))
+    if unknown:
+        quoted = join_words([f"“{word}”" for word in unknown[:6]]) + (" and others" if len(unknown) > 6 else "")
+        document.caption(
+            f"{quoted} {'is' if len(unknown) == 1 else 'are'} not in the vocabulary of the models. They read "
+            f"{'it' if len(unknown) == 1 else 'them'} as {vocabulary.unknown}."
+        )
+
+
+def _place_in_file(task: Negation, words: tuple[str, ...]) -> str:
+    """Return a sentence that names the part of a file in which the typed sentence is."""
+    found = next((s for s in task.sentences if s.words == words), None)
+    if found is None:
+        return "Your file does not have this sentence, so no answer is right or wrong."
+    if found.train_probability:
+        return "This sentence is in the training part: the models have learned its class."
+    return "This sentence is held out: training never shows it."
 
 
 def _window_note(short: Mapping[str, int]) -> str | None:

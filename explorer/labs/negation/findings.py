@@ -10,47 +10,64 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.verdicts import compare_with_best
-from explorer.number_format import format_range, format_signed
-from explorer.tasks.negation import CLASSES, VOCABULARY
+from explorer.number_format import format_percent, format_range, format_signed
+from explorer.tasks.ceiling import LinearReadout
+from explorer.tasks.negation import CLASSES
+from explorer.tasks.own_sentences import MARKERS
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, solved_comparison
 from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
+
+GRAMMAR, FILE = "the grammar", "your file"  # what the true classes come from
 
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """The answer of one model to a sentence: P(sustain) of every seed."""
+    """The answer of one model to a sentence: the probability of each class by every seed."""
 
     title: str
     colour: str
-    sustain: Float[ndarray, " replicas"]
-
-    @property
-    def mean(self) -> float:
-        return float(self.sustain.mean())
+    probabilities: Float[ndarray, "replicas classes"]
+    classes: tuple[str, ...] = CLASSES
 
     @property
     def answer(self) -> int:
-        return int(self.mean > 0.5)
+        return int(self.probabilities.mean(axis=0).argmax())
+
+    @property
+    def name(self) -> str:
+        """The name of the class with the highest mean probability."""
+        return self.classes[self.answer]
 
     @property
     def probability(self) -> float:
-        """Of the class it answers with."""
-        return max(self.mean, 1 - self.mean)
+        """The mean probability of this class."""
+        return float(self.probabilities.mean(axis=0)[self.answer])
+
+    @property
+    def shown_class(self) -> int:
+        """The class whose probability a bar shows: the second of two, or the answer among more."""
+        return 1 if len(self.classes) == 2 else self.answer
+
+    @property
+    def shown_probabilities(self) -> Float[ndarray, " replicas"]:
+        """The probability of the shown class by every seed."""
+        values: ndarray = self.probabilities[:, self.shown_class]
+        return values
 
     @property
     def is_unanimous(self) -> bool:
         """Whether at least three of four seeds give this answer."""
-        return float(((self.sustain > 0.5) == bool(self.answer)).mean()) >= 0.75
+        return self.correct_seeds(self.answer) >= 0.75 * len(self.probabilities)
 
     def correct_seeds(self, truth: int) -> int:
-        """How many seeds are right."""
-        return int(((self.sustain > 0.5) == bool(truth)).sum())
+        """Return the number of seeds whose most probable class is this one."""
+        return int((self.probabilities.argmax(axis=1) == truth).sum())
 
     def note(self, truth: int | None) -> str:
-        """Right or wrong, and in how many seeds."""
-        count = len(self.sustain)
+        """Return whether the answer is right, and with how many seeds."""
+        count = len(self.probabilities)
         if truth is None:
-            same = int(((self.sustain > 0.5) == bool(self.answer)).sum())
+            same = self.correct_seeds(self.answer)
             return f"{same} of {count} seeds say so" if count > 1 else "one seed"
         right = self.correct_seeds(truth)
         word = "right" if self.answer == truth else "wrong"
@@ -60,8 +77,8 @@ class ModelAnswer:
         return f"{word} in all {count} seeds" if held == count else f"{word} in {held} of {count} seeds"
 
 
-def answers_finding(answers: Sequence[ModelAnswer], truth: int | None) -> str:
-    """The headline of a sentence: what each model answers, and whether the grammar agrees.
+def answers_finding(answers: Sequence[ModelAnswer], truth: int | None, authority: str = GRAMMAR) -> str:
+    """Return the headline for a sentence: the answer of each model, and whether the grammar or the file agrees.
 
     truth: the class that the grammar gives the sentence; None if it cannot make the sentence.
     """
@@ -71,37 +88,37 @@ def answers_finding(answers: Sequence[ModelAnswer], truth: int | None) -> str:
     whose = split[0] if len(split) == 1 else f"{number_word(len(split))} models"
     disagree = f"The seeds of {whose} disagree." if split else ""
     unanimous = [answer for answer in answers if answer.is_unanimous]
-    return f"{_unanimous_finding(unanimous, truth, bool(split))} {disagree}".strip()
+    return f"{_unanimous_finding(unanimous, truth, bool(split), authority)} {disagree}".strip()
 
 
-def _unanimous_finding(answers: Sequence[ModelAnswer], truth: int | None, others: bool) -> str:
-    """What the models whose seeds agree answer; `others`: whether there are further models."""
+def _unanimous_finding(answers: Sequence[ModelAnswer], truth: int | None, others: bool, authority: str) -> str:
+    """Return the answers of the models whose seeds agree; `others`: whether there are further models."""
     if not answers:
         return ""
-    sides = {answer: [v.title for v in answers if v.answer == answer] for answer in (0, 1)}
-    if not sides[0] or not sides[1]:
-        answer = 0 if sides[0] else 1
-        titles = sides[answer]
+    classes = answers[0].classes
+    sides: dict[int, list[str]] = {}
+    for each in answers:
+        sides.setdefault(each.answer, []).append(each.title)
+    if len(sides) == 1:
+        answer, titles = next(iter(sides.items()))
         everyone = join_words(titles) if others or len(titles) == 1 else both_or_all(len(titles))
-        says = f"{everyone} {_say_verb(len(titles))} {CLASSES[answer]}"
+        says = f"{everyone} {_say_verb(len(titles))} {classes[answer]}"
         if truth is None:
             return f"{says}."
-        return f"{says}, and so does the grammar." if answer == truth else f"{says}; the grammar says {CLASSES[truth]}."
-    few = 0 if len(sides[0]) < len(sides[1]) else 1
-    if len(sides[0]) == len(sides[1]):  # the side that is wrong stands first
-        few = 1 - truth if truth is not None else 0
-    many = 1 - few
-    first = f"{join_words(sides[few])} {_say_verb(len(sides[few]))} {CLASSES[few]}"
-    rest = join_words(sides[many])
-    if len(sides[many]) > max(1, len(sides[few])):
-        count = number_word(len(sides[many]))
-        rest = f"{capitalize(count)} others" if others else f"The other {count}"
-    second = f"{rest} {_say_verb(len(sides[many]))} {CLASSES[many]}"
-    if truth is None:
-        return f"{first}. {second}."
-    if truth == many:
-        return f"{first}. {second}, and so does the grammar."
-    return f"{first}, and so does the grammar. {second}."
+        return f"{says}, and so does {authority}." if answer == truth else f"{says}; {authority} says {classes[truth]}."
+    # The fewest models stand first; of sides of equal size, the one that is wrong.
+    order = sorted(sides, key=lambda side: (len(sides[side]), side == truth, -side))
+    parts = []
+    for side in order:
+        names = join_words(sides[side])
+        if side == order[-1] and len(sides[side]) > max(1, len(sides[order[-2]])):
+            count = number_word(len(sides[side]))
+            names = f"{capitalize(count)} others" if others else f"The other {count}"
+        agrees = f", and so does {authority}" if side == truth else ""
+        parts.append(f"{names} {_say_verb(len(sides[side]))} {classes[side]}{agrees}.")
+    if truth is not None and truth not in sides:
+        parts.append(f"{capitalize(authority)} says {classes[truth]}.")
+    return " ".join(parts)
 
 
 def _say_verb(count: int) -> str:
@@ -109,7 +126,7 @@ def _say_verb(count: int) -> str:
 
 
 def contributions_finding(tokens: Sequence[str], values: Float[ndarray, " tokens"]) -> str:
-    """What a sum of words is about."""
+    """Return the largest term of a sum of words, or that of “not”."""
     if "not" in tokens:
         value = float(values[list(tokens).index("not")])
         often = "" if tokens.count("not") == 1 else ", each time"
@@ -119,7 +136,7 @@ def contributions_finding(tokens: Sequence[str], values: Float[ndarray, " tokens
 
 
 def pairs_finding(pairs: Sequence[str], values: Float[ndarray, " pairs"]) -> str:
-    """What a sum of pairs of neighbouring tokens is about: a pair with "not" has a weight of its own."""
+    """Return the weight of a pair of neighbouring tokens that begins with "not", or the largest one."""
     with_not = [i for i, pair in enumerate(pairs) if pair.startswith("not ")]
     if with_not:
         at = with_not[-1]
@@ -129,7 +146,7 @@ def pairs_finding(pairs: Sequence[str], values: Float[ndarray, " pairs"]) -> str
 
 
 def units_finding(units: Sequence[str], values: Float[ndarray, " units"]) -> str:
-    """What a hidden layer over word counts is about: every unit reads all counts together."""
+    """Return the largest term of a hidden layer, each of whose units reads the counts of all words."""
     strongest = int(np.abs(values).argmax())
     return (
         f"Each hidden unit reads the counts of all words together. {units[strongest].capitalize()} adds most: "
@@ -137,13 +154,24 @@ def units_finding(units: Sequence[str], values: Float[ndarray, " units"]) -> str
     )
 
 
-def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"]) -> str:
-    """Where the prediction of a recurrent network changes most, and which of its predictions is trained."""
+def windows_finding(windows: Sequence[str], values: Float[ndarray, " windows"]) -> str:
+    """Return the window that adds most to a sum of filters, each of which counts with its largest response."""
+    if not len(windows):
+        return "No filter responds to this sentence, so the answer is that of the bias."
+    strongest = int(np.abs(values).argmax())
+    return (
+        "Each filter counts once, at the words to which it responds most. Those that respond most to "
+        f"“{windows[strongest]}” add {format_signed(float(values[strongest]))}."
+    )
+
+
+def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"], name: str = "sustain") -> str:
+    """Return where the prediction of a recurrent network changes most, and which of its predictions is trained."""
     untrained = "Only the answer after the last token is trained; the answers before it are not."
     if len(sustain) < 2:
         return untrained
     at = int(np.abs(np.diff(sustain)).argmax()) + 1
-    return f"P(sustain) changes most at “{tokens[at]}”, from {sustain[at - 1]:.2f} to {sustain[at]:.2f}. {untrained}"
+    return f"P({name}) changes most at “{tokens[at]}”, from {sustain[at - 1]:.2f} to {sustain[at]:.2f}. {untrained}"
 
 
 _SHARP = 0.5  # from this weight on, a token has more attention than all others together
@@ -161,7 +189,7 @@ def _is_uniform(row: Float[ndarray, " _"]) -> bool:
 
 
 def attention_title(tokens: Sequence[str], weights: Float[ndarray, "query key"]) -> str:
-    """What the position of the answer attends to, as a title."""
+    """Return a title with the token to which the position of the answer attends."""
     row = _attention_row(weights)
     if _is_uniform(row):
         return "The Transformer averages all tokens"
@@ -178,7 +206,7 @@ def attention_finding(
     layers: int,
     solved: bool,
 ) -> str:
-    """Where one head attends at the position of the answer, and which other token another head attends to.
+    """Return where one head attends at the position of the answer, and to which other token another head attends.
 
     solved: whether this seed answers every sentence correctly
     """
@@ -191,7 +219,7 @@ def attention_finding(
     at = int(row.argmax())
     first = f"{where} “{tokens[0]}”. It attends most to “{tokens[at]}”, with weight {row[at]:.2f}."
     others = np.nan_to_num(weights[:, 0]).copy()
-    others[:, [i for i, token in enumerate(tokens) if token == tokens[at] or token in VOCABULARY.markers]] = 0
+    others[:, [i for i, token in enumerate(tokens) if token == tokens[at] or token in MARKERS]] = 0
     other, token = divmod(int(others.argmax()), others.shape[1])
     if row[at] >= _SHARP <= others[other, token]:
         first += f" Head {other + 1} attends to “{tokens[token]}”, with weight {others[other, token]:.2f}."
@@ -220,7 +248,7 @@ def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]
 
 
 def _end_of_model(title: str, values: Float[ndarray, " replicas"], ceiling: float, others_do: bool) -> str:
-    """Where the accuracy of a model ends that does not get everything right with every seed."""
+    """Return the final accuracy of a model that does not get everything right with every seed."""
     solved = int(_is_solved(values).sum())
     if solved:
         does = "does so" if others_do else "gets every sentence right"
@@ -231,7 +259,7 @@ def _end_of_model(title: str, values: Float[ndarray, " replicas"], ceiling: floa
     return f"{title} ends between {values.min():.3f} and {values.max():.3f}."
 
 
-def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
+def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], kind: str = "sentence") -> str:
     """Return which models are worse than the best at the end, of which one cannot tell, and how that was tested.
 
     If any seed of any model is right everywhere, the seeds that are right everywhere are compared, otherwise the means.
@@ -240,28 +268,28 @@ def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]
     if not any(seeds.any() for seeds in solved.values()):
         found = compare_with_best(dict(ends), paired=True)
         return f"{comparison_finding(found)} {comparison_note(found)}".strip()
-    return solved_comparison(solved, "classify every sentence correctly")
+    return solved_comparison(solved, f"classify every {kind} correctly")
 
 
 def _in_every_seed(values: Float[ndarray, " replicas"]) -> str:
-    """Said only where there are several."""
+    """Return words for several seeds; empty for one."""
     return " with every seed" if len(values) > 1 else ""
 
 
 def _is_solved(values: Float[ndarray, " replicas"]) -> ndarray:
-    """Which seeds are right everywhere; accuracies are sums of rounded probabilities."""
+    """Return which seeds are right everywhere; accuracies are sums of rounded probabilities."""
     return values > 1 - 1e-6
 
 
 def ceiling_finding(ceiling: float) -> str:
-    """The best accuracy of a sum of word weights."""
+    """Return the best accuracy of a sum of word weights, as a sentence."""
     if ceiling > 1 - 1e-9:
         return "In this version of the task a sum of word weights can get every sentence right."
     return f"No sum of word weights gets more than {ceiling:.4f} of the sentences right, however long it trains."
 
 
 def cross_entropy_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
-    """Where minimizing cross-entropy leads a sum of word weights, and where the seeds of this page ended."""
+    """Return the accuracy at the minimum of cross-entropy of a sum of word weights, and those of the trained seeds."""
     if cross_entropy < ceiling - 5e-4:
         first = (
             f"Training does not lead there: cross-entropy weighs how wrong an answer is, and its minimum gets only "
@@ -277,7 +305,7 @@ def cross_entropy_finding(ceiling: float, cross_entropy: float, reached: Float[n
 
 
 def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> str:
-    """What a hidden layer over the same word counts shows: whether the counts hold more than a sum of weights uses.
+    """Return whether a hidden layer over the same word counts is more accurate than any sum of word weights.
 
     ceiling: the best exact accuracy of a sum of word weights
     hidden: exact accuracies of a bag of words with a hidden layer
@@ -297,7 +325,7 @@ def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> 
 
 
 def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
-    """Which models answer a pair correctly that training never showed: the best ones, and how many do never."""
+    """Return which models most often answer a pair that training never showed, and how many never do."""
     first = f"Training never shows “not {verb}”."
     counts = {title: int(_is_solved(values).sum()) for title, values in ends}
     most, seeds = max(counts.values()), len(ends[0][1])
@@ -320,12 +348,70 @@ def _in_any_seed(seeds: int) -> str:
 
 
 def padding_finding(alone: Sequence[ModelAnswer], padded: Sequence[ModelAnswer]) -> str:
-    """Whether the answer to one sentence depends on what stands next to it in the batch."""
+    """Return whether the answer to one sentence depends on the other sentences of its batch."""
     pairs = list(zip(alone, padded, strict=True))
-    changed = [f"{a.title} ({CLASSES[a.answer]}, then {CLASSES[b.answer]})" for a, b in pairs if a.answer != b.answer]
-    shifted = [a.title for a, b in pairs if a.answer == b.answer and abs(a.mean - b.mean) >= 0.005]
+    changed = [f"{a.title} ({a.name}, then {b.name})" for a, b in pairs if a.answer != b.answer]
+    shifted = [a.title for a, b in pairs if a.answer == b.answer and abs(a.probability - b.probability) >= 0.005]
     if changed:
         return f"The padding changes the answer of {join_words(changed)}."
     if shifted:
         return f"The padding changes a probability, but no answer: {join_words(shifted)}."
     return "Alone or with a longer sentence in the batch, the answers are the same."
+
+
+def readout_finding(fitted: LinearReadout | None, sentences: int) -> str:
+    """Return whether a sum of word weights can get every training sentence of a file right.
+
+    sentences: how many training sentences there are
+    """
+    if fitted is None:
+        return "Whether a sum of word weights can get every training sentence right was not found in 10 seconds."
+    if fitted.separable:
+        return f"A sum of word weights can get all {sentences:,} training sentences right."
+    if fitted.separable is None:
+        return (
+            f"A sum of word weights gets at least {format_percent(fitted.training)} of the {sentences:,} training "
+            "sentences right; whether one gets all of them right is not known."
+        )
+    return f"No sum of word weights gets all {sentences:,} training sentences right."
+
+
+def readout_explanation(fitted: LinearReadout) -> str:
+    """Return what the fitted readout shows, and what it does not."""
+    held_out = f"The sum that was found gets {format_percent(fitted.held_out)} of the held-out sentences right."
+    if fitted.separable:
+        return (
+            "There are weights, one for each word and class, with which every training sentence has the right answer. "
+            f"{held_out} Its errors there show that these weights generalize badly, not that every sum of word weights "
+            "makes errors there."
+        )
+    return (
+        f"The sum with the smallest violations of its margin gets {format_percent(fitted.training)} of them right, so "
+        "the best sum gets at least as many right. The highest number can be computed for the grammar, but not in "
+        f"reasonable time for a file. {held_out}"
+    )
+
+
+def hidden_layer_finding(linear: Float[ndarray, " replicas"], hidden: Float[ndarray, " replicas"]) -> str:
+    """Return how a hidden layer over the same word counts changes the accuracy on held-out sentences."""
+    low, high = float(np.median(linear)), float(np.median(hidden))
+    return (
+        f"Trained on the same word counts, the bag of words gets {format_percent(low)} of the held-out sentences right "
+        f"and the one with a hidden layer {format_percent(high)} (medians over the seeds)."
+    )
+
+
+def file_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
+    """Return which model has the highest accuracy on the held-out sentences of a file, and which the lowest."""
+    medians = {title: float(np.median(values)) for title, values in ends}
+    unit = "median of the seeds" if len(ends[0][1]) > 1 else "one seed"
+    if len(medians) == 1:
+        title, value = next(iter(medians.items()))
+        return f"{title} gets {format_percent(value)} of the held-out sentences right ({unit})."
+    best, worst = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
+    if medians[best] == medians[worst]:
+        return f"Every model gets {format_percent(medians[best])} of the held-out sentences right ({unit})."
+    return (
+        f"{best} gets {format_percent(medians[best])} of the held-out sentences right, the highest accuracy; {worst} "
+        f"gets {format_percent(medians[worst])}, the lowest ({unit})."
+    )

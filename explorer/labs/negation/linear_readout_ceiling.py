@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
@@ -13,11 +14,12 @@ from numpy import ndarray
 from explorer.figures import linear_readout_ceiling
 from explorer.labs.negation import findings
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import negation_task
-from explorer.tasks.ceiling import cross_entropy_accuracy
+from explorer.tasks.ceiling import LinearReadout, cross_entropy_accuracy, fit_linear_readout
 from explorer.tasks.ceiling import linear_readout_ceiling as ceiling
 from explorer.tasks.negation import Negation, NegationConfig
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.result_section import result_section
 from explorer.ui.state.widgets import setting_widget
 from explorer.ui.training.run_view import RunView
 
@@ -31,8 +33,11 @@ _XOR = (
 def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw the best accuracy of a linear readout, and where cross-entropy leads."""
     config = session.experiment.task
-    task = negation_task(config)
-    best, cross_entropy = ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
+    if session.experiment.has_file:
+        _file_ceiling(session, views)
+        return
+    sentences = Negation(config).grammar_sentences
+    best, cross_entropy = ceiling(sentences), cross_entropy_accuracy(sentences)
     final, hidden = _final_accuracies(views, "bag_of_words"), _final_accuracies(views, "bag_of_words_hidden")
     st.subheader(findings.ceiling_finding(best), anchor=False)
     left, right = st.columns([10, 12], gap="large")
@@ -57,13 +62,47 @@ def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> N
             height=300,
             columns=1,
         )
-        setting_widget(session, "p_not", "Probability of “not”", section="why")
+        setting_widget(session, "p_not", section="why")
+
+
+def _file_ceiling(session: NegationSession, views: Mapping[str, RunView]) -> None:
+    """Draw whether a sum of word weights can get every training sentence of a file right."""
+    data = session.data
+    runs = [_final_accuracies(views, model) for model in ("bag_of_words", "bag_of_words_hidden")]
+    ends = None if runs[0] is None or runs[1] is None else tuple(tuple(values.tolist()) for values in runs)  # type: ignore[union-attr]
+    result_section(
+        "file-ceiling",
+        {"fit": (("file ceiling", data.config.text, data.config), partial(fit_linear_readout, data))},
+        partial(_draw_file_ceiling, sum(s.train_probability > 0 for s in data.sentences), ends),
+        "A linear programme is solved for the training sentences …",
+        220,
+    )
+
+
+def _draw_file_ceiling(
+    sentences: int,
+    ends: tuple[tuple[float, ...], ...] | None,
+    document: Document,
+    results: Mapping[str, LinearReadout | None],
+) -> None:
+    fitted = results["fit"]
+    document.finding(findings.readout_finding(fitted, sentences))
+    if fitted is not None:
+        document.text(findings.readout_explanation(fitted))
+    if ends is not None:
+        document.text(findings.hidden_layer_finding(*map(np.array, ends)))
+    document.caption(
+        "A sum of word weights gives each word one weight for each class, wherever it stands. Whether such weights "
+        "exist for all training sentences is a linear programme, which is solved exactly (HiGHS)."
+    )
 
 
 def _final_accuracies(views: Mapping[str, RunView], model: str) -> Float[ndarray, " replicas"] | None:
     """Return the exact accuracy of every seed of a model; None without a finished run."""
     view = views.get(model)
-    return view.result.last("exact_accuracy") if view and view.result else None
+    if view is None or view.result is None:
+        return None
+    return view.result.last("test_accuracy" if view.config.own_text else "exact_accuracy")
 
 
 def _formula(task: NegationConfig, best: float) -> str:
@@ -94,7 +133,8 @@ def _formula_words(task: NegationConfig) -> str:
 def _accuracies_by_p_not(max_nots: int, held_out: str) -> tuple[list[float], list[float], list[float]]:
     """Return probabilities of "not", and for each the ceiling and the accuracy that cross-entropy leads to."""
     probabilities = [round(float(p), 4) for p in np.linspace(0.005, 0.995, 199)]
-    tasks = [Negation(NegationConfig(p_not=p, max_nots=max_nots, held_out=held_out)).sentences for p in probabilities]  # type: ignore[arg-type]
+    settings = NegationConfig(max_nots=max_nots, held_out=held_out)  # type: ignore[arg-type]
+    tasks = [Negation(replace(settings, p_not=p)).grammar_sentences for p in probabilities]
     return probabilities, [ceiling(t) for t in tasks], [cross_entropy_accuracy(t) for t in tasks]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -16,18 +17,22 @@ from explorer.figures import model_internals
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings, predictions
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import NegationLab
+from explorer.labs.negation.state import NegationLab, negation_task
 from explorer.number_format import format_percent, format_signed
-from explorer.run_store.store import StoredRun
-from explorer.tasks.negation import CLASSES
+from explorer.tasks.negation import NegationConfig
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import join_words
+
+if TYPE_CHECKING:
+    from explorer.inspection.words.negation_sentences import Contributions
 
 _COLUMNS = 3  # panels side by side
+_MOST_BARS = 14  # tokens of a sentence in one panel
 _TRANSFORMERS = {  # the settings that the switch chooses; None: those of the preset
     "attending": None,
     "small": {"start": 0.1},
@@ -69,7 +74,7 @@ def internals_section(session: NegationSession, views: Mapping[str, RunView]) ->
                 _layer_choice(session, lab.value("layers", "transformer"))
                 _head_choice(session, lab.value("heads", "transformer"))
 
-    trained = {model: view.stored for model, view in views.items() if view.stored}
+    trained = {model: view for model, view in views.items() if view.loaded_run}
     if trained:
         _draw_panels_of(session, trained, _shown_first(list(trained)), "insides")
     else:
@@ -78,14 +83,11 @@ def internals_section(session: NegationSession, views: Mapping[str, RunView]) ->
 
 def _shown_first(models: Sequence[str]) -> list[str]:
     """Return the models whose panels are open: at most one row of them."""
-    order = ("bag_of_words", "transformer", "rnn", "lstm", "gru", "bag_of_words_hidden", "bag_of_bigrams")
-    chosen = [model for model in order if model in models][:_COLUMNS]
+    chosen = [model for model in _WITH_PANEL if model in models][:_COLUMNS]
     return [model for model in models if model in chosen]
 
 
-def _draw_panels_of(
-    session: NegationSession, trained: Mapping[str, StoredRun], models: Sequence[str], name: str
-) -> None:
+def _draw_panels_of(session: NegationSession, trained: Mapping[str, RunView], models: Sequence[str], name: str) -> None:
     """Draw a panel for each of these models; it follows the sentence."""
 
     def requests() -> dict[str, Request[list[Panel]]]:
@@ -93,7 +95,7 @@ def _draw_panels_of(
         return {
             model: (
                 ("insides", words, lab.look, lab.layer, lab.head, *trained[model].cache_key),
-                partial(_sentence_panels, model, words, lab.look, lab.layer, lab.head, trained[model]),
+                partial(_sentence_panels, model, words, lab.look, lab.layer, lab.head, trained[model].loaded_run),  # type: ignore[arg-type]
             )
             for model in models
         }
@@ -102,7 +104,8 @@ def _draw_panels_of(
         draw = partial(_draw_internals, f"negation-{name}")
         result_section(name, requests, draw, "The models read the sentence …", 400, pool="quick")
     else:
-        empty_panel("The feedforward model has no picture of how it computes its answer.", 120)
+        titles = join_words([MODELS[model].title for model in trained])
+        empty_panel(f"There is no picture of how {titles} computes its answer.", 120)
 
 
 def _draw_internals(key: str, document: Document, results: Mapping[str, list[Panel]]) -> None:
@@ -146,60 +149,70 @@ def _head_choice(session: NegationSession, count: int) -> None:
         )
 
 
+@dataclass(frozen=True)
+class _Sum:
+    """How the panel of a model whose readout is linear is drawn: what it adds up, and the finding about it."""
+
+    key: str
+    title: str
+    part: str  # of its input to the readout
+    finding: Callable[[Sequence[str], Float[ndarray, " parts"]], str]
+    parts_are_tokens: bool = False  # then they are highlighted with the tokens of the sentence
+
+
+_SUMS = {
+    "bag_of_words": _Sum(
+        "sum-of-words", "Bag of words adds up its words", "token", findings.contributions_finding, parts_are_tokens=True
+    ),
+    "bag_of_bigrams": _Sum("sum-of-pairs", "Bag of bigrams adds up its pairs", "pair", findings.pairs_finding),
+    "bag_of_words_hidden": _Sum(
+        "sum-of-units", "The hidden layer adds up its units", "hidden unit", findings.units_finding
+    ),
+    "convolution": _Sum("sum-of-windows", "The convolution adds up its filters", "window", findings.windows_finding),
+}
+
+
+def _sum_panel(about: _Sum, title: str, view: Contributions, classes: Sequence[str]) -> Panel:
+    """Return the panel of the sum that a linear readout computes."""
+    name = classes[view.towards]
+    finding = about.finding(view.parts, view.values)
+    parts, values = _strongest(view.parts, view.values, _MOST_BARS if about.parts_are_tokens else 8)
+    tokens: dict[str, Any] = {"token_axis": "y", "token_offset": 1, "token_count": len(parts)}
+    are_linked = about.parts_are_tokens and len(parts) == len(view.parts)
+    return Panel(
+        about.key,
+        model_internals.word_contributions(parts, values, view.bias),
+        alt=f"{title}: every {about.part}'s contribution to {name}, together {format_signed(view.total)}. {finding}",
+        title=about.title,
+        caption=f"{finding} {_directions(classes, view.towards)}",
+        **(tokens if are_linked else {}),
+    )
+
+
 def _sentence_panels(
-    model: str, words: tuple[str, ...], look: int, layer: int, head: int | None, run: StoredRun
+    model: str, words: tuple[str, ...], look: int, layer: int, head: int | None, run: predictions.Run
 ) -> list[Panel]:
-    """Return the panel of one model for a sentence; the feedforward model has none."""
-    row = MODELS[model]
-    if model == "bag_of_words":
-        view = predictions.contributions(run, words, look)
-        finding, total = findings.contributions_finding(view.parts, view.values), format_signed(view.total)
-        return [
-            Panel(
-                "sum-of-words",
-                model_internals.word_contributions(view.parts, view.values, view.bias),
-                alt=f"Bag of words: every token's contribution to sustain, together {total}. {finding}",
-                title="Bag of words adds up its words",
-                caption=f"{finding} Bars to the right add to sustain, bars to the left to collapse.",
-                token_axis="y",
-                token_offset=1,
-                token_count=len(view.parts),
-            )
-        ]
-    if model == "bag_of_bigrams":
-        view = predictions.contributions(run, words, look)
-        finding, total = findings.pairs_finding(view.parts, view.values), format_signed(view.total)
-        return [
-            Panel(
-                "sum-of-pairs",
-                model_internals.word_contributions(view.parts, view.values, view.bias),
-                alt=f"Bag of bigrams: every pair's contribution to sustain, together {total}. {finding}",
-                title="Bag of bigrams adds up its pairs",
-                caption=f"{finding} Bars to the right add to sustain, bars to the left to collapse.",
-            )
-        ]
-    if model == "bag_of_words_hidden":
-        view = predictions.contributions(run, words, look)
-        parts, values = _strongest(view.parts, view.values)
-        finding, total = findings.units_finding(view.parts, view.values), format_signed(view.total)
-        return [
-            Panel(
-                "sum-of-units",
-                model_internals.word_contributions(parts, values, view.bias),
-                alt=f"Bag of words with a hidden layer: every hidden unit's contribution to sustain, together {total}. "
-                f"{finding}",
-                title="The hidden layer adds up its units",
-                caption=f"{finding} Bars to the right add to sustain, bars to the left to collapse.",
-            )
-        ]
+    """Return the panel of one model for a sentence; no panel for a model that is not in `_WITH_PANEL`.
+
+    model: the name of the model
+    words: the words of the sentence
+    look: the index of the seed
+    layer, head: those of the attention map; None is the head that attends most to “not”
+    run: the run of the model
+    """
+    row, classes = MODELS[model], negation_task(run.config.task_as(NegationConfig)).classes
+    if model in _SUMS:
+        return [_sum_panel(_SUMS[model], row.title, predictions.contributions(run, words, look), classes)]
     if model in ("rnn", "lstm", "gru"):
         reading = predictions.reading(run, words, look)
-        finding = findings.reading_finding(reading.tokens, reading.sustain)
+        name = classes[reading.towards]
+        others = classes[0] if len(classes) == 2 else f"not {name}"
+        finding = findings.reading_finding(reading.tokens, reading.sustain, name)
         return [
             Panel(
                 f"reading-{model}",
-                model_internals.answer_after_each_token(reading.tokens, reading.sustain, row.colour, CLASSES),
-                alt=f"{row.title}: probability of sustain after each word. {finding}",
+                model_internals.answer_after_each_token(reading.tokens, reading.sustain, row.colour, (others, name)),
+                alt=f"{row.title}: probability of {name} after each word. {finding}",
                 title=f"The {row.title}’s answer after each token",
                 caption=finding,
                 token_axis="x",
@@ -207,13 +220,13 @@ def _sentence_panels(
             )
         ]
     if model == "transformer":
-        window = getattr(run.config.model, "window", 0)
+        window = 0 if run.config.own_text else getattr(run.config.model, "window", 0)  # files have long sentences
         attention = predictions.attention(run, words, look, window)
         layer = min(layer, len(attention.weights) - 1)
         heads = attention.weights[layer]
         chosen = find_attending_head(attention.tokens, heads) if head is None else min(head, len(heads) - 1)
         weights = heads[chosen]
-        solved = bool(run.curves.last("exact_accuracy")[look] > 1 - 1e-6)
+        solved = bool(run.curves.last("test_accuracy" if run.config.own_text else "exact_accuracy")[look] > 1 - 1e-6)
         finding = findings.attention_finding(attention.tokens, heads, chosen, layer, len(attention.weights), solved)
         which = f"Head {chosen + 1} of {len(heads)}. " if len(heads) > 1 else ""
         masked = " Empty: masked padding." if np.isnan(weights).any() else ""
@@ -231,10 +244,14 @@ def _sentence_panels(
     return []
 
 
+# The models that have a panel, first those whose panels are open.
+_WITH_PANEL = tuple(dict.fromkeys(("bag_of_words", "transformer", "rnn", "lstm", "gru", *_SUMS)))
+
+
 def _strongest(
     parts: Sequence[str], values: Float[ndarray, " parts"], most: int = 8
 ) -> tuple[Sequence[str], Float[ndarray, " _"]]:
-    """Return at most so many parts, those that add most, and the sum of all others as one more part."""
+    """Return the `most` parts with the largest contributions, and the sum of all others as one more part."""
     if len(parts) <= most:
         return parts, values
     order = np.argsort(-np.abs(values), kind="stable")
@@ -242,45 +259,66 @@ def _strongest(
     return (*(parts[i] for i in kept), f"{len(others)} others"), np.append(values[kept], values[others].sum())
 
 
-def _weights_panel(model: str, look: int, run: StoredRun) -> Panel:
-    """Return the weights of a bag of words or bigrams, or the embeddings of another model, for one seed."""
+def _directions(classes: Sequence[str], towards: int) -> str:
+    """Return a sentence that names the class to which the bars on either side add."""
+    left = classes[1 - towards] if len(classes) == 2 else "the other classes"
+    return f"Bars to the right add to {classes[towards]}, bars to the left to {left}."
+
+
+def _weights_panel(model: str, look: int, run: predictions.Run) -> Panel | None:
+    """Return the weights of a bag of words or bigrams, or the embeddings of another model if it has any, of a seed."""
+    config = run.config.task_as(NegationConfig)
+    classes, own = negation_task(config).classes, config.corpus == "own"
     if model in ("bag_of_words", "bag_of_bigrams"):
         view, title = predictions.word_weights(run, look), MODELS[model].title
-        gaps = zip(view.tokens, view.weights[1] - view.weights[0], strict=True)
-        numbers = ", ".join(f"{token} {format_signed(float(gap))}" for token, gap in gaps)
+        rows = zip(view.tokens, view.weights.T, strict=True)
+        if len(classes) == 2:
+            numbers = ", ".join(f"{token} {format_signed(float(row[1] - row[0]))}" for token, row in rows)
+            numbers = f"by how much each weight for {classes[1]} is above that for {classes[0]}: {numbers}"
+        else:
+            numbers = "the class with the largest weight: " + ", ".join(
+                f"{token} {classes[int(row.argmax())]}" for token, row in rows
+            )
+        colours = f"Brown is {classes[0]}, teal is {classes[1]}." if len(classes) == 2 else ""
+        which = "words" if model == "bag_of_words" else "pairs"
+        kept = (
+            f"Of all {which} of the training part, those whose weights differ most between the classes."
+            if own
+            else "Words that are in every sentence act as a bias."
+            if model == "bag_of_words"
+            else "Of the pairs of the grammar, those that differ between its sentences."
+        )
         return Panel(
             "word-weights" if model == "bag_of_words" else "pair-weights",
-            model_internals.word_weights(view.tokens, view.weights, CLASSES),
-            alt=f"{title}: by how much each weight for sustain is above that for collapse: {numbers}.",
+            model_internals.word_weights(view.tokens, view.weights, classes),
+            alt=f"{title}: {numbers}.",
             title=f"{title}: weights",
-            caption="Brown is collapse, teal is sustain. "
-            + (
-                "Words that are in every sentence act as a bias."
-                if model == "bag_of_words"
-                else "Of the pairs of the grammar, those that differ between its sentences."
-            ),
+            caption=f"{colours} {kept}".strip(),
         )
     plane, row = predictions.embedding_map(run, look), MODELS[model]
+    if plane is None:
+        return None
     return Panel(
         f"embeddings-{model}",
         model_internals.embedding_map(plane.tokens, plane.points, row.colour),
         alt=f"{row.title}: word embeddings in two dimensions, {format_percent(plane.share, 0)} of their variance.",
         title=f"{row.title}: embeddings",
-        caption=f"The two directions shown hold {format_percent(plane.share, 0)} of the variance of the vectors.",
+        caption=f"The two directions shown hold {format_percent(plane.share, 0)} of the variance of the vectors."
+        + (f" The {len(plane.tokens)} most frequent words." if own else ""),
     )
 
 
 def learned_weights_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw how the remaining models compute their answer, then the weights or the embeddings of every model."""
     look = session.experiment.look
-    trained = {model: view.stored for model, view in views.items() if view.stored}
+    trained = {model: view for model, view in views.items() if view.loaded_run}
     first = _shown_first(list(trained))
-    if others := [model for model in trained if model not in first and model != "feedforward"]:
+    if others := [model for model in trained if model not in first and model in _WITH_PANEL]:
         _draw_panels_of(session, trained, others, "more-insides")
     requests = {
-        model: (("look", look, *view.cache_key), partial(_weights_panel, model, look, view.stored))
+        model: (("look", look, *view.cache_key), partial(_weights_panel, model, look, view.loaded_run))
         for model, view in views.items()
-        if view.stored
+        if view.loaded_run
     }
     if requests:
         result_section("look", requests, partial(_draw_weights), "The weights are loaded …", 340, pool="quick")
@@ -288,5 +326,6 @@ def learned_weights_section(session: NegationSession, views: Mapping[str, RunVie
         untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
 
 
-def _draw_weights(document: Document, results: Mapping[str, Panel]) -> None:
-    add_plot_frame(document, list(results.values()), key="negation-look", height=300, columns=4)
+def _draw_weights(document: Document, results: Mapping[str, Panel | None]) -> None:
+    panels = [panel for panel in results.values() if panel]
+    add_plot_frame(document, panels, key="negation-look", height=300, columns=4)

@@ -40,7 +40,7 @@ def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> N
         update=lambda lab, on: lab.with_shared(padding="eos" if on else "pad"),
         label="Pad with <EOS> and count it as a word",
     )
-    trained = {model: view for model, view in views.items() if view.stored}
+    trained = {model: view for model, view in views.items() if view.loaded_run}
     if not trained:
         untrained_panel(views, "No model has a finished run with this padding yet.", 160)
         return
@@ -115,9 +115,9 @@ def _add_paddings_table(
                 "cells": {
                     "name": {"text": a.title, "colour": a.colour},
                     "alone": answer_cell(a, truth),
-                    "seeds-alone": {"text": "", "values": [round(float(v), 4) for v in a.sustain]},
+                    "seeds-alone": {"text": "", "values": [round(float(v), 4) for v in a.shown_probabilities]},
                     "beside": answer_cell(b, truth),
-                    "seeds-beside": {"text": "", "values": [round(float(v), 4) for v in b.sustain]},
+                    "seeds-beside": {"text": "", "values": [round(float(v), 4) for v in b.shown_probabilities]},
                 }
             }
             for a, b in zip(alone, padded, strict=True)

@@ -6,7 +6,7 @@ first evaluated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -15,60 +15,66 @@ from numpy import ndarray
 from explorer.labs.negation.state import negation_task
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
+from explorer.training.record import Record
 from explorer.ui.training.run_view import load_run_model
 
 if TYPE_CHECKING:
     from explorer.inspection.words import negation_sentences
 
 
-def sustain_probabilities(
-    run: StoredRun, words: tuple[str, ...], length: int | None = None
-) -> Float[ndarray, " replicas"]:
-    """Return P(sustain) of a sentence for every seed.
+Run: TypeAlias = StoredRun | Record  # the record of a private run is in memory only
+
+
+def class_probabilities(
+    run: Run, words: tuple[str, ...], length: int | None = None
+) -> Float[ndarray, "replicas classes"]:
+    """Return the probability of each class of a sentence for every seed.
 
     `length` is the padded length; by default that of the evaluation of the run.
     """
     config = run.config.task_as(NegationConfig)
-    task = negation_task(config)
-    if length is None:
+    if length is None and config.corpus == "grammar":
+        task = negation_task(config)
         recorded = next((i for i, s in enumerate(task.sentences) if s.words == words), None)
         if recorded is not None:  # the run recorded its answer to this sentence: no model has to be loaded
-            return np.asarray(run.curves.answers["sustain"][-1][:, recorded])
-        length = max(task.lengths) if config.padding == "eos" else 0
+            sustain = np.asarray(run.curves.answers["sustain"][-1][:, recorded])
+            return np.stack([1 - sustain, sustain], axis=1)
     from explorer.inspection.words import negation_sentences
 
-    return negation_sentences.sustain_probabilities(load_run_model(run), words, length)
+    return negation_sentences.class_probabilities(load_run_model(run), words, length)
 
 
-def contributions(run: StoredRun, words: tuple[str, ...], replica: int) -> negation_sentences.Contributions:
-    """Return what each token, pair of tokens or hidden unit adds to the score; see `negation_sentences`."""
+def probabilities_of_sentences(
+    run: Run, sentences: tuple[tuple[str, ...], ...]
+) -> Float[ndarray, "sentences replicas classes"]:
+    """Return the probability of each class of many sentences for every seed."""
     from explorer.inspection.words import negation_sentences
 
-    contributions_of = {
-        "bag_of_words": negation_sentences.token_contributions,
-        "bag_of_words_hidden": negation_sentences.unit_contributions,
-        "bag_of_bigrams": negation_sentences.pair_contributions,
-    }
-    return contributions_of[run.config.model_name](load_run_model(run), words, replica)
+    return negation_sentences.probabilities_of_sentences(load_run_model(run), sentences)
 
 
-def reading(run: StoredRun, words: tuple[str, ...], replica: int) -> negation_sentences.SustainByToken:
+def contributions(run: Run, words: tuple[str, ...], replica: int) -> negation_sentences.Contributions:
+    """Return what each part of a model's input to its readout adds to the score; see `negation_sentences`."""
+    from explorer.inspection.words import negation_sentences
+
+    return negation_sentences.CONTRIBUTIONS[run.config.model_name](load_run_model(run), words, replica)
+
+
+def reading(run: Run, words: tuple[str, ...], replica: int) -> negation_sentences.SustainByToken:
     """Return the prediction of a recurrent model after each token; see `inspection.words.negation_sentences`."""
     from explorer.inspection.words import negation_sentences
 
     return negation_sentences.sustain_by_token(load_run_model(run), words, replica)
 
 
-def attention(
-    run: StoredRun, words: tuple[str, ...], replica: int, length: int = 0
-) -> negation_sentences.SentenceAttention:
+def attention(run: Run, words: tuple[str, ...], replica: int, length: int = 0) -> negation_sentences.SentenceAttention:
     """Return the attention weights of every layer and head; see `inspection.words.negation_sentences`."""
     from explorer.inspection.words import negation_sentences
 
     return negation_sentences.sentence_attention(load_run_model(run), words, replica, length)
 
 
-def word_weights(run: StoredRun, replica: int) -> negation_sentences.WordWeights:
+def word_weights(run: Run, replica: int) -> negation_sentences.WordWeights:
     """Return the weights of a bag of words, or of a bag of bigrams; see `inspection.words.negation_sentences`."""
     from explorer.inspection.words import negation_sentences
 
@@ -77,8 +83,8 @@ def word_weights(run: StoredRun, replica: int) -> negation_sentences.WordWeights
     return weights_of(load_run_model(run), replica)
 
 
-def embedding_map(run: StoredRun, replica: int) -> negation_sentences.EmbeddingMap:
-    """Return the word embeddings projected to two dimensions; see `inspection.words.negation_sentences`."""
+def embedding_map(run: Run, replica: int) -> negation_sentences.EmbeddingMap | None:
+    """Return the word embeddings projected to two dimensions, if the model has any; see `negation_sentences`."""
     from explorer.inspection.words import negation_sentences
 
     return negation_sentences.embedding_map(load_run_model(run), replica)

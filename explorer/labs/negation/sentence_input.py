@@ -8,14 +8,18 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.errors import SentenceError, UnknownWords
+from explorer.errors import LineageError, SentenceError, UnknownWords
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import TASK_VERSIONS, negation_task
-from explorer.tasks.negation import OUTCOME, VOCABULARY
-from explorer.ui import wording
-from explorer.ui.page_sections import escape_markdown, lead
+from explorer.labs.negation.state import MAX_URL_TEXT, OWN, TASK_VERSIONS
+from explorer.tasks.negation import OUTCOME, VOCABULARY, Negation
+from explorer.tasks.own_tables import read_labelled
+from explorer.tokenization.words import Words
+from explorer.ui import visitor_text, wording
+from explorer.ui.page_sections import escape_markdown, lead, show_problems
+from explorer.ui.state.fields import missing_text_message
 from explorer.ui.state.session import PageSession, change
 from explorer.ui.state.widgets import bind_widget
+from explorer.ui.text_picker import draw_paste_or_upload
 
 _LANGUAGE = (
     "This tiny language has {count} sentences. By its grammar, *preserve* keeps nature alive (“sustain”), "
@@ -25,80 +29,194 @@ _VERSION_TEXT = {
     "one “not”": "Each sentence has at most one “not”.",
     "two “not”s": "A second “not” cancels the first one.",
     "“not destroy” held out": "Training never shows “not destroy”; whether a model answers it correctly is the test.",
+    OWN: "The models learn your classes from your sentences.",
 }
 
+_UNTIL_GIVEN = " Until you give a table, the page shows the sentences of the grammar."
 
 # The fragments of the page that depend on the sentence: only these are redrawn when it changes.
 _REDRAW = ("sentence", "verdicts", "insides", "more-insides", "trap")
 
 
 def language_text(count: int) -> str:
-    """Return what the language with this number of sentences says."""
+    """Return a description of the language with this number of sentences."""
     return _LANGUAGE.format(count=wording.number_word(count))
 
 
 def language_lead(session: NegationSession) -> None:
-    """Draw a sentence about the language of this version of the task."""
-    lead(language_text(len(negation_task(session.experiment.task).sentences)))
+    """Draw a sentence about the language of this version of the task, or about the visitor's file."""
+    data = session.data
+    lead(file_text(data) if session.experiment.has_file else language_text(len(data.sentences)))
+
+
+def file_text(data: Negation) -> str:
+    """Return a description of a file of labelled sentences."""
+    held_out, classes = len(data.sample("test", 0)), [f"“{escape_markdown(name)}”" for name in data.classes]
+    return (
+        f"Your file has {len(data.sentences):,} different sentences of the classes {wording.join_words(classes)}. The "
+        f"models learn from {len(data.sentences) - held_out:,} of them and are tested on the other {held_out:,}."
+    )
 
 
 def version_row(session: NegationSession) -> None:
     """Draw the choice of the version of the task, with a sentence about it."""
     version = session.experiment.version
+    example = _UNTIL_GIVEN if version == OWN and not session.experiment.has_file else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         bind_widget(
             session,
             "world",
             st.segmented_control,
             shown=version,
-            update=lambda lab, name: lab.with_version(name),
+            update=lambda lab, name: lab.with_version(name, visitor_text.own_text("sentences")),
             label="Version of the task",
-            options=TASK_VERSIONS.keys(),
+            options=[*TASK_VERSIONS, OWN],
+            wrap=True,
             width="content",
         )
         with st.container(width="stretch"):
-            st.caption(_VERSION_TEXT.get(version or "", "A version with your own settings."))
+            st.caption(_VERSION_TEXT.get(version or "", "A version with your own settings.") + example)
+    if version == OWN:
+        draw_file_form(session)
+
+
+_EXAMPLE_FILE = """text,label
+The plot is good.,positive
+The plot is not good.,negative
+The plot is bad.,negative
+The plot is not bad.,positive
+The cast is good.,positive
+The cast is not good.,negative
+The cast is bad.,negative
+The cast is not bad.,positive
+A good film!,positive
+Not a good film.,negative
+A bad film!,negative
+Not a bad film.,positive
+The end is good.,positive
+The end is not good.,negative
+The end is bad.,negative
+The end is not bad.,positive
+"""
+
+
+def draw_file_form(session: NegationSession) -> None:
+    """Draw the form in which a visitor gives labelled sentences; folded once there is a file."""
+
+    def set_text(content: bytes | str, name: str) -> None:
+        sha = visitor_text.keep_text(content, name, "sentences", read_labelled)
+        session.change(lambda lab: lab.with_file(sha))
+
+    def set_safely(content: bytes | str, name: str) -> None:
+        session.attempt(lambda: set_text(content, name))
+
+    with st.expander("Your labelled sentences (CSV)", expanded=not session.experiment.has_file):
+        st.markdown(
+            "A CSV file whose first row is `text,label`, with one sentence and the name of its class in each row: 2 to "
+            "10 classes, at most 5,000 sentences of at most 40 words. Columns may be separated by commas, "
+            "semicolons or tabs. Words are read in lower case and without punctuation. A sentence that you type or "
+            "pick above becomes part of the URL of this page."
+        )
+        draw_paste_or_upload(
+            session.prefix,
+            set_safely,
+            field="Paste a table",
+            placeholder="text,label\nA good film,positive\nNot good,negative",
+            button="Use these sentences",
+            what="your table",
+            file_type="csv",
+        )
+        st.download_button(
+            "Download an example",
+            _EXAMPLE_FILE,
+            "sentences.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def drop_missing_file(session: NegationSession) -> None:
+    """Show the grammar, and say why, if the file that the address names cannot be read."""
+    if not session.experiment.has_file:
+        return
+    sha = session.experiment.task.text
+    try:
+        session.data  # noqa: B018
+        visitor_text.adopt_text("sentences", sha)
+    except LineageError as error:
+        problem = missing_text_message(error, sha, "table")
+        show_problems([f"{problem} The sentences of the grammar are shown instead."])
+        session.state = replace(session.experiment.without_file(), data="own")
 
 
 def sentence_row(session: NegationSession) -> None:
     """Draw the inputs of the sentence; `session.words` keeps the last one that is valid."""
-    sentences = [s.text for s in negation_task(session.experiment.task).sentences]
-    session.words = draw_sentence_input(session, sentences, session.words, _REDRAW)
+    data, lab = session.data, session.experiment
+    if not lab.has_file:
+        if any(word not in VOCABULARY.words for word in session.words):  # of a file that was shown before
+            session.words = VOCABULARY.split(type(lab).say)
+        session.words = draw_sentence_input(session, [s.text for s in data.sentences], session.words, _REDRAW)
+        return
+    held_out = [s for s in data.sentences if s.probability and len(s.text) <= MAX_URL_TEXT]
+    held_out.sort(key=lambda s: not s.nots)  # those with a negation first
+    examples = [s.text for s in held_out[:_MAX_EXAMPLES]]
+    first = (held_out or data.sentences)[0].words
+    # Until a sentence is typed, the first example is shown; the address does not contain it.
+    last = session.words if lab.say != type(lab).say and data.label_of(session.words) is not None else first
+    session.words = draw_sentence_input(
+        session, examples, last, _REDRAW, data.vocabulary, "or pick one that is held out", first
+    )
+
+
+_MAX_EXAMPLES = 8  # held-out sentences to pick from
 
 
 def draw_sentence_input(
-    session: PageSession[Any], sentences: Sequence[str], last: tuple[str, ...], redraw: tuple[str, ...]
+    session: PageSession[Any],
+    sentences: Sequence[str],
+    last: tuple[str, ...],
+    redraw: tuple[str, ...],
+    vocabulary: Words = VOCABULARY,
+    pick: str = "or pick one: human … nature",
+    unasked: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """Draw the text field and the examples; return the words of the sentence, or `last` if it is not valid.
 
     session: its state has a field `say`.
     redraw: the fragments that depend on the sentence.
+    vocabulary: the words that the models know.
+    pick: the label of the sentences to pick from.
+    unasked: the words of the sentence until one is typed; without them it is the default of the state.
     """
-    say = session.state.say
+    say = "" if unasked and session.state.say == type(session.state).say else session.state.say
     with st.container(horizontal=True, vertical_alignment="top"):
         bind_widget(
             session,
             "say",
             st.text_input,
+            shown=say,
             update=lambda state, text: replace(state, say=text),
             redraw=redraw,
-            placeholder="human not preserve nature",
+            placeholder=sentences[0] if sentences else "",
             width=330,
         )
         bind_widget(
             session,
             "pick",
             st.pills,
-            shown=say if say in sentences else None,
+            shown=say if say in sentences else " ".join(unasked) if unasked and not say else None,
             update=lambda state, text: replace(state, say=text),
             redraw=redraw,
-            label="or pick one: human … nature",
+            label=pick,
             options={text: text.removeprefix("human ").removesuffix(" nature") for text in sentences},
             wrap=True,
             width="content",
         )
+    if unasked and not say:
+        return unasked
     try:
-        return VOCABULARY.split(say)
+        return vocabulary.split(say)
     except SentenceError as error:
         if isinstance(error, UnknownWords):
             _draw_unknown_words(session, error, redraw)
@@ -109,7 +227,7 @@ def draw_sentence_input(
 
 
 def _draw_unknown_words(session: PageSession[Any], error: UnknownWords, redraw: tuple[str, ...]) -> None:
-    """Say which words are unknown, and offer known words that are spelled similarly."""
+    """Draw which words are unknown, and offer known words that are spelled similarly."""
     known = wording.join_words(["human", "nature", *OUTCOME, "not"])
     st.warning(escape_markdown(f"{error.reason} They know {known}."), icon=":material/help:")
     similar = [(word, known) for word in error.nearest for known in VOCABULARY.similar(word)][:4]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from explorer.labs.negation.state import NegationLab
-from explorer.tasks.negation import VOCABULARY
+from explorer.labs.negation.state import NegationLab, negation_task
+from explorer.tasks.negation import VOCABULARY, Negation
 from explorer.ui.state.session import ExperimentSession
 
 
@@ -15,6 +15,11 @@ class NegationSession(ExperimentSession[NegationLab]):
 
     state: NegationLab = field(default_factory=NegationLab)
     words: tuple[str, ...] = VOCABULARY.split(NegationLab.say)  # the last valid sentence: the models are asked about it
+
+    @property
+    def data(self) -> Negation:
+        """The sentences of the version of the task. Raises NeedsText for a file that is not in memory any more."""
+        return negation_task(self.experiment.task)
 
     def kept_across_runs(self) -> dict[str, str]:
         return {"say": self.experiment.say}

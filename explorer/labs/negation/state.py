@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar, Literal
 
 from explorer.catalogue import MODELS, models_of
+from explorer.errors import InvalidSetting
 from explorer.experiments.default_runs import NEGATION_MODELS, NEGATION_PRESETS
 from explorer.experiments.pretraining import SEEDS
-from explorer.tasks.negation import Negation, NegationConfig
+from explorer.jobs import limits
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import negation_data, own_task
 from explorer.ui.state.fields import setting
 from explorer.ui.state.open_experiment import OpenExperiment
 
@@ -21,13 +23,15 @@ TASK_VERSIONS: dict[str, dict[str, object]] = {
     "two “not”s": {"max_nots": 2, "held_out": "none"},
     "“not destroy” held out": {"max_nots": 1, "held_out": "destroy"},
 }
+OWN = "your own sentences"  # the version of a visitor's file
 _EXAMPLES = {  # the sentence that shows what is special about a version
     "one “not”": "human not preserve nature",
     "two “not”s": "human not not destroy nature",
     "“not destroy” held out": "human not destroy nature",
 }
 
-negation_task = lru_cache(maxsize=64)(Negation)  # its sentences are derived once for all visitors
+negation_task = negation_data
+_OWN_BATCH, _OWN_STEPS, _MAX_OWN_EPOCHS = 32, 600, 200  # how a file is trained on, unless the visitor changes it
 _TITLES = {model: MODELS[model].title for model in models_of("negation")}
 
 
@@ -47,8 +51,9 @@ class NegationLab(OpenExperiment):
     models: tuple[str, ...] = setting(NEGATION_MODELS, "Models", options=_TITLES)
     say: str = setting("human not preserve nature", "Type a sentence", longest=MAX_URL_TEXT)
     metric: Literal["accuracy", "loss"] = setting(
-        "accuracy", "Measure", options={"accuracy": "Exact accuracy", "loss": "Training loss"}
+        "accuracy", "Measure", options={"accuracy": "Accuracy", "loss": "Training loss"}
     )
+    data: Literal["grammar", "own"] = setting("grammar")  # "own": the form for a file is shown
     look: int = setting(0, low=0, high=lambda lab: lab.value("replicas") - 1)  # the replica whose internals are shown
     layer: int = setting(0, low=0, high=lambda lab: lab.value("layers", "transformer") - 1)
     # The head of the attention map; None: the one that attends most to “not”, or else to the verb.
@@ -64,7 +69,9 @@ class NegationLab(OpenExperiment):
 
     @property
     def version(self) -> str | None:
-        """The name of the version of the task in `TASK_VERSIONS`; None for other settings."""
+        """The name of the version of the task in `TASK_VERSIONS`, or `OWN`; None for other settings."""
+        if self.data == "own" or self.has_file:
+            return OWN
         settings = {"max_nots": self.task.max_nots, "held_out": self.task.held_out}
         return next((name for name, version in TASK_VERSIONS.items() if version == settings), None)
 
@@ -72,10 +79,57 @@ class NegationLab(OpenExperiment):
     def task(self) -> NegationConfig:
         return self.config("bag_of_words").task_as(NegationConfig)
 
-    def with_version(self, name: str) -> NegationLab:
-        """Return the state with another version of the task; an example becomes the example of that version."""
-        lab = self.with_shared(**TASK_VERSIONS[name])
-        return replace(lab, say=_EXAMPLES[name]) if self.say in _EXAMPLES.values() else lab
+    @property
+    def has_file(self) -> bool:
+        """Whether the sentences are those of a visitor's file."""
+        return self.task.corpus == "own"
+
+    @property
+    def accuracy(self) -> str:
+        """The metric that the page shows: over all sentences of the grammar, or on the held-out ones of a file."""
+        return "test_accuracy" if self.has_file else "exact_accuracy"
+
+    @property
+    def kind(self) -> str:
+        """The name of a sentence on which the models are tested."""
+        return "held-out sentence" if self.has_file else "sentence"
+
+    def with_version(self, name: str, sha: str = "") -> NegationLab:
+        """Return the state with another version of the task; an example becomes the example of that version.
+
+        sha: the SHA-256 of the visitor's file, if there is one.
+        """
+        if name == OWN:
+            return self.with_file(sha) if sha else replace(self, data="own")
+        lab = self.without_file().with_shared(**TASK_VERSIONS[name])
+        return replace(lab, say=_EXAMPLES[name]) if lab.say in _EXAMPLES.values() else lab
+
+    def with_file(self, sha: str) -> NegationLab:
+        """Return the state with the sentences of a file, and settings that suit it.
+
+        The models see whole sentences. Models that this server does not train on so many words are left out.
+        Raises TextError, NeedsText or InvalidSetting.
+        """
+        task = own_task(sha)
+        data = negation_data(task)
+        own = {name: value for name, value in vars(task).items() if value != getattr(NegationConfig(), name)}
+        steps_per_epoch = -(-task.train_size // _OWN_BATCH)
+        epochs = min(_MAX_OWN_EPOCHS, max(2, round(_OWN_STEPS / steps_per_epoch)))
+        settings: dict[str, dict[str, object]] = {}
+        for model in self.model_names():
+            window = {"window": max(data.lengths)} if "window" in self.own_settings(model) else {}
+            settings[model] = {**self.preset_settings(model), **window, "epochs": epochs}
+        first = NegationLab(metric=self.metric, data="own")  # the address contains nothing of the file
+        lab = replace(
+            first, models=_models_within_limits(first, self.models, {**own, "batch_size": _OWN_BATCH}, settings)
+        )
+        return lab.with_settings({**own, "batch_size": _OWN_BATCH}, settings)
+
+    def without_file(self) -> NegationLab:
+        """Return the state with the sentences of the grammar again."""
+        if not self.has_file:
+            return replace(self, data="grammar")
+        return NegationLab(models=self.models, metric=self.metric)
 
     def with_preset(self, model: str) -> NegationLab:
         """Return the state with the default settings of a model."""
@@ -90,5 +144,19 @@ class NegationLab(OpenExperiment):
         return replace(self, say=text)
 
     def reset(self) -> NegationLab:
-        """Return the default settings with the same sentence."""
-        return NegationLab(say=self.say)
+        """Return the default settings with the same sentence, or those for the same file."""
+        return self.with_file(self.task.text) if self.has_file else NegationLab(say=self.say, data=self.data)
+
+
+def _models_within_limits(
+    lab: NegationLab, models: tuple[str, ...], shared: Mapping[str, object], own: Mapping[str, Mapping[str, object]]
+) -> tuple[str, ...]:
+    """Return those of the models that this server trains with these settings; all if it trains none."""
+    found = []
+    for model in models:
+        try:
+            limits.check_size(replace(lab, shared=shared, own=own).config(model))
+        except InvalidSetting:
+            continue
+        found.append(model)
+    return tuple(found) or models

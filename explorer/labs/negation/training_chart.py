@@ -13,9 +13,9 @@ from numpy import ndarray
 from explorer.catalogue import MODELS, model_row, models_of
 from explorer.figures.learning_curves import HIGH, LOW, MEDIAN, learning_curve
 from explorer.inspection.compare import downsample
+from explorer.labs.negation.results_tables import readout_ceiling
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import NegationLab, negation_task
-from explorer.tasks.ceiling import linear_readout_ceiling
+from explorer.labs.negation.state import NegationLab
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
@@ -24,20 +24,6 @@ from explorer.ui.training.learning_chart import draw_learning_chart, epoch_axis
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
-
-_LABELS = {
-    "width": "Width of the embeddings",
-    "hidden": "Hidden units",
-    "window": "Window, in tokens",
-    "heads": "Heads",
-    "layers": "Layers",
-    "start": "Standard deviation of the initial embeddings",
-    "epochs": "Epochs",
-    "learning_rate": "Learning rate",
-}
-_MODEL_SETTINGS = {
-    model: {name: _LABELS[name] for name in NegationLab.own_settings(model)} for model in models_of("negation")
-}
 
 
 def training_section(session: NegationSession) -> None:
@@ -62,11 +48,11 @@ def _training_settings(session: NegationSession) -> None:
     """Draw the choice of the models, the seeds and the settings of each model."""
     titles = {model: MODELS[model].title for model in models_of("negation")}
     bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
-    for name, label in (("replicas", "Seeds"), ("seed", "First seed"), ("batch_size", "Batch size")):
-        setting_widget(session, name, label, section="race")
+    for name in ("replicas", "seed", "batch_size"):
+        setting_widget(session, name, section="race")
     model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="settings-of")
-    for name in _MODEL_SETTINGS[model]:
-        setting_widget(session, name, _MODEL_SETTINGS[model][name], model=model, section="race")
+    for name in NegationLab.own_settings(model):
+        setting_widget(session, name, model=model, section="race")
     if session.state != session.state.reset():
         reset_button(session)
 
@@ -80,13 +66,16 @@ def _learning_curves(session: NegationSession) -> None:
         if many
         else "Line: one seed. "
     )
-    best = linear_readout_ceiling(negation_task(lab.task).sentences)
-    what = (
-        f"Exact accuracy: over all sentences, weighted by their probability. Dashed: the ceiling of a sum of word "
-        f"weights, {best:.4f}."
-        if lab.metric == "accuracy"
-        else "Cross-entropy over all training sentences, in nats."
-    )
+    best = readout_ceiling(lab)
+    if lab.metric != "accuracy":
+        what = "Cross-entropy over all training sentences, in nats."
+    elif lab.has_file:
+        what = f"Accuracy on the {len(session.data.sample('test', 0)):,} held-out sentences, which training never sees."
+    else:
+        what = (
+            f"Exact accuracy: over all sentences, weighted by their probability. Dashed: the ceiling of a sum of word "
+            f"weights, {best:.4f}."
+        )
     draw_learning_chart(
         "negation-race",
         TrainRequest.for_section(lab.TASK),
@@ -102,16 +91,23 @@ def _learning_curves(session: NegationSession) -> None:
 
 
 def _panels(lab: NegationLab, views: Mapping[str, RunView]) -> list[Panel]:
-    best = linear_readout_ceiling(negation_task(lab.task).sentences)
+    best = readout_ceiling(lab)
     last_epoch = max(view.config.epochs for view in views.values())
     accuracy = lab.metric == "accuracy"
-    metric = "exact_accuracy" if accuracy else "train_loss"
+    metric = lab.accuracy if accuracy else "train_loss"
     span = _axis_range([view.curves.metrics[metric] for view in views.values() if view.curves], accuracy)
-    marks = [(best, "ceiling" if i == 0 else "") if accuracy else None for i in range(len(views))]
+    has_mark = accuracy and not lab.has_file
+    marks = [(best, "ceiling" if i == 0 else "") if has_mark else None for i in range(len(views))]
     return [
-        _panel(view.curves, view.config, lab.metric, last_epoch, span, mark)
+        # The cache would keep the curves of a private run after the visit.
+        (_panel.__wrapped__ if view.config.own_text else _panel)(
+            view.curves, view.config, metric, last_epoch, span, mark
+        )
         for view, mark in zip(views.values(), marks, strict=True)
     ]
+
+
+_METRICS = {"exact_accuracy": "accuracy", "test_accuracy": "accuracy on held-out sentences", "train_loss": "loss"}
 
 
 @lru_cache(maxsize=256)
@@ -125,18 +121,17 @@ def _panel(
 ) -> Panel:
     """Return the curve of one model, drawn once for all visitors who follow the same training."""
     row = model_row(config.model)
-    measure = "exact_accuracy" if metric == "accuracy" else "train_loss"
     values, epochs = np.zeros((0, config.replicas)), np.zeros(0)
     if curves is not None:
-        values = curves.metrics[measure]
+        values = curves.metrics[metric]
         epochs = curves.axis_values("epoch", curves.evaluated, config.steps_per_epoch)
     spread = np.column_stack([np.median(values, axis=1), values.min(axis=1), values.max(axis=1)])
     kept = downsample(spread, max_points=150)  # of small multiples
     end = f"{np.median(values[-1]):.3f}" if len(values) else "–"
     return Panel(
-        f"{row.name}-{measure}",
+        f"{row.name}-{metric}",
         learning_curve(epochs[kept], values[kept], row.title, row.colour, row.dash, last_epoch, span, mark),
-        alt=f"{row.title}: {metric} over epochs, at the end {end} (median over the seeds).",
+        alt=f"{row.title}: {_METRICS[metric]} over epochs, at the end {end} (median over the seeds).",
         title=row.title,
         colour=row.colour,
         value=end,

@@ -124,7 +124,7 @@ def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], mos
         elif me.operator:
             end = operator_session_end(st.context.cookies)
             until = f" until {format_session_end(end)}" if end else ""
-            st.caption(f"You are the operator{until}. [Sign out](/operator)")
+            st.caption(f"You are the operator{until}. [Sign out](operator)")
 
 
 def most_upload_megabytes() -> int:
@@ -143,7 +143,12 @@ def _import_popover(session: PageSession[RunsState]) -> None:
             )
             pressed = st.form_submit_button("Import it", icon=":material/upload:")
         if pressed and upload is None:
-            show_problems(["No file was chosen. Choose a zip first."])
+            show_problems(
+                [
+                    "No zip has arrived. Choose one. If its name has a red background, the server refused the file, "
+                    "probably because it is too large."
+                ]
+            )
         elif pressed and upload is not None:
             if key := import_run(session, upload.getvalue()):
                 session.state = replace(session.state, run=key)

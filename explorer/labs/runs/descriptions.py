@@ -35,6 +35,7 @@ TASK_DESCRIPTIONS = {
     "reverse": "write digits in reverse order",
     "copy": "write the same digits again",
     "dates": "write a date as numbers",
+    "pairs": "rewrite sources as targets, of your own pairs or of an example",
     "noise": "predict random symbols, with and without a causal mask",
     "tale": "predict the letters of sentences from a grammar",
     "echo": "repeat digits after a delimiter",
@@ -145,4 +146,6 @@ def run_facts(run: StoredRun) -> list[tuple[str, str]]:
             ("context of the loss", loss_context(config)),
         ]
     settings = changed_settings(config).items()
-    return facts + [(setting_label(name), str(value)) for name, value in settings if name not in ("replicas", "seed")]
+    return facts + [
+        (setting_label(name, config), str(value)) for name, value in settings if name not in ("replicas", "seed")
+    ]

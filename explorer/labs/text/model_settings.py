@@ -15,49 +15,13 @@ from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import bind_widget, reset_button, setting_widget
 
 TEXT_PRESETS = {name: each for name, each in PRESETS.items() if each.task == "text"}
-_LABELS = {
-    "n": "Order n of the n-gram",
-    "smoothing": "Smoothing of the n-gram",
-    "cache": "Weight of the cache, an n-gram of the text read so far",
-    "width": "Width of the embeddings",
-    "hidden": "Hidden units",
-    "window": "Window, in tokens",
-    "heads": "Heads",
-    "layers": "Layers",
-    "batch_norm": "Batch normalization",
-    "dropout": "Dropout",
-    "start": "Initialization",
-    "positions": "Positions",
-    "norm": "Norm",
-    "norm_place": "Norm before or after the sublayer",
-    "activation": "Activation",
-    "biases": "Biases",
-    "iterations": "Steps",
-    "batch_size": "Rows in a batch",
-    "method": "Optimizer",
-    "learning_rate": "Learning rate",
-    "matrix_rate": "Learning rate of the matrices",
-    "rest_decay": "Weight decay of the rest",
-    "schedule": "Schedule",
-    "warmup": "Warm-up steps",
-    "end": "Final learning rate, as a share",
-    "clip": "Clip the gradient norm at",
-    "weight_decay": "Weight decay",
-    "momentum": "Momentum",
-    "beta2": "Decay of the mean square",
-    "average": "Decay of the averaged weights",
-    "batches": "Batches",
-    "evaluate_every": "Steps between evaluations",
-    "evaluation_size": "Tokens of an evaluation",
-    "snapshots": "Snapshots of the weights",
-}
 
 
 def models_row(session: ExperimentSession[TextLab]) -> None:
     """Draw the choice of the models, the number of seeds and steps, and the settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
-        setting_widget(session, "replicas", "Seeds", section="row", width=110)
+        setting_widget(session, "replicas", section="row", width=110)
         _steps_input(session)
         with st.popover("Same budget", icon=":material/balance:"):
             equal_budget.budget_form(session)
@@ -112,16 +76,14 @@ def _settings(session: ExperimentSession[TextLab]) -> None:
         if _matches_preset(session.experiment, name):
             st.caption(escape_markdown(about.about))
     with st.container(horizontal=True):
-        setting_widget(session, "seed", "First seed", section="race", width=150)
-        setting_widget(session, "stop_at", "Stop at this loss", section="race", width=150)
-        setting_widget(session, "patience", "Early stopping: patience", section="race", width=150)
-        setting_widget(session, "sample", "Tokens to generate", section="race", width=150)
+        for name in ("seed", "stop_at", "patience", "sample"):
+            setting_widget(session, name, section="race", width=150)
     titles = {model: MODELS[model].title for model in models_of("text")}
     model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="text.settings-of")
     left, right = st.columns(2)
     for i, name in enumerate(TextLab.own_settings(model)):
         with (left, right)[i % 2]:
-            setting_widget(session, name, _LABELS[name], model=model, section="race")
+            setting_widget(session, name, model=model, section="race")
     if session.experiment != session.experiment.reset():
         reset_button(session)
 

@@ -12,7 +12,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.experiments import text_setups
 from explorer.experiments.paper_experiments import EXPERIMENTS
 from explorer.experiments.presets import preset
-from explorer.experiments.pretraining import TEXT_SETTINGS
+from explorer.experiments.pretraining import included_text_settings
 from explorer.tasks.text.config import MIN_VOCABULARY, TextConfig
 from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.state.fields import setting
@@ -63,7 +63,7 @@ class TextLab(OpenExperiment):
     @classmethod
     def default_settings(cls, model: str) -> Mapping[str, object]:
         """As the runs that ship with the program."""
-        return TEXT_SETTINGS[model]
+        return included_text_settings(model)
 
     @classmethod
     def own_settings(cls, model: str) -> tuple[str, ...]:

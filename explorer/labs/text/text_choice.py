@@ -109,8 +109,8 @@ def text_settings(session: ExperimentSession[TextLab]) -> None:
             placeholder="Choose one, then train",
         )
     if session.experiment.task.tokenizer != "char":
-        setting_widget(session, "vocabulary", "Size of the vocabulary, at most", section="text")
-    setting_widget(session, "context", "Tokens in a row (context)", section="text")
+        setting_widget(session, "vocabulary", section="text")
+    setting_widget(session, "context", section="text")
     rows = session.experiment.task.rows
     bind_widget(
         session,
@@ -131,11 +131,11 @@ def text_settings(session: ExperimentSession[TextLab]) -> None:
         options=SPLITS[rows],
         help="“windows” and “pairs” leak training text into the held-out part; see the page Text and tokens.",
     )
-    setting_widget(session, "held_out", "Share that is held out", section="text")
-    setting_widget(session, "test", "Share of it that is a test split", section="text")
+    for name in ("held_out", "test"):
+        setting_widget(session, name, section="text")
     if session.experiment.task.split == "sentences" and session.experiment.task.tokenizer != "char":
-        setting_widget(session, "tokenizer_from_training", "Tokens from training lines only", section="text")
-    setting_widget(session, "lower", "Small letters only", section="text")
+        setting_widget(session, "tokenizer_from_training", section="text")
+    setting_widget(session, "lower", section="text")
     if session.experiment.corpus in ("repeats", "brackets", "toy"):
-        setting_widget(session, "size", "Characters of the made text", section="text")
-        setting_widget(session, "corpus_seed", "Seed of the made text", section="text")
+        setting_widget(session, "size", section="text")
+        setting_widget(session, "corpus_seed", section="text")

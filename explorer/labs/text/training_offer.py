@@ -1,4 +1,4 @@
-"""What is not trained yet and what training costs, and whether runs on a private text are saved."""
+"""What is not trained yet and what training costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig
@@ -17,7 +16,6 @@ from explorer.ui import visitor_text
 from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import show_when_ready
 from explorer.ui.state.session import ExperimentSession
-from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training import train_controls
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest
@@ -110,26 +108,3 @@ def _count_parameters(configs: tuple[RunConfig, ...]) -> None:
 def text_is_available(lab: TextLab) -> bool:
     """Return whether the chosen text can be read now."""
     return not lab.awaiting_text and visitor_text.is_available(lab.task)
-
-
-def save_offer(session: ExperimentSession[TextLab], views: Mapping[str, RunView]) -> None:
-    """Offer to save runs on a private text, which are otherwise dropped at the end of the visit."""
-    unsaved = [view for view in views.values() if view.private and view.job and not view.job.saved]
-    if not unsaved:
-        return
-
-    def save() -> None:
-        try:
-            for view in unsaved:
-                service.save(view.job.key, current_visitor().id)  # type: ignore[union-attr]
-        except LineageError as error:
-            session.problems = (str(error),)
-
-    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(
-            "These models are trained on your text. They stay in the memory of this server until your visit ends. **If "
-            "you save them, everybody on this server can see the texts that they generate, and with them parts of it.**"
-        )
-        st.button(
-            f"Save {len(unsaved)} run{'s' * (len(unsaved) > 1)}", icon=":material/save:", on_click=save, key="text.save"
-        )

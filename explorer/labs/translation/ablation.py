@@ -41,14 +41,15 @@ def section(state: TranslationState, views: Mapping[str, RunView]) -> None:
         "the source tokens are shuffled; or the decoder receives nothing from the encoder. Nothing is retrained."
     )
     pending = {
-        name: (("translation-touch", *view.cache_key), partial(_exact_by_ablation, view))
+        name: (("translation-touch", *view.cache_key, state.text), partial(_exact_by_ablation, view))
         for name, view in views.items()
         if view.stored
     }
     if pending:
         _draw_ablations(state, pending)
-    st.subheader("Does copying need attention?", anchor=False)
-    copy_control.section()
+    if state.task != "pairs":
+        st.subheader("Does copying need attention?", anchor=False)
+        copy_control.section()
 
 
 def _draw_ablations(
@@ -97,8 +98,10 @@ def _draw_tiles(
         alt=f"Exact match under every ablation. {'. '.join(alt_parts)}.",
     )
     add_plot_frame(document, [panel], key="translation-touch", height=60 + _ROW * len(ABLATIONS), columns=1)
-    what = "in each format" if task == "dates" else "of each trained length"
+    what = {"dates": f"{SOURCES} new sources in each format", "pairs": "the held-out pairs"}.get(
+        task, f"{SOURCES} new sources of each trained length"
+    )
     document.caption(
-        f"Exact match over {SOURCES} new sources {what}: median of {count_seeds(seeds)}, in brackets lowest to "
+        f"Exact match over {what}: median of {count_seeds(seeds)}, in brackets lowest to "
         "highest. No tile: the model has no such part."
     )

@@ -102,7 +102,7 @@ def _draw_alignment(
     model_picker(session, loaded, "translation")
     state = session.state
     replica = selected_replica(state, view)
-    key = (_KEY, *view.cache_key, replica, ids)
+    key = (_KEY, *view.cache_key, replica, ids, state.text)
     make = partial(compute_alignment, view, state.task_config, replica, ids)
     # The sensitivity of the vector needs one forward pass for every symbol at every position.
     pool: Pool = "usual" if kind == "vector" else "quick"

@@ -17,6 +17,7 @@ from explorer.tasks.seq2seq import dates
 from explorer.tasks.seq2seq.config import EOS, TranslationConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import ReverseConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.ui.wording import capitalize, visible_whitespace
 
 YEAR_TOKENS = 4  # tokens of a target that write the year: ISO 8601 begins with it
@@ -58,7 +59,13 @@ def mean_weight_on(weights: Float[ndarray, "*batch target source"], steps: int, 
 def best_head(
     task: TranslationConfig, text: str, target: Sequence[str], weights: Float[ndarray, "layers heads target source"]
 ) -> tuple[int, int]:
-    """Return layer and head with the most hits, for dates with the most weight on the year; else the first."""
+    """Return layer and head with the most hits, for dates with the most weight on the year; else the first.
+
+    The right alignment of pairs is not known: for them, return the head with the largest mean of its largest weights.
+    """
+    if isinstance(task, PairsConfig):
+        sharpest = int(weights.max(axis=-1).mean(axis=-1).argmax())
+        return sharpest // weights.shape[1], sharpest % weights.shape[1]
     if isinstance(task, DatesConfig):
         year = find_year(text)
         found = None if year is None else mean_weight_on(weights, YEAR_TOKENS, year)
@@ -87,6 +94,8 @@ def attention_finding(
     """
     if isinstance(task, DatesConfig):
         return _date_finding(task, words, text, target, weights, selected_head)
+    if isinstance(task, PairsConfig):
+        return _pair_finding(words, text, target, weights, selected_head)
     positions = target_positions(task, weights.shape[-1], target)
     if not positions:
         return f"{capitalize(words)} writes nothing here."
@@ -94,6 +103,23 @@ def attention_finding(
     steps = format_units(len(positions), "step")
     who = words if weights.shape[0] * weights.shape[1] == 1 else f"{head_name(*selected_head)} of {words}"
     return f"In {hits} of {steps} {who} attends most to the digit it has to write."
+
+
+def _pair_finding(
+    words: str,
+    text: str,
+    target: Sequence[str],
+    weights: Float[ndarray, "layers heads target source"],
+    selected_head: tuple[int, int],
+) -> str:
+    """Return how often the source character with the largest weight is the one that is written."""
+    written = [token for token in target if token != EOS]
+    who = words if weights.shape[0] * weights.shape[1] == 1 else f"{head_name(*selected_head)} of {words}"
+    if not written:
+        return f"{capitalize(words)} writes nothing here."
+    strongest = weights[selected_head][: len(written)].argmax(axis=-1)
+    same = sum(text[int(j)] == token for j, token in zip(strongest, written, strict=True))
+    return f"In {same} of {format_units(len(written), 'step')} {who} attends most to the character that it writes."
 
 
 def _date_finding(
@@ -129,6 +155,12 @@ def head_comparison(
     The parameters are those of `attention_finding`.
     """
     count = weights.shape[0] * weights.shape[1]
+    if isinstance(task, PairsConfig):
+        if count == 1:
+            return ""
+        best = best_head(task, text, target, weights)
+        sharpest = "this one" if best == selected_head else head_name(*best)
+        return f"Of the {count} heads {sharpest} has the largest weights."
     is_date = isinstance(task, DatesConfig)
     if count == 1 or (find_year(text) is None if is_date else not target_positions(task, weights.shape[-1], target)):
         return ""

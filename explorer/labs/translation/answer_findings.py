@@ -16,7 +16,12 @@ from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
 MAX_QUOTED = 14  # tokens up to which an answer is written out in a sentence
 MAX_WORDS = 20  # of a headline
 NEGLIGIBLE = 0.02  # accuracy that is too little to speak of
-_VERBS = {"reverse": ("reverses", "reverse"), "copy": ("copies", "copy"), "dates": ("reads", "read")}
+_VERBS = {
+    "reverse": ("reverses", "reverse"),
+    "copy": ("copies", "copy"),
+    "dates": ("reads", "read"),
+    "pairs": ("rewrites", "rewrite"),
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expec
 
 
 def _name_source(task: str, source: str) -> str:
-    if task == "dates":
+    if task in ("dates", "pairs"):
         return f"“{source}”"
     return source if len(source) <= MAX_QUOTED else f"these {len(source)} digits"
 

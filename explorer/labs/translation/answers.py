@@ -29,13 +29,14 @@ from explorer.tasks.seq2seq.config import (
     target_vocabulary,
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
+from explorer.tasks.seq2seq.digits import DigitsConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import run_view
-from explorer.ui.training.model_input import TRANSLATION_EXAMPLES
 from explorer.ui.training.run_view import RunView
 
 if TYPE_CHECKING:
@@ -52,18 +53,19 @@ class SeedAnswers:
     task: TranslationConfig
     source: tuple[int, ...]
     answers: tuple[GreedyTranslation, ...]
+    expected: str | None  # the right answer, if it is known
 
 
 def input_row(session: PageSession[TranslationState]) -> None:
     """Draw the field for the source, and examples."""
-    state, examples = session.state, TRANSLATION_EXAMPLES[session.state.task]
+    state, examples = session.state, session.state.examples
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(
             session,
             "say",
             st.text_input,
             update=lambda s, new: s.with_source(new.strip()),
-            label="Source: a date" if state.task == "dates" else "Source: digits",
+            label={"dates": "Source: a date", "pairs": "Source"}.get(state.task, "Source: digits"),
             placeholder=examples[0],
             width=330,
         )
@@ -73,7 +75,7 @@ def input_row(session: PageSession[TranslationState]) -> None:
             st.pills,
             shown=state.source if state.source in examples else None,
             update=TranslationState.with_source,
-            label="Example sources",
+            label="Held-out sources" if state.task == "pairs" else "Example sources",
             options={source: escape_markdown(source) for source in examples},
             label_visibility="collapsed",
             wrap=True,
@@ -100,7 +102,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
         return
     requests = {
         name: (
-            ("translation-answers", *view.cache_key, source),
+            ("translation-answers", *view.cache_key, source, state.text),
             partial(compute_answers, view, state.task_config, source),
         )
         for name, view in loaded.items()
@@ -132,7 +134,9 @@ def compute_answers(view: RunView, task: TranslationConfig, source: tuple[int, .
     """Let every seed answer a source. Raises DamagedRun."""
     from explorer.inspection.seq2seq.decoding import greedy_translations, require_translator
 
-    return SeedAnswers(task, source, greedy_translations(require_translator(load_view_model(view).stack), task, source))
+    answers = greedy_translations(require_translator(load_view_model(view).stack), task, source)
+    right = target_ids(task, source)
+    return SeedAnswers(task, source, answers, None if right is None else target_text(task, right))
 
 
 @lru_cache(maxsize=1)
@@ -143,6 +147,8 @@ def _longest_date() -> int:
 
 def longest_trained(task: TranslationConfig) -> int:
     """Return the number of tokens of the longest source in training."""
+    if isinstance(task, PairsConfig):
+        return task.longest_source
     return _longest_date() if isinstance(task, DatesConfig) else task.longest
 
 
@@ -161,9 +167,8 @@ def _draw_answers(
     document: what the section shows.
     shown: the answers by the name of their variant.
     """
-    task, source = next((each.task, each.source) for each in shown.values())
-    text, right = source_text(task, source), target_ids(task, source)
-    expected = None if right is None else target_text(task, right)
+    task, source, expected = next((each.task, each.source, each.expected) for each in shown.values())
+    text = source_text(task, source)
     selected = {name: each.answers[min(replica, len(each.answers) - 1)] for name, each in shown.items()}
     seed_answers = [
         findings.SeedAnswer(variants[each].words, target_text(task, one.ids), _has_end(task, one))
@@ -176,7 +181,7 @@ def _draw_answers(
     document.finding(error or headline)
     if error:
         document.text(headline)
-    unit = "letters" if isinstance(task, DatesConfig) else "digits"
+    unit = "digits" if isinstance(task, DigitsConfig) else "letters" if isinstance(task, DatesConfig) else "characters"
     document.component(
         "translation_answers",
         {

@@ -32,7 +32,7 @@ from explorer.tasks.seq2seq.config import (
     target_text,
     target_vocabulary,
 )
-from explorer.tasks.seq2seq.dates import DATE_FORMATS
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
@@ -60,6 +60,7 @@ class BeamSearches:
 
     task: TranslationConfig
     source: tuple[int, ...]
+    right: str | None  # the right answer, if it is known
     starts: tuple[int, ...]
     best: tuple[tuple[int, ...], ...]
     content: bytes
@@ -93,7 +94,7 @@ def _beam_search(session: PageSession[TranslationState], view: RunView, variant:
         empty_panel("Correct the source above.", HEIGHT)
         return
     replica = selected_replica(state, view)
-    key = ("translation-beams", *view.cache_key, replica, source)
+    key = ("translation-beams", *view.cache_key, replica, source, state.text)
     make = partial(compute_beams, view, state.task_config, source, replica)
 
     def requests() -> Mapping[str, Request[BeamSearches]]:
@@ -110,7 +111,10 @@ def compute_beams(view: RunView, task: TranslationConfig, source: tuple[int, ...
 
     found = beam_trees(require_translator(load_view_model(view).single_replica(replica)), task, source)
     content = pack({"nodes": found.nodes, "logs": found.logs})
-    return BeamSearches(task, source, found.starts, found.best, content)
+    right = target_ids(task, source)
+    return BeamSearches(
+        task, source, None if right is None else target_text(task, right), found.starts, found.best, content
+    )
 
 
 def _apply_width_event(session: PageSession[TranslationState]) -> None:
@@ -125,14 +129,14 @@ def _draw_beams(
     name: Task, width: int, variant: ModelVariant, document: Document, results: Mapping[str, BeamSearches]
 ) -> None:
     found = results["beams"]
-    task, right = found.task, target_ids(found.task, found.source)
+    task = found.task
     document.component(
         "beam_search",
         {
             "title": variant.title,
             "colour": variant.colour,
             "source": source_text(task, found.source),
-            "right": None if right is None else target_text(task, right),
+            "right": found.right,
             "tokens": [_MARKS.get(token, token) for token in target_vocabulary(task)],
             "width": width,
             "starts": list(found.starts),
@@ -155,7 +159,7 @@ def _exposure_bias(session: PageSession[TranslationState], view: RunView, varian
         "own output, errors included (free running). The difference is called exposure bias."
     )
     length = selected_length(state)
-    if state.task != "dates":
+    if state.has_lengths:
         options = selectable_lengths(state)
         bind_widget(
             session,
@@ -166,7 +170,7 @@ def _exposure_bias(session: PageSession[TranslationState], view: RunView, varian
             options={n: f"{n} digits" + (" (not in training)" if n > state.longest else "") for n in options},
             width=280,
         )
-    key = ("translation-exposure", *view.cache_key, length)
+    key = ("translation-exposure", *view.cache_key, length, state.text)
     make = partial(compute_exposure, view, state.task_config, length)
     result_section(
         "translation-exposure",
@@ -184,8 +188,8 @@ def selectable_lengths(state: TranslationState) -> list[int]:
 
 
 def selected_length(state: TranslationState) -> int:
-    """Return the selected length; 0 for dates."""
-    if state.task == "dates":
+    """Return the selected length; 0 for dates and pairs."""
+    if not state.has_lengths:
         return 0
     return state.fed if state.fed in selectable_lengths(state) else state.longest
 
@@ -195,9 +199,8 @@ def compute_exposure(view: RunView, task: TranslationConfig, length: int) -> Exp
     from explorer.inspection.seq2seq.decoding import exposure_bias as asked
     from explorer.inspection.seq2seq.decoding import require_translator
 
-    return asked(
-        require_translator(load_view_model(view).stack), task, length, SOURCES if length else SOURCES_PER_FORMAT
-    )
+    count = SOURCES_PER_FORMAT if isinstance(task, DatesConfig) else SOURCES
+    return asked(require_translator(load_view_model(view).stack), task, length, count)
 
 
 def _draw_exposure(
@@ -223,11 +226,10 @@ def _draw_exposure(
         for name, title, lines in (("accuracy", "Accuracy", accuracy), ("loss", "Loss, nats", loss))
     ]
     add_plot_frame(document, panels, key="translation-exposure-curves", height=HEIGHT, narrow_height=260, columns=2)
-    asked = (
-        f"{SOURCES} new sources of {length} digits"
-        if length
-        else f"{SOURCES_PER_FORMAT * len(DATE_FORMATS)} new dates in all formats"
-    )
+    asked = {
+        "dates": f"{SOURCES_PER_FORMAT * len(DATE_FORMATS)} new dates in all formats",
+        "pairs": f"the held-out pairs (at most {SOURCES})",
+    }.get(task, f"{SOURCES} new sources of {length} digits")
     band = "; band: lowest to highest" if len(found.free_running_loss) > 1 else ""
     document.caption(
         f"{variant.title} on {asked}; the last position is the end token. Solid: after correct tokens; dotted: "

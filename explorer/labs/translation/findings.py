@@ -1,4 +1,4 @@
-"""Findings about reverse, copy and dates: how much one vector holds, and what attention changes."""
+"""Findings about the results of a task: how much one vector holds, and what attention changes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from explorer.number_format import format_percent
 from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, FIRST_DAY, LAST_DAY, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig, evaluation_lengths
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.training.record import Curves
 from explorer.ui.verdict_sentences import compare_pair, comparison_finding, comparison_note
 from explorer.ui.wording import count_seeds, join_words
@@ -32,11 +33,14 @@ class TranslationResult:
     variant: ModelVariant
     task: TranslationConfig
     exact: Float[ndarray, " replicas"]  # over all that was trained, on fresh sources
-    parts: Float[ndarray, "replicas parts"]  # by length or by way; NaN where it was stopped before it was asked
+    # By length or by way, NaN where it was stopped before it was asked; pairs have no parts.
+    parts: Float[ndarray, "replicas parts"]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the parts: lengths, or date formats."""
+        if isinstance(self.task, PairsConfig):
+            return ()
         if isinstance(self.task, DatesConfig):
             return tuple(DATE_FORMATS)
         return tuple(map(str, evaluation_lengths(self.task)))
@@ -56,6 +60,8 @@ def translation_result(variant: ModelVariant, task: TranslationConfig, curves: C
     exact = curves.metrics.get("exact")
     if exact is None or not len(exact):
         return None
+    if isinstance(task, PairsConfig):
+        return TranslationResult(variant, task, exact[-1], np.empty((len(exact[-1]), 0)))
     parts = curves.answers["by_way" if isinstance(task, DatesConfig) else "by_length"][-1]
     return TranslationResult(variant, task, exact[-1], parts)
 
@@ -72,20 +78,20 @@ def longest_solved(each: TranslationResult) -> int:
 
 
 def exact_match_finding(results: Mapping[str, TranslationResult], task: str) -> str:
-    """Return up to how many digits each model is right with every seed; for dates the worst seed.
+    """Return up to how many digits each model is right with every seed; for dates and pairs the worst seed.
 
     At most 20 words: of many models only the best.
     """
     complete = [each for each in results.values() if each.is_complete]
     if not complete:
         return ""
-    if task == "dates":
+    if task in ("dates", "pairs"):
+        what, verb = ("new dates", "reads") if task == "dates" else ("held-out pairs", "gets")
+        right = "correctly" if task == "dates" else "right"
         shares = ", ".join(f"{format_percent(e.exact.min())} ({e.variant.label})" for e in complete)
-        finding = f"Of new dates, the worst seed reads {shares} correctly."
+        finding = f"Of {what}, the worst seed {verb} {shares} {right}."
         best = max(complete, key=lambda each: float(each.exact.min()))
-        short = (
-            f"Of new dates, the worst seed of {best.variant.words} reads {format_percent(best.exact.min())} correctly."
-        )
+        short = f"Of {what}, the worst seed of {best.variant.words} {verb} {format_percent(best.exact.min())} {right}."
         return finding if len(finding.split()) <= MAX_WORDS else short
     held = {each.variant.label: longest_solved(each) for each in complete}
     if not any(held.values()):
@@ -137,7 +143,12 @@ def exact_match_comparison(results: Mapping[str, TranslationResult]) -> str:
 
 
 def capacity_finding(task: TranslationConfig, one: TranslationResult | None, width: int) -> str:
-    """Return how many bits a source has, how many a vector of `width` numbers can hold, and what the model learned."""
+    """Return how many bits a source has, how many a vector of `width` numbers can hold, and what the model learned.
+
+    Nothing for pairs: how much information their sources have is not known.
+    """
+    if isinstance(task, PairsConfig):
+        return ""
     if isinstance(task, DatesConfig):
         days = (LAST_DAY - FIRST_DAY).days + 1
         sentence = f"A date is one of {days:,}, which is less than {np.ceil(np.log2(days)):.0f} bits."

@@ -1,4 +1,4 @@
-"""All results on reverse, copy and dates: a table, statistical comparisons, and the formulas of both connections."""
+"""All results of a task: a table, statistical comparisons, and the formulas of both connections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def section(state: TranslationState, results: Mapping[str, TranslationResult], v
     results: the finished runs by the name of their variant.
     views: the run views of the page, by the same names.
     """
-    training_chart.results_table(state, results, views)
+    if state.task != "pairs":  # for pairs, the table is drawn above, in place of a chart by length
+        training_chart.results_table(state, results, views)
     compared = {each.variant.words: views[name].config for name, each in results.items()}
     sentences = (
         findings.exact_match_comparison(results),

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from explorer.catalogue import TASKS, task_row
-from explorer.errors import InvalidSetting, shorten
+from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.translation import VARIANTS, variant_of
 from explorer.tasks.seq2seq.config import TranslationConfig
+from explorer.tasks.seq2seq.own_pairs import own_pairs_task, pair_table
+from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable
 from explorer.training.config import RunConfig, validate
 from explorer.ui.state.experiment_state import VariantComparison
-from explorer.ui.state.fields import setting
+from explorer.ui.state.fields import check_fingerprint, missing_text_message, setting
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.training.model_input import TRANSLATION_EXAMPLES
 
-Task = Literal["reverse", "copy", "dates"]
+Task = Literal["reverse", "copy", "dates", "pairs"]
 Look = Literal["source", "encoder", "decoder"]
 MAX_STEP = 63  # the last decoding step that can be selected
 MAX_WIDTH = 8  # of the beam
+_MAX_EXAMPLES = 6  # held-out sources to pick from
 _TITLES = {name: each.title for name, each in VARIANTS.items()}
 
 
@@ -37,10 +41,15 @@ def _check_models(value: object) -> None:
 class TranslationState(VariantComparison):
     """The task, the variants that are compared, the source, and what of the results is shown."""
 
-    TASKS: ClassVar[tuple[str, ...]] = ("reverse", "copy", "dates")
+    TASKS: ClassVar[tuple[str, ...]] = ("reverse", "copy", "dates", "pairs")
     RESET: ClassVar[tuple[str, ...]] = ("longest", "replica", "look", "layer", "head", "at", "fed")
 
-    task: Task = setting("reverse", "Task", options={"reverse": "Reverse", "copy": "Copy", "dates": "Dates"})
+    task: Task = setting(
+        "reverse",
+        "Task",
+        options={"reverse": "Reverse", "copy": "Copy", "dates": "Dates", "pairs": "Your own pairs"},
+    )
+    text: str = setting("", check=check_fingerprint)  # SHA-256 of a visitor's pairs; empty: the example
     who: tuple[str, ...] = setting(tuple(VARIANTS), "Models", options=_TITLES, check=_check_models)
     longest: int = setting(20, "Longest source in training (digits)", low=1, high=40, step=1)
     rate: float = setting(0.0, "Learning rate (0 = default)", low=0.0, high=1.0, step=0.001)  # learning rate
@@ -65,16 +74,44 @@ class TranslationState(VariantComparison):
 
     @property
     def task_fields(self) -> tuple[str, ...]:
-        return () if self.task == "dates" else ("longest",)
+        return ("longest",) if self.has_lengths else ()
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether sources are digits of any length."""
+        return self.task in ("reverse", "copy")
+
+    @property
+    def shared_settings(self) -> dict[str, object]:
+        if not self.text:
+            return super().shared_settings
+        own = {f"task.{name}": value for name, value in vars(self.task_config).items()}
+        return super().shared_settings | own
 
     @property
     def source(self) -> str:
         """The source: the typed one, or the first example."""
-        return self.say or TRANSLATION_EXAMPLES[self.task][0]
+        return self.say or self.examples[0]
+
+    @cached_property
+    def examples(self) -> tuple[str, ...]:
+        """Sources to choose from; for pairs, held-out ones. Raises NeedsText for a file that is not in memory."""
+        if self.task != "pairs":
+            return TRANSLATION_EXAMPLES[self.task]
+        return tuple(source for source, _ in self.table.held_out[:_MAX_EXAMPLES])
 
     @property
+    def table(self) -> PairTable:
+        """The pairs of the file or of the example. Raises NeedsText for a file that is not in memory."""
+        config = self.task_config
+        assert isinstance(config, PairsConfig)
+        return pair_table(config)
+
+    @cached_property
     def task_config(self) -> TranslationConfig:
-        """The configuration of the task."""
+        """The configuration of the task. Raises NeedsText for a file that is not in memory."""
+        if self.text:
+            return own_pairs_task(self.text)
         settings = {name: getattr(self, name) for name in self.task_fields}
         config: TranslationConfig = validate(TASKS[self.task].config, settings)
         return config
@@ -82,10 +119,29 @@ class TranslationState(VariantComparison):
     def variant_of_run(self) -> ModelVariant:
         return variant_of(find_config(self.run)).requested_as(self.run)
 
-    def with_task(self, task: Task) -> TranslationState:
-        """Return the state for another task, with its default source and training."""
-        other = replace(self, task=task, say="", at=-1, steps=0, rate=0.0, run="")
-        return self if task == self.task else other.check_limits()
+    def with_task(self, task: Task, text: str = "") -> TranslationState:
+        """Return the state for another task, with its default source and training.
+
+        text: the SHA-256 of the visitor's pairs; empty without
+        """
+        text = text if task == "pairs" else ""
+        other = replace(self, task=task, text=text, say="", at=-1, steps=0, rate=0.0, run="")
+        return self if (task, text) == (self.task, self.text) else other.check_limits()
+
+    def without_file(self) -> TranslationState:
+        """Return the state with the example instead of a file, and without a run."""
+        return replace(self, text="", say="", at=-1, run="")
+
+    def open_run(self, visitor_id: str = "") -> tuple[TranslationState, tuple[str, ...]]:
+        if self.text and self.task != "pairs":
+            return replace(self, text="").open_run(visitor_id)
+        try:
+            _ = self.task_config
+        except LineageError as error:
+            state, problems = self.without_file().open_run(visitor_id)
+            problem = missing_text_message(error, self.text, "table")
+            return state, (f"{problem} The example is shown instead.", *problems)
+        return super().open_run(visitor_id)
 
     def with_models(self, names: Iterable[str]) -> TranslationState:
         state = super().with_models(names)
@@ -93,8 +149,8 @@ class TranslationState(VariantComparison):
 
     def with_source(self, text: str) -> TranslationState:
         """Return the state for another source, without a selected step."""
-        return replace(self, say="" if text == TRANSLATION_EXAMPLES[self.task][0] else text, at=-1)
+        return replace(self, say="" if text == self.examples[0] else text, at=-1)
 
     def with_settings_of(self, config: RunConfig) -> TranslationState:
-        task = task_row(config.task).name
-        return VariantComparison.with_settings_of(self.with_task(task), config)  # type: ignore[arg-type]  # see TASKS
+        task, text = task_row(config.task).name, config.own_text
+        return VariantComparison.with_settings_of(self.with_task(task, text), config)  # type: ignore[arg-type]  # see TASKS

@@ -1,4 +1,4 @@
-"""Results on reverse, copy and dates: exact match by step and by length, and a table."""
+"""Results of a task: exact match by step and by length, and a table."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def results_table(
     if not results:
         return
     n = state.longest
-    lengths = [] if state.task == "dates" else [k for k in dict.fromkeys((5, 8, 11, 14, n, n + 2, n + 5)) if k]
+    lengths = [k for k in dict.fromkeys((5, 8, 11, 14, n, n + 2, n + 5)) if k] if state.has_lengths else []
     numbers = {**{str(k): f"at {k}" for k in lengths}, **_NUMBERS}
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
@@ -141,8 +141,8 @@ def results_table(
         rows,
         key="translation-results",
         label="Results, a row a model",
-        caption="Exact match over all trained "
-        + ("lengths" if lengths else "formats")
+        caption="Exact match over all "
+        + {"dates": "trained formats", "pairs": "held-out pairs"}.get(state.task, "trained lengths")
         + ", median; a dot for each seed. "
         + ("At single lengths: median of the seeds. " if lengths else "")
         + "Training time: all seeds together.",
@@ -154,13 +154,15 @@ def results_table(
 
 def learning_chart(state: TranslationState, request: TrainRequest) -> None:
     """Draw the exact match by step."""
-    what = "sources of every trained length" if state.task != "dates" else "dates in every format"
+    what = {"dates": "a few new dates in every format", "pairs": "held-out pairs"}.get(
+        state.task, "a few new sources of every trained length"
+    )
     draw_learning_chart(
         "translation-race",
         request,
         state.configs,
         partial(_learning_panels, state),
-        f"Exact match on a few new {what}, every 50 steps. Line: median over seeds; band: lowest to highest.",
+        f"Exact match on {what}, every 50 steps. Line: median over seeds; band: lowest to highest.",
         run=f"translation-{state.task}",
         height=280,
         narrow_height=240,

@@ -49,7 +49,7 @@ def _main(memory: int) -> None:
     import pyarrow.parquet as pq
 
     content = sys.stdin.buffer.read()
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text("utf-8").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
     try:
         with pq.ParquetFile(pa.BufferReader(content), pre_buffer=False) as parquet:

@@ -46,6 +46,7 @@ from explorer.run_store.archive.zip_reader import (
 )
 from explorer.run_store.curves_table import from_table
 from explorer.run_store.store import Card, StoredRun
+from explorer.tasks.negation import NegationConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import RunConfig, key, parse_config
@@ -150,16 +151,19 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
 def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
     """Return the tokenizer as JSON, empty if the task needs none. Raises DamagedRun."""
     found = "tokenizer.json" in files
-    if found and not isinstance(config.task, TextConfig | WordVectorsConfig):
+    needed = isinstance(config.task, TextConfig | WordVectorsConfig) or (
+        isinstance(config.task, NegationConfig) and bool(config.own_text)
+    )
+    if found and not needed:
         raise refusal("the zip has a tokenizer, but its task needs none.")
-    if isinstance(config.task, TextConfig | WordVectorsConfig) and not found:
+    if needed and not found:
         raise refusal("the zip has no tokenizer.json.")
     if not found:
         return ""
-    from explorer.tokenization.text import from_json
+    from explorer.training.objective import objective_class
 
     try:
-        return from_json(files["tokenizer.json"].decode()).to_json()
+        return objective_class(config.task).parse_tokenizer(files["tokenizer.json"].decode())[0]
     except (LineageError, UnicodeDecodeError) as error:
         raise refusal("its tokenizer.json cannot be read.") from error
 
@@ -241,13 +245,13 @@ def _expected_contents(config: RunConfig, card: Card, tokenizer: str) -> _Expect
     """Return the contents for a model that is trained; nothing is allocated for it. Raises DamagedRun."""
     import torch  # local imports: the export needs no torch
 
-    from explorer.tokenization.text import from_json
     from explorer.training.early_stopping import EarlyStopping
     from explorer.training.model_factory import build_empty_model
     from explorer.training.objective import objective_class
     from explorer.training.optimisers import ReplicaOptimizer
 
-    model = build_empty_model(config, len(from_json(tokenizer).tokens) if tokenizer else None)
+    parse_tokenizer = objective_class(config.task).parse_tokenizer
+    model = build_empty_model(config, parse_tokenizer(tokenizer)[1] if tokenizer else None)
     parameters = sum(p.numel() for p in model.parameters()) // config.replicas
     _check_parameters(card, parameters)
     own = (1,) if config.replicas == 1 else ()  # a single model has no replica axis, but its file does

@@ -6,9 +6,7 @@ them, and two files for readers: `metrics.csv` and `MODEL_CARD.md`. Unzipped int
 
 from __future__ import annotations
 
-import csv
 import io
-import math
 import shlex
 import zipfile
 from collections.abc import Iterable
@@ -16,13 +14,16 @@ from collections.abc import Iterable
 from safetensors.numpy import save
 
 from explorer.catalogue import model_for_task, model_row, task_row
+from explorer.csv_files import to_csv
 from explorer.errors import DamagedRun
 from explorer.run_store.archive.curves_tensors import to_tensors
 from explorer.run_store.archive.zip_reader import CURVES
 from explorer.run_store.store import Card, StoredRun, json_bytes
+from explorer.run_store.tables import metrics_table
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.string import StringConfig
@@ -35,21 +36,21 @@ from explorer.visible_text import escape_invisible
 
 def pack(run: StoredRun) -> bytes:
     """Return a run as a zip file, deterministically. Raises DamagedRun."""
-    steps = [("snapshots", step) for step in run.snapshot_steps()]
-    steps += [("optimiser", step) for step in run.checkpoint_steps()]
     card = run.card.model_copy(update={"owner": "", "pinned": False, "imported": False})  # these belong to this server
     try:
         names = ["config.json", "events.parquet", *(["tokenizer.json"] if run.tokenizer else [])]
         files = {name: (run.folder / name).read_bytes() for name in names}
-        for what, step in steps:
-            name = f"{what}/{step:08d}.safetensors"
+        for step in run.snapshot_steps():
+            files[f"snapshots/{step:08d}.safetensors"] = save(run.weights(step))
+        for step in run.checkpoint_steps():
+            name = f"optimiser/{step:08d}.safetensors"
             files[name] = (run.folder / name).read_bytes()
     except OSError as error:
         raise DamagedRun(f"Run {run.key} cannot be exported: its files have changed meanwhile. Try again.") from error
     files[CURVES] = save(to_tensors(run.curves))
     files["card.json"] = json_bytes(card.model_dump())
     files["metrics.csv"] = metrics_csv(run).encode()
-    files["MODEL_CARD.md"] = model_card(run, zipped=True).encode()
+    files["MODEL_CARD.md"] = model_card(run).encode()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name in sorted(files):
@@ -61,28 +62,12 @@ def pack(run: StoredRun) -> bytes:
 
 def metrics_csv(run: StoredRun) -> str:
     """Return the metrics as CSV: a row for each evaluation and seed, in full precision; NaN is an empty cell."""
-    curves, config = run.curves, run.config
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    epochs = ["epoch"] if config.steps_per_epoch else []
-    table.writerow(["step", *epochs, "tokens", "seconds", "seed", *curves.metrics])
-    for row, step in enumerate(curves.evaluated.tolist()):
-        moment = step - curves.first
-        passed = [step / config.steps_per_epoch] if epochs else []
-        when = [step, *passed, float(curves.tokens[moment]), float(curves.seconds[moment])]
-        for replica, seed in enumerate(config.seeds):
-            values = [float(each[row, replica]) for each in curves.metrics.values()]
-            table.writerow([*when, seed, *("" if math.isnan(v) else v for v in values)])
-    return out.getvalue()
+    return to_csv(metrics_table(run.curves, run.config))
 
 
-def model_card(run: StoredRun, zipped: bool = False) -> str:
-    """Return the model card of a run as Markdown. Texts of users are put in code blocks, so they cannot be markup.
-
-    `zipped`: the card is written into a zip, not into the folder of a shipped run.
-    """
+def model_card(run: StoredRun) -> str:
+    """Return the model card of a run as Markdown. Texts of users are put in code blocks, so they cannot be markup."""
     config, card = run.config, run.card
-    ships = run.shipped and not zipped
     model, task = model_row(config.model), task_row(config.task)
     version = model_for_task(config.model).version
     data = to_json(config)
@@ -106,14 +91,12 @@ def model_card(run: StoredRun, zipped: bool = False) -> str:
         "## Results",
         _metrics_table(card),
         *_loss_conditions(config),
-        f"Each value, and those before the end, are in `{'events.parquet' if ships else 'metrics.csv'}`.",
+        "Each value, and those before the end, are in `metrics.csv`.",
         "## Limits",
         " ".join(known_limits(config)),
         "## Train it again",
         _retraining_instructions(config),
-        f"Or write this folder again:\n\n    python -m explorer pretrain {run.folder.name}"
-        if ships
-        else f"Or import this run into another installation:\n\n    python -m explorer import {card.key}.zip",
+        f"Or import this run into another installation:\n\n    python -m explorer import {card.key}.zip",
         "## The model",
         f"{model.paper}: <{model.link}>",
         "## Versions",
@@ -138,6 +121,11 @@ def known_limits(config: RunConfig) -> list[str]:
         ]
     if isinstance(task, DigitsConfig):
         return [f"It was trained on sources of up to {task.longest} digits; its metrics include longer ones."]
+    if isinstance(task, PairsConfig):
+        return [
+            f"It knows {len(task.sources)} characters of sources and {len(task.targets)} of targets. Its metrics are "
+            "those of pairs that were held out from the same table."
+        ]
     if isinstance(task, StringConfig):
         return ["It was trained on one string only, and not on what follows its end."]
     if isinstance(task, RecallConfig):

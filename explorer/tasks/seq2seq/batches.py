@@ -19,6 +19,7 @@ from explorer.seeds import generator
 from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary, target_vocabulary
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, format_date, split_days
 from explorer.tasks.seq2seq.digits import target_digits
+from explorer.tasks.seq2seq.pairs import Pair, PairsConfig, PairTable
 
 IdRows = Sequence[Sequence[int]]
 
@@ -66,7 +67,7 @@ def stack_replicas(config: TranslationConfig, parts: Sequence[Pairs]) -> Pairs:
 
 
 def batch(config: TranslationConfig, seed: int, order: int, step: int, size: int) -> Pairs:
-    """Return the training batch of one replica and step: new sources with their targets.
+    """Return the training batch of one replica and step: new sources with their targets. Own pairs: `batch_of_table`.
 
     config: the settings of the task; the name of its class without "Config" is part of the random stream
     seed: the seed of the replica
@@ -79,10 +80,29 @@ def batch(config: TranslationConfig, seed: int, order: int, step: int, size: int
     if isinstance(config, DatesConfig):
         formats = torch.randint(len(DATE_FORMATS), (size,), generator=rng)
         return _draw_dates(config, 0, [list(DATE_FORMATS)[i] for i in formats], rng)
+    assert not isinstance(config, PairsConfig)
     # All lengths are about equally frequent in every batch: systematic sampling with one random number.
     share = (torch.arange(size) + torch.rand((), generator=rng)) / size
     lengths = 1 + (share * config.longest).long().clamp_max(config.longest - 1)
     return _draw_digits(config, lengths.tolist(), rng)
+
+
+def batch_of_table(config: PairsConfig, table: PairTable, seed: int, order: int, step: int, size: int) -> Pairs:
+    """Return the training batch of one replica and step: pairs of the training part, drawn with replacement.
+
+    The parameters are those of `batch`.
+    """
+    chosen = torch.randint(len(table.training), (size,), generator=generator(seed, f"pairs/{order}/{step}"))
+    return encode_pairs(config, [table.training[i] for i in chosen.tolist()])
+
+
+def encode_pairs(config: PairsConfig, pairs: Sequence[Pair]) -> Pairs:
+    """Return a batch of pairs that are given as texts."""
+    return build_pairs(
+        config,
+        [[config.sources.index(each) for each in source] for source, _ in pairs],
+        [[config.targets.index(each) for each in target] for _, target in pairs],
+    )
 
 
 def evaluation_digits(config: TranslationConfig, lengths: Sequence[int], count: int, seed: int = 0) -> Pairs:
@@ -90,7 +110,7 @@ def evaluation_digits(config: TranslationConfig, lengths: Sequence[int], count: 
 
     They are drawn independently of training; the shortest occur in training nevertheless, because there are few.
     """
-    assert not isinstance(config, DatesConfig)
+    assert not isinstance(config, DatesConfig | PairsConfig)
     return _draw_digits(config, [n for n in lengths for _ in range(count)], generator(seed, "digits/asked"))
 
 
@@ -100,7 +120,7 @@ def evaluation_dates(config: DatesConfig, count: int, seed: int = 0) -> Pairs:
 
 
 def _draw_digits(config: TranslationConfig, lengths: Sequence[int], rng: Generator) -> Pairs:
-    assert not isinstance(config, DatesConfig)
+    assert not isinstance(config, DatesConfig | PairsConfig)
     ids = torch.randint(config.symbols, (len(lengths), max(lengths)), generator=rng).tolist()
     sources = [tuple(row[:length]) for row, length in zip(ids, lengths, strict=True)]
     return build_pairs(config, sources, [target_digits(config, source) for source in sources])

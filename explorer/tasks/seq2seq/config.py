@@ -13,8 +13,10 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.tasks.seq2seq import dates, digits
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.seq2seq.own_pairs import known_target
+from explorer.tasks.seq2seq.pairs import PairsConfig, normalize_text
 
-TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig
+TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig | PairsConfig
 PAD = "<PAD>"
 BOS = "<BOS>"
 EOS = "<EOS>"
@@ -29,19 +31,24 @@ def source_vocabulary(config: TranslationConfig) -> tuple[str, ...]:
 
 def target_vocabulary(config: TranslationConfig) -> tuple[str, ...]:
     """Return the vocabulary of targets; its last tokens are <BOS> and <EOS>."""
+    if isinstance(config, PairsConfig):
+        return (*config.targets, BOS, EOS)
     return (*(tuple("0123456789-") if isinstance(config, DatesConfig) else _symbols(config)), BOS, EOS)
 
 
 def source_ids(config: TranslationConfig, text: str) -> tuple[int, ...]:
     """Return the ids of a typed source, which may be longer than in training, up to MAX_SOURCE_TOKENS tokens.
 
-    Text is lower-cased; spaces between digits are dropped. Raises InvalidSetting if the source is empty, too long or
-    contains unknown characters.
+    Digits and dates are lower-cased, and spaces between digits are dropped. Raises InvalidSetting if the
+    source is empty, too long or contains unknown characters.
     """
-    is_date = isinstance(config, DatesConfig)
-    text = (" " if is_date else "").join(text.lower().split())
     symbols = _symbols(config)
-    expected = "a date in small letters, such as “3rd of march 1997”" if is_date else f"digits from 0 to {symbols[-1]}"
+    if isinstance(config, PairsConfig):
+        text, expected = normalize_text(text), f"a source of these characters: {''.join(symbols)}"
+    elif isinstance(config, DatesConfig):
+        text, expected = " ".join(text.lower().split()), "a date in small letters, such as “3rd of march 1997”"
+    else:
+        text, expected = "".join(text.lower().split()), f"digits from 0 to {symbols[-1]}"
     if not text:
         raise InvalidSetting(f"The source is empty. Give {expected}.")
     if unknown := next((each for each in text if each not in symbols), ""):
@@ -63,7 +70,13 @@ def target_text(config: TranslationConfig, target: Sequence[int]) -> str:
 
 
 def target_ids(config: TranslationConfig, source: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the correct target of a source without <BOS> and <EOS>; None for a text that is not a date."""
+    """Return the correct target of a source without <BOS> and <EOS>.
+
+    None for a text that is not a date, and for a source that is not among the pairs or whose file cannot be read.
+    """
+    if isinstance(config, PairsConfig):
+        target = known_target(config, source_text(config, source))
+        return None if target is None else tuple(map(config.targets.index, target))
     if not isinstance(config, DatesConfig):
         return digits.target_digits(config, tuple(source))
     day = dates.parse_date(source_text(config, source)).day
@@ -72,8 +85,12 @@ def target_ids(config: TranslationConfig, source: Sequence[int]) -> tuple[int, .
 
 def max_answer_length(config: TranslationConfig, source_length: int) -> int:
     """Return the most tokens that a model may generate, <EOS> included: a few more than a correct answer has."""
+    if isinstance(config, PairsConfig):
+        return config.longest_target + 1 + _EXTRA_TOKENS
     return (10 if isinstance(config, DatesConfig) else source_length) + 1 + _EXTRA_TOKENS
 
 
 def _symbols(config: TranslationConfig) -> tuple[str, ...]:
+    if isinstance(config, PairsConfig):
+        return tuple(config.sources)
     return dates.CHARACTERS if isinstance(config, DatesConfig) else tuple(digits.DIGITS[: config.symbols])

@@ -19,8 +19,14 @@ DIGITS = "0123456789"
 class DigitsConfig:
     """The length of the sources and the number of different digits."""
 
-    longest: int = setting(20, "Digits in the longest source that is trained; each has 1 to so many.", 1, 40)
-    symbols: int = setting(10, "Different digits.", 2, 10)
+    longest: int = setting(
+        20,
+        "Digits in the longest source that is trained; each has 1 to so many.",
+        1,
+        40,
+        label="Longest source, in digits",
+    )
+    symbols: int = setting(10, "Different digits.", 2, 10, label="Different digits")
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,12 @@ EXTRA_DIGITS = 8  # by which the longest evaluated row exceeds the longest train
 class DelayedCopyConfig(LabellingConfig):
     """Number of digits, and the order in which they are repeated."""
 
-    shortest: int = setting(1, "Digits in the shortest row that is trained.", 1, 32)
-    longest: int = setting(12, "Digits in the longest row that is trained.", 1, 32)
-    symbols: int = setting(10, "Different digits.", 2, 10)
-    again: Literal["copy", "reverse"] = setting("copy", "Said again as they were, or from the last to the first.")
+    shortest: int = setting(1, "Digits in the shortest row that is trained.", 1, 32, label="Shortest row")
+    longest: int = setting(12, "Digits in the longest row that is trained.", 1, 32, label="Longest row")
+    symbols: int = setting(10, "Different digits.", 2, 10, label="Different digits")
+    again: Literal["copy", "reverse"] = setting(
+        "copy", "Said again as they were, or from the last to the first.", label="Order of the copy"
+    )
 
     def __post_init__(self) -> None:
         if self.shortest > self.longest:

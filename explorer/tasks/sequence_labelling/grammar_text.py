@@ -64,7 +64,7 @@ def _mean_length(words: tuple[str, ...]) -> float:
 class GrammarTextConfig(NextTokenConfig):
     """The length of a row. A row starts anywhere in the text, also inside a word."""
 
-    length: int = setting(40, "Letters of a row that are asked for.", 2, 64)
+    length: int = setting(40, "Letters of a row that are asked for.", 2, 64, label="Length of a row")
 
     @property
     def vocabulary(self) -> tuple[str, ...]:

@@ -76,7 +76,9 @@ VOCABULARY = Words((*WORDS, HIDDEN, PAD), first=HIDDEN, last=HIDDEN, padding=PAD
 class HomographConfig(LabellingConfig):
     """The number of training sentences."""
 
-    sentences: int = setting(400, "Sentences to learn from; each seed has its own.", 1, 10_000)
+    sentences: int = setting(
+        400, "Sentences to learn from; each seed has its own.", 1, 10_000, label="Training sentences"
+    )
 
     @property
     def vocabulary(self) -> tuple[str, ...]:

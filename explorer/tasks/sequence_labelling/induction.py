@@ -23,9 +23,9 @@ ROLES = ("previous", "previous_control", "induction", "induction_control")  # of
 class InductionConfig(LabellingConfig):
     """The number of different symbols, and the lengths of the first copy."""
 
-    symbols: int = setting(24, "Different symbols; none occurs twice in a copy.", 3, 26)
-    shortest: int = setting(6, "Symbols of the shortest copy.", 3, 26)
-    longest: int = setting(12, "Symbols of the longest copy.", 3, 26)
+    symbols: int = setting(24, "Different symbols; none occurs twice in a copy.", 3, 26, label="Different symbols")
+    shortest: int = setting(6, "Symbols of the shortest copy.", 3, 26, label="Shortest copy")
+    longest: int = setting(12, "Symbols of the longest copy.", 3, 26, label="Longest copy")
 
     def __post_init__(self) -> None:
         if self.shortest > self.longest:

@@ -20,8 +20,8 @@ EVALUATION_LENGTH_FACTOR = 4  # length of the evaluated rows, as a multiple of t
 class PositionRuleConfig(LabellingConfig):
     """The length of the rows, and the period of the rule."""
 
-    length: int = setting(20, "Digits in a row.", 2, 100)
-    period: int = setting(2, "Places after which the rule begins anew.", 2, 100)
+    length: int = setting(20, "Digits in a row.", 2, 100, label="Length of a row")
+    period: int = setting(2, "Places after which the rule begins anew.", 2, 100, label="Period of the rule")
 
     @property
     def vocabulary(self) -> tuple[str, ...]:

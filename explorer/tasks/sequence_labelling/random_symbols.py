@@ -20,8 +20,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class RandomSymbolsConfig(NextTokenConfig):
     """The number of different symbols, and the length of a row."""
 
-    symbols: int = setting(19, "Different symbols; each is as likely as any other.", 2, 26)
-    length: int = setting(12, "Symbols of a row that are asked for.", 2, 64)
+    symbols: int = setting(19, "Different symbols; each is as likely as any other.", 2, 26, label="Different symbols")
+    length: int = setting(12, "Symbols of a row that are asked for.", 2, 64, label="Length of a row")
 
     @property
     def vocabulary(self) -> tuple[str, ...]:

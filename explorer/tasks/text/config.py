@@ -53,32 +53,43 @@ class TextConfig:
         "tinyshakespeare", "The text: Tiny Shakespeare, one that is made by a rule, or your own."
     )
     text: str = setting("", "SHA-256 of your own text; empty for every other corpus.", pattern=f"({SHA256_PATTERN})?")
-    size: int = setting(100_000, "Characters of a text that is made by a rule.", 1_000, 1_000_000)
-    corpus_seed: int = setting(0, "Seed of a text that is made by a rule.", 0, 2**31 - 1)
+    size: int = setting(
+        100_000, "Characters of a text that is made by a rule.", 1_000, 1_000_000, label="Characters of the made text"
+    )
+    corpus_seed: int = setting(0, "Seed of a text that is made by a rule.", 0, 2**31 - 1, label="Seed of the made text")
     tokenizer: Literal["char", "word", "bpe", "bytes"] = setting(
         "char", "What a token is: a character, a word, or a frequent piece of characters or of bytes (BPE)."
     )
     vocabulary: int = setting(
-        500, "Requested number of tokens; a text may give fewer, and characters are as many as the text has.", 2, 20_000
+        500,
+        "Requested number of tokens; a text may give fewer, and characters are as many as the text has.",
+        2,
+        20_000,
+        label="Size of the vocabulary, at most",
     )
-    lower: bool = setting(False, "Whether capital letters become small ones.")
+    lower: bool = setting(False, "Whether capital letters become small ones.", label="Lower case only")
     rows: Literal["blocks", "sentences", "prefixes"] = setting(
         "blocks", "How the text is cut: blocks of its tokens, one line a row, or one prefix of a line a row."
     )
-    context: int = setting(64, "Tokens that a row gives to read.", 1, 1_024)
+    context: int = setting(64, "Tokens that a row gives to read.", 1, 1_024, label="Tokens in a row (context)")
     split: Literal["end", "windows", "sentences", "pairs"] = setting(
-        "end", "What is held out: the end of the text, overlapping windows, whole lines, or single targets of lines."
+        "end",
+        "What is held out: the end of the text, overlapping windows, whole lines, or single targets of lines.",
+        label="Held-out part",
     )
-    held_out: float = setting(0.1, "Share that training never sees.", 0.01, 0.5)
-    split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1)
+    held_out: float = setting(0.1, "Share that training never sees.", 0.01, 0.5, label="Share that is held out")
+    split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1, label="Seed of the split")
     test: float = setting(
         0.0,
         "Share of the held-out part that is kept as a test split, which no evaluation during training reads.",
         0,
         0.9,
+        label="Share of the held-out part that is a test split",
     )
     tokenizer_from_training: bool = setting(
-        False, "Whether the tokenizer of lines learns from training lines only; needs split = sentences."
+        False,
+        "Whether the tokenizer of lines learns from training lines only; needs split = sentences.",
+        label="Tokenizer from training lines only",
     )
     batches: Literal["random", "contiguous"] = setting(
         "random",

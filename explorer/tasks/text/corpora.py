@@ -12,7 +12,8 @@ import random
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -210,11 +211,11 @@ def find_closing_marks(text: str) -> list[ClosingMark]:
 # Texts of visitors
 
 
-def validated_text(content: bytes | str, name: str = "") -> str:
+def validated_text(content: bytes | str, name: str = "", least: int = MIN_CHARACTERS) -> str:
     """Return a pasted text, or an uploaded file with this name, as a corpus whose lines end with "\\n".
 
     Control characters (such as page breaks) are dropped. Raises TextError if the text is not UTF-8, binary, too long or
-    too short.
+    has fewer than `least` characters.
     """
     source = f"“{shorten(name)}”" if name else "This text"
     try:
@@ -243,10 +244,10 @@ def validated_text(content: bytes | str, name: str = "") -> str:
         )
     text = content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     text = re.sub(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]", "", text)
-    if len(text) < MIN_CHARACTERS:
+    if len(text) < least:
         raise TextError(
-            f"{source} has {len(text)} character{'s' * (len(text) != 1)}; a part to learn from and a part to be asked "
-            f"about need at least {MIN_CHARACTERS}. Give more text."
+            f"{source} has {len(text)} character{'s' * (len(text) != 1)}; a part to train on and a part to test need "
+            f"at least {least}. Give more text."
         )
     return text
 
@@ -258,6 +259,18 @@ def _new_text_store(max_bytes: int) -> LRUCache[str, str]:
 
 # The visitor for whom texts are read: set where a page, a request or a training begins. In a terminal it is empty.
 reader: ContextVar[str] = ContextVar("reader", default="")
+
+
+@contextmanager
+def read_as(visitor: str) -> Iterator[None]:
+    """Read texts for a visitor inside a `with` block."""
+    token = reader.set(visitor)
+    try:
+        yield
+    finally:
+        reader.reset(token)
+
+
 # Further ways in which a visitor may read a text, given its SHA-256 and the visitor: a class may share one.
 shared_by: list[Callable[[str, str], bool]] = []
 _own_texts = _new_text_store(_MAX_STORED_BYTES)
@@ -292,10 +305,15 @@ def is_own_text(sha: str) -> bool:
     return sha in _owners
 
 
+def is_owner(sha: str, visitor: str) -> bool:
+    """Return whether this visitor entered the text with this SHA-256."""
+    return visitor in _owners.get(sha, ())
+
+
 def may_read(sha: str, visitor: str | None = None) -> bool:
     """Return whether a visitor, by default the one for whom texts are read, may read a text that somebody entered."""
     visitor = reader.get() if visitor is None else visitor
-    return visitor in _owners.get(sha, ()) or any(shares(sha, visitor) for shares in shared_by)
+    return is_owner(sha, visitor) or any(shares(sha, visitor) for shares in shared_by)
 
 
 def needs_text(sha: str) -> NeedsText:

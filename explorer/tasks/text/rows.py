@@ -23,9 +23,10 @@ from torch import Generator, Tensor
 
 from explorer.errors import TextError
 from explorer.seeds import generator
+from explorer.tasks.once import Once
 from explorer.tasks.text import corpora, token_arrays
 from explorer.tasks.text.config import TextConfig
-from explorer.tasks.text.token_arrays import Once, Tokens
+from explorer.tasks.text.token_arrays import Tokens
 
 Part: TypeAlias = Literal["validation", "test"]  # of what is held out
 _MAX_ORDER_BYTES = 2**27  # bytes of cached permutations of rows

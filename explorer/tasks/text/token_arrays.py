@@ -19,26 +19,23 @@ import logging
 import os
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from cachetools import LRUCache
 from jaxtyping import Int, Integer
 from numpy import ndarray
 
 from explorer.environment import environment
 from explorer.errors import DamagedRun, TextError
+from explorer.tasks.once import Once
 from explorer.tasks.text.config import VERSION, TextConfig
 from explorer.tokenization.text import Tokenizer, from_json, train
 
 log = logging.getLogger(__name__)
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 TOKENIZERS = version("tokenizers")  # read once: concurrent calls from two threads can fail
 _MAX_FOLDERS = 64  # in the cache; the least recently used ones are deleted
 _MAX_IN_MEMORY = 16
@@ -46,37 +43,6 @@ TRAINING = 0  # the parts of a split at random
 VALIDATION = 1
 TEST = 2
 _CHARACTERS_AT_ONCE = 500_000  # of lines that are encoded in one call
-
-
-class Once(Generic[_K, _V]):
-    """A thread-safe LRU cache. If several threads need a missing value, one of them computes it and the others wait."""
-
-    def __init__(self, max_entries: int) -> None:
-        self._slots: LRUCache[_K, _Slot[_V]] = LRUCache(max_entries)
-        self._lock = threading.Lock()
-
-    def get(self, key: _K, make: Callable[[], _V]) -> _V:
-        with self._lock:
-            slot = self._slots.setdefault(key, _Slot())
-        with slot.lock:
-            if not slot.values:
-                slot.values.append(make())
-            return slot.values[0]
-
-    def drop_where(self, condition: Callable[[_K], bool]) -> None:
-        with self._lock:
-            for key in [key for key in self._slots if condition(key)]:
-                del self._slots[key]
-
-    def reset(self) -> None:
-        """Forget every value."""
-        self.drop_where(lambda key: True)
-
-
-class _Slot(Generic[_V]):
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.values: list[_V] = []
 
 
 @dataclass(frozen=True)
@@ -291,7 +257,7 @@ def _folder_name(recipe: Recipe) -> str:
 def _read_folder(folder: Path) -> Tokens | None:
     """Return the tokens in a folder of the cache; None if it is missing or damaged."""
     try:
-        seal = json.loads((folder / "seal.json").read_text())
+        seal = json.loads((folder / "seal.json").read_text("utf-8"))
         digests = {file.name: _sha256_of_file(file) for file in folder.iterdir() if file.name != "seal.json"}
         if digests != seal:
             return None
@@ -300,7 +266,7 @@ def _read_folder(folder: Path) -> Tokens | None:
             for name in seal
             if name.endswith(".npy")
         }
-        tokenizer = from_json((folder / "tokenizer.json").read_text())
+        tokenizer = from_json((folder / "tokenizer.json").read_text("utf-8"))
         os.utime(folder)  # marks it as recently used
     except (OSError, ValueError, DamagedRun):
         return None
@@ -320,9 +286,9 @@ def _write_folder(tokens: Tokens, folder: Path) -> None:
         new = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
         for name, array in tokens.arrays.items():
             np.save(new / f"{name}.npy", array)
-        (new / "tokenizer.json").write_text(tokens.tokenizer.to_json())
+        (new / "tokenizer.json").write_text(tokens.tokenizer.to_json(), "utf-8")
         seal = {file.name: _sha256_of_file(file) for file in sorted(new.iterdir())}
-        (new / "seal.json").write_text(json.dumps(seal))
+        (new / "seal.json").write_text(json.dumps(seal), "utf-8")
         shutil.rmtree(folder, ignore_errors=True)  # a damaged folder
         new.replace(folder)
         _delete_old_folders(folder.parent)

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Generator, Tensor, nn
 
-from explorer.catalogue import model_for_task
+from explorer.catalogue import TaskConfig, model_for_task
 from explorer.seeds import generator
 from explorer.tasks.distinct_rows import batch_weights, row_ids, row_labels, row_lookup
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig
@@ -25,6 +25,14 @@ from explorer.training.objective import Measurements, Objective, RecordLayout
 
 class NegationObjective(Objective):
     """Holds all batches of a run as shares of the distinct rows."""
+
+    @classmethod
+    def variant_for(cls, task: TaskConfig) -> type[Objective]:
+        if getattr(task, "corpus", "") != "own":
+            return cls
+        from explorer.training.objectives.own_sentences import OwnSentencesObjective
+
+        return OwnSentencesObjective
 
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         self.config, self.model = config, model

@@ -14,11 +14,11 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.catalogue import model_for_task
+from explorer.catalogue import TaskConfig, model_for_task
 from explorer.errors import InvalidSetting
 from explorer.generation.seq2seq_decoding import grade_targets, surprisal
 from explorer.models.configs import TransformerEncoderDecoderConfig
-from explorer.tasks.seq2seq.batches import batch, evaluation_dates, evaluation_digits, stack_replicas
+from explorer.tasks.seq2seq.batches import Pairs, batch, evaluation_dates, evaluation_digits, stack_replicas
 from explorer.tasks.seq2seq.config import (
     MAX_SOURCE_TOKENS,
     TranslationConfig,
@@ -28,6 +28,7 @@ from explorer.tasks.seq2seq.config import (
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.training.config import RunConfig
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
@@ -40,12 +41,20 @@ _ROWS_PER_FORWARD = 500  # of one replica
 class TranslationObjective(Objective):
     """Draws sources, and trains on every token of their targets."""
 
+    @classmethod
+    def variant_for(cls, task: TaskConfig) -> type[Objective]:
+        if not isinstance(task, PairsConfig):
+            return cls
+        from explorer.training.objectives.own_pairs import OwnPairsObjective
+
+        return OwnPairsObjective
+
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
-        self.config, self.model, self.task = config, model, _translation_task(config)
+        self.config, self.model, self.task = config, model, translation_task(config)
 
     @staticmethod
     def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
-        task = _translation_task(config)
+        task = translation_task(config)
         most = max_answer_length(task, MAX_SOURCE_TOKENS)
         if isinstance(config.model, TransformerEncoderDecoderConfig) and config.model.places < most:
             raise InvalidSetting(
@@ -58,12 +67,26 @@ class TranslationObjective(Objective):
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
-        drawn = stack_replicas(
-            self.task, [batch(self.task, seed, config.order, step, config.batch_size) for seed in config.seeds]
-        )
+        drawn = stack_replicas(self.task, [self._batch(seed, step) for seed in config.seeds])
         read = (drawn.source != len(source_vocabulary(self.task)) - 1).sum() + drawn.mask.sum()
         losses = surprisal(self.model(drawn.source, drawn.decoder_input), drawn.targets) * drawn.mask
         return losses.sum(dim=(-2, -1)) / drawn.mask.sum(dim=(-2, -1)), float(read) / config.replicas
+
+    def _batch(self, seed: int, step: int) -> Pairs:
+        return batch(self.task, seed, self.config.order, step, self.config.batch_size)
+
+    def _grade(self, pairs: Pairs) -> tuple[Float[Tensor, "replicas rows"], Float[Tensor, "replicas rows"]]:
+        """Return for each row whether its target is right and the sum of the losses of its tokens."""
+        replicas = self.config.replicas
+        grades = [
+            grade_targets(
+                self.model,  # type: ignore[arg-type]  # a Translator
+                stack_replicas(self.task, [pairs.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas),
+            )
+            for first in range(0, len(pairs.source), _ROWS_PER_FORWARD)
+        ]
+        correct, losses = (torch.cat(each, dim=-1).view(replicas, -1) for each in zip(*grades, strict=True))
+        return correct, losses
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
@@ -71,17 +94,10 @@ class TranslationObjective(Objective):
         if isinstance(task, DatesConfig):
             sources = evaluation_dates(task, PER_WAY if full else FEW_SOURCES)
         else:
+            assert not isinstance(task, PairsConfig)
             parts = parts if full else trained
             sources = evaluation_digits(task, evaluation_lengths(task)[:parts], PER_LENGTH if full else FEW_SOURCES)
-        replicas = self.config.replicas
-        grades = [
-            grade_targets(
-                self.model,  # type: ignore[arg-type]  # a Translator
-                stack_replicas(task, [sources.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas),
-            )
-            for first in range(0, len(sources.source), _ROWS_PER_FORWARD)
-        ]
-        correct, losses = (torch.cat(each, dim=-1).view(replicas, -1) for each in zip(*grades, strict=True))
+        replicas, (correct, losses) = self.config.replicas, self._grade(sources)
         trained_rows = correct.shape[-1] // parts * trained  # the mean leaves out the other lengths
         exact_by_part = correct.view(replicas, parts, -1).mean(dim=-1)
         return {
@@ -94,17 +110,17 @@ class TranslationObjective(Objective):
     def compute_metrics(
         answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
     ) -> Measurements:
-        name, *_ = _answer_parts(_translation_task(config))
+        name, *_ = _answer_parts(translation_task(config))
         return Measurements({each: answers[each].numpy() for each in METRICS}, {name: answers[name].numpy()})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:
-        name, parts, _ = _answer_parts(_translation_task(config))
+        name, parts, _ = _answer_parts(translation_task(config))
         return RecordLayout(METRICS, answers={name: parts}, answers_at_end_only=True, signals=("gradient_norm",))
 
 
-def _translation_task(config: RunConfig) -> TranslationConfig:
-    assert isinstance(config.task, ReverseConfig | CopyConfig | DatesConfig)
+def translation_task(config: RunConfig) -> TranslationConfig:
+    assert isinstance(config.task, ReverseConfig | CopyConfig | DatesConfig | PairsConfig)
     return config.task
 
 
@@ -112,4 +128,5 @@ def _answer_parts(task: TranslationConfig) -> tuple[str, int, int]:
     """Return the name of the last evaluation's exact match by part, the number of parts, and of the trained ones."""
     if isinstance(task, DatesConfig):
         return "by_way", len(DATE_FORMATS), len(DATE_FORMATS)
+    assert not isinstance(task, PairsConfig)
     return "by_length", len(evaluation_lengths(task)), task.longest

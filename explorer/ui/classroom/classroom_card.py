@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 import segno
 import streamlit as st
@@ -11,6 +11,7 @@ import streamlit as st
 from explorer.catalogue import page_title
 from explorer.errors import LineageError, NotAllowed
 from explorer.ui import visitor_text
+from explorer.ui.base_path import base_path
 from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
@@ -117,14 +118,18 @@ def draw_classroom_card(classroom: Classroom) -> bool:
         if teaches:
             _draw_text_sharing(classroom)
     if not classroom.open:
-        who = "you show" if teaches else "your teacher shows"
-        empty_panel(f"The page “{page_title(shown.page)}” appears here when {who} the answer.", 120)
+        who, what = "you show" if teaches else "your teacher shows", "answer" if shown.lesson else "result"
+        empty_panel(f"The page “{page_title(shown.page)}” appears here when {who} the {what}.", 120)
     return classroom.open
+
+
+_TEXT_OF_PAGE = {"sentences": "negation", "pairs": "translation"}  # the pages on which a kind of own text is used
 
 
 def _draw_text_sharing(classroom: Classroom) -> None:
     """Draw the switch with which a teacher shares an own text, if there is one."""
-    sha, key = visitor_text.own_text(), f"{KEY}.text"
+    kinds = sorted(visitor_text.KINDS, key=lambda kind: _TEXT_OF_PAGE.get(kind) != classroom.shown.page)
+    sha, key = next(filter(None, map(visitor_text.own_text, kinds)), ""), f"{KEY}.text"
     if not sha:
         return
 
@@ -168,8 +173,7 @@ def _component_data(classroom: Classroom, teaches: bool) -> dict[str, object]:
 
 def _classroom_url(code: str) -> str:
     """Return the URL of a classroom, short enough to be typed."""
-    parts = urlsplit(st.context.url or "http://localhost")
-    return f"{parts.scheme}://{parts.netloc}/?class={code}"
+    return urljoin(st.context.url or "http://localhost", f"{base_path()}/?class={code}")
 
 
 @lru_cache(maxsize=256)

@@ -66,7 +66,7 @@ def draw_next_lesson(lesson: Lesson, open_step: Callable[[str, int], None], leav
 
 def sheet_links(lesson: Lesson) -> str:
     """Return the links to the printable sheet, for students and for teachers, as Markdown."""
-    sheet = f"/lesson-sheet/{lesson.name}"
+    sheet = f"lesson-sheet/{lesson.name}"
     return f"Print: [sheet for students]({sheet}) · [with answers and notes]({sheet}?notes=1)"
 
 

@@ -100,20 +100,20 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
         )
         with st.container(horizontal=True):
             label = f"Show it to class {current.code}" if current else "Start the class"
-            if st.button(label, icon=":material/groups:", key="give.start"):
-                if len(hidden) > MAX_NAMES:
-                    problem = f"At most {MAX_NAMES} controls can be hidden. Hide whole sections instead."
-                if problem:
-                    show_problems([problem])
-                else:
-                    classroom_card.show_question_to_class(
-                        ClassroomQuestion(page, state, tuple(hidden), question, opens_at_reveal=opens_at_reveal)
-                    )
+            is_started = st.button(label, icon=":material/groups:", key="give.start")
             st.button(
                 "Cancel",
                 icon=":material/close:",
                 key="give.not",
                 on_click=lambda: session.change(lambda _: ShareForm()),
+            )
+        if len(hidden) > MAX_NAMES:
+            problem = f"At most {MAX_NAMES} controls can be hidden. Hide whole sections instead."
+        if is_started and problem:
+            show_problems([problem])
+        elif is_started:
+            classroom_card.show_question_to_class(
+                ClassroomQuestion(page, state, tuple(hidden), question, opens_at_reveal=opens_at_reveal)
             )
 
 
@@ -124,7 +124,7 @@ def _draw_hidden_controls(controls: Controls) -> list[str]:
         return []
     count = sum(len(st.session_state.get(f"give.hide.{i}") or ()) for i in range(len(controls)))
     hidden: list[str] = []
-    with st.expander(f"Controls to hide from the class: {count or 'hide nothing'}", key="give.hide"):
+    with st.expander(f"Controls to hide from the class: {count or 'none'}", key="give.hide"):
         st.caption("Controls in a folded section are listed if you unfold the section before you give the page.")
         for i, (section, labels) in enumerate(controls.items()):
             shown = {name: escape_markdown(label) for name, label in labels.items()}

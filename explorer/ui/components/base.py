@@ -18,7 +18,7 @@ import streamlit as st
 
 # The line breaks matter: Streamlit takes a one-line string for the path of a file.
 _MODULE = """
-const runtime = import(new URL("/assets/lineage/shared/runtime/mount.js", location.origin).href);
+const runtime = import(new URL("assets/lineage/shared/runtime/mount.js", document.baseURI).href);
 export default function (component) {{
   let unmount, gone = false;
   runtime.then(({{ mount }}) => mount("{name}", component, () => gone)).then((result) => (unmount = result));
@@ -26,8 +26,8 @@ export default function (component) {{
 }}
 """
 _PLACE = """
-<link rel="stylesheet" href="/assets/lineage/shared/base.css">
-<link rel="stylesheet" href="/assets/lineage/components/{name}/style.css">
+<link rel="stylesheet" href="assets/lineage/shared/base.css">
+<link rel="stylesheet" href="assets/lineage/components/{name}/style.css">
 <div class="lineage lineage-{css_class}"></div>
 """
 

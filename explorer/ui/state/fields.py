@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from explorer.errors import InvalidSetting, shorten
+from explorer.errors import InvalidSetting, LineageError, NeedsText, shorten
 from explorer.tasks.text.config import SHA256_PATTERN
 
 
@@ -60,6 +60,21 @@ def check_fingerprint(text: object) -> None:
             f"text = {shorten(text)} is not possible: it is the SHA-256 of your own text, 64 digits from 0 to f. "
             "Paste or upload the text again."
         )
+
+
+def missing_text_message(error: LineageError, sha: str, what: str) -> str:
+    """Return the message for a visitor whose address names an own file that cannot be read.
+
+    error: the error of reading the file
+    sha: the SHA-256 of the file
+    what: what the visitor has to give, such as “table”
+    """
+    if not isinstance(error, NeedsText):
+        return str(error)
+    return (
+        f"The address of this page needs your {what} whose SHA-256 begins with {sha[:12]}. This server keeps a {what} "
+        f"only during the visit in which it was given. Paste or upload the same {what} again."
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import streamlit as st
 
 from explorer.catalogue import TASKS
+from explorer.models.settings import field_label
 from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 from explorer.ui.state.session import ExperimentSession, PageSession, State, change
@@ -155,23 +156,23 @@ def reset_button(
 def setting_widget(
     session: ExperimentSession[AnyExperiment],
     name: str,
-    label: str,
     *,
     model: str | None = None,
     section: str = "",
     update: Callable[[AnyExperiment, Any], AnyExperiment] | None = None,
     **more: Any,
 ) -> None:
-    """Draw the widget of one setting, with type, limits and help from the field of its settings class.
+    """Draw the widget of one setting, with type, label, limits and help from the field of its settings class.
 
-    name, label: field name and visible label of the setting.
+    name: field name of the setting.
     model: the model that the setting belongs to; None for a setting that all models share.
     section: first part of the widget's key, for a setting with several widgets.
     update: returns the new state for the old state and the new value, if more than this setting changes.
     more: further arguments of the widget.
     """
     settings_class = _settings_class(session.experiment, name, model)
-    about = next(f for f in dataclasses.fields(settings_class) if f.name == name).metadata
+    declared = next(f for f in dataclasses.fields(settings_class) if f.name == name)
+    about = declared.metadata
     hint = get_type_hints(settings_class)[name]
     value = session.experiment.value(name, model)
 
@@ -198,7 +199,7 @@ def setting_widget(
         key=key,
         shown=value,
         update=update or with_value,
-        label=label,
+        label=field_label(declared),
         help=about["help"],
         **limits,
         **more,

@@ -134,8 +134,15 @@ def _load_run_model(run: StoredRun) -> LoadedModel:
 _broken: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded
 
 
-def load_run_model(run: StoredRun) -> LoadedModel:
-    """Return the model of a stored run, loaded once. Raises DamagedRun; `run_views` then skips that run."""
+def load_run_model(run: StoredRun | Record) -> LoadedModel:
+    """Return the model of a stored run, loaded once, or of one in memory.
+
+    Raises DamagedRun; `run_views` then skips that run.
+    """
+    if isinstance(run, Record):
+        from explorer.inspection.load_model import load_model
+
+        return load_model(run)
     try:
         return _load_run_model(run)
     except DamagedRun:

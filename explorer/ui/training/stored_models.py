@@ -11,12 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from explorer.catalogue import MODELS, ModelRow, model_row, task_row
-from explorer.errors import DamagedRun, LineageError, StoreError, UnknownRun, shorten
+from explorer.errors import DamagedRun, InvalidSetting, LineageError, StoreError, UnknownRun, shorten
 from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.run_store import index, store
 from explorer.run_store.index import Query
 from explorer.run_store.store import StoredRun
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
@@ -115,7 +117,19 @@ _model = lru_cache(maxsize=96)(_load_weights)
 
 
 def find_model(name: str) -> StoredModel:
-    """Return the stored model that a URL names. Raises UnknownRun or DamagedRun."""
+    """Return the stored model that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
+    found = _find_model(name)
+    if found.config.own_text and isinstance(found.config.task, NegationConfig | PairsConfig):
+        kind = "pairs" if isinstance(found.config.task, PairsConfig) else "sentences"
+        page = task_row(found.config.task).page
+        raise InvalidSetting(
+            f"Run {found.name} learns a visitor's own {kind}, which only the {page} page shows: "
+            f"/{page}?run={found.name}. Choose another model."
+        )
+    return found
+
+
+def _find_model(name: str) -> StoredModel:
     try:
         run = store.find(name)
         name = run.folder.name if run.shipped else run.key
@@ -162,6 +176,8 @@ def model_titles(
         if _has_private_weights(v)
     }
     for entry in sorted(entries, key=lambda entry: entry.owner != visitor_id):
+        if entry.task == "negation" and entry.settings.get("corpus") == "own":
+            continue  # only the negation page shows these
         name = entry.folder if entry.shipped else entry.key
         titles[name] = entry.name or _default_title(entry.title, name, entry.shipped)
     titles = {name: title for name, title in titles.items() if title}
@@ -175,7 +191,8 @@ def included_names() -> frozenset[str]:
 
 def _has_private_weights(view: JobView) -> bool:
     """Return whether a job on an own text has ended with weights."""
-    return view.private and view.state in ("finished", "stopped")
+    is_text = isinstance(view.config.task, TextConfig)  # others have pages of their own
+    return is_text and view.private and view.state in ("finished", "stopped")
 
 
 def _default_title(model: str, name: str, shipped: bool) -> str:

@@ -122,7 +122,7 @@ def draw_missing_runs(
             return
         with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             if any(view.live for view in views.values()):
-                st.markdown("They are training: the chart below shows it live, and their answers follow.")
+                st.markdown("The models are training: the chart below shows it live, and their answers follow.")
                 _draw_stop_button(request, list(views.values()), keys[1])
                 return
             titles = [view.row.title for view in missing.values()]

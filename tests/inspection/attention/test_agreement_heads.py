@@ -16,6 +16,7 @@ def loaded() -> LoadedModel:
     return load_model(store.find("agreement-heads"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sentences", ["verb", "pronoun"])
 def test_every_head_of_every_seed_is_measured(loaded: LoadedModel, sentences: str) -> None:
     heads = agreement_heads.measure_agreement_heads(loaded, sentences)

@@ -100,6 +100,7 @@ def test_summary_sensitivity_by_hand() -> None:
             summary_sensitivity(model(kind), SOURCE)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_match_without_intervention_is_that_of_greedy_decoding_also_in_a_stack(kind: str) -> None:

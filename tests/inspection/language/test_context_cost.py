@@ -32,9 +32,8 @@ TRANSFORMER: dict[str, object] = {"width": 16, "heads": 2, "layers": 2, "hidden"
 
 
 def run(model: str, **changes: Any) -> RunConfig:
-    return with_settings(
-        default_config("text", model), {"corpus": "brackets", "size": 3_000, "context": 11, **SIZES[model], **changes}
-    )
+    text = {"corpus": "brackets", "size": 3_000, "context": 11}
+    return with_settings(default_config("text", model), {**text, **SIZES.get(model, {}), **changes})
 
 
 def saved_bytes(config: RunConfig, length: int, explicit: bool = False) -> int:

@@ -16,6 +16,7 @@ def test_targets_of_both_copy_tasks() -> None:
     assert torch.equal(ids[..., LENGTH + 1 :], ids[..., :LENGTH])
 
 
+@pytest.mark.slow
 def test_only_the_copy_after_a_separator_needs_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"SYMBOLS": 4, "LENGTH": 3, "STEPS": 60, "EVALUATION_STEPS": (0, 60)}.items():
         monkeypatch.setattr(copy_control, name, value)

@@ -19,11 +19,13 @@ from explorer.inspection.words.negation_sentences import (
     sustain_probabilities,
     token_contributions,
     unit_contributions,
+    window_contributions,
     word_weights,
 )
 from explorer.models.taps import record
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY
+from explorer.tasks.own_sentences import negation_data
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 
@@ -106,6 +108,20 @@ def test_hidden_units_add_up_to_the_difference_of_the_logits() -> None:
         assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
 
 
+def test_filters_add_up_to_the_difference_of_the_logits_at_the_words_to_which_they_respond() -> None:
+    loaded = load_pretrained("double-convolution")
+    tokens = sentence_tokens(WORDS)
+    windows = {" ".join(tokens[i : i + size]) for size in (2, 3) for i in range(len(tokens))}
+    for replica in range(8):
+        contributions = window_contributions(loaded, WORDS, replica)
+        collapse, sustain = logits(loaded, tokens, replica).tolist()
+        assert len(set(contributions.parts)) == len(contributions.parts) <= 16
+        assert set(contributions.parts) <= windows
+        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
+    longer = window_contributions(loaded, ("nature", *WORDS), 0)  # the same words elsewhere: the same responses
+    assert any("not preserve" in window for window in longer.parts)
+
+
 def test_pair_weights_are_those_of_the_pairs_that_differ_between_sentences() -> None:
     loaded = load_pretrained("double-bag_of_bigrams")
     weights = pair_weights(loaded, 5)
@@ -172,7 +188,7 @@ def test_attention_has_a_map_for_every_layer_and_head_and_ends_with_the_window()
 def test_unmasked_eos_padding_changes_the_prediction() -> None:
     words = ("human", "preserve", "nature")
     unmasked, masked = load_pretrained("eos-bag_of_words"), load_pretrained("single-bag_of_words")
-    alone, with_padding = sustain_probabilities(unmasked, words), sustain_probabilities(unmasked, words, length=6)
+    alone, with_padding = (sustain_probabilities(unmasked, words, length) for length in (0, 6))
     assert (alone != with_padding).all()
     assert np.abs(alone - with_padding).max() > 0.05
     padded = torch.tensor([VOCABULARY.id(t) for t in (*sentence_tokens(words), "<PAD>")]).expand(8, 1, 6)
@@ -223,3 +239,12 @@ def test_a_loaded_model_is_frozen() -> None:
     assert not loaded.stack.training
     assert not any(p.requires_grad for p in loaded.stack.parameters())
     assert not any(p.requires_grad for p in loaded.single_replica(1).parameters())
+
+
+def test_the_answer_to_a_short_sentence_is_padded_as_in_the_evaluation_of_the_run() -> None:
+    loaded, run = load_pretrained("eos-bag_of_words"), store.find("negation-eos-bag_of_words")
+    sentences = [sentence.words for sentence in negation_data(run.config.task).sentences]
+    words = ("human", "preserve", "nature")
+    recorded = run.curves.answers["sustain"][-1][:, sentences.index(words)]
+    np.testing.assert_allclose(sustain_probabilities(loaded, words), recorded, atol=1e-3)
+    assert np.abs(sustain_probabilities(loaded, words, 0) - recorded).max() > 0.01

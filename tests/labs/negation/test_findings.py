@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation.findings import (
+    FILE,
     ModelAnswer,
     answers_finding,
     attention_finding,
@@ -19,13 +20,18 @@ from explorer.labs.negation.findings import (
     comparison_with_best,
     contributions_finding,
     cross_entropy_finding,
+    file_accuracy_finding,
     final_accuracy_finding,
     held_out_finding,
     padding_finding,
     pairs_finding,
     reading_finding,
+    readout_explanation,
+    readout_finding,
     units_finding,
+    windows_finding,
 )
+from explorer.tasks.ceiling import LinearReadout
 from explorer.tasks.negation import CLASSES
 from tests.words import assert_mentions, assert_states
 
@@ -33,7 +39,7 @@ SUSTAIN, COLLAPSE = CLASSES.index("sustain"), CLASSES.index("collapse")
 
 
 def make_answer(title: str, *sustain: float) -> ModelAnswer:
-    return ModelAnswer(title, "--m-rnn", np.array(sustain))
+    return ModelAnswer(title, "--m-rnn", np.array([[1 - p, p] for p in sustain]))
 
 
 def ends(**values: list[float]) -> list[tuple[str, ndarray]]:
@@ -64,7 +70,7 @@ def test_an_answer_notes_in_how_many_seeds_it_is_right_or_wrong(
 def test_an_answer_gives_the_likelier_class_and_its_probability(sustain: list[float]) -> None:
     answer = make_answer("a", *sustain)
     assert answer.probability >= 0.5
-    assert answer.probability == pytest.approx(answer.mean if answer.answer == SUSTAIN else 1 - answer.mean)
+    assert answer.probability == pytest.approx(np.mean(sustain) if answer.answer == SUSTAIN else 1 - np.mean(sustain))
     assert answer.correct_seeds(SUSTAIN) + answer.correct_seeds(COLLAPSE) == len(sustain)
 
 
@@ -138,6 +144,14 @@ def test_the_pairs_finding_is_about_the_last_pair_with_not_or_else_the_strongest
 
 def test_the_units_finding_names_the_strongest_unit() -> None:
     assert_states(units_finding(("unit 1", "unit 2"), np.array([0.5, -0.75])), "all words … Unit 2 adds most: −0.75.")
+
+
+def test_the_windows_finding_names_the_words_whose_filters_add_most() -> None:
+    found = windows_finding(("human not", "not preserve nature"), np.array([0.5, -0.75]))
+    assert_states(found, "counts once … respond most to “not preserve nature” add −0.75.")
+    assert (
+        windows_finding((), np.array([])) == "No filter responds to this sentence, so the answer is that of the bias."
+    )
 
 
 def test_the_reading_finding_names_the_largest_change() -> None:
@@ -314,3 +328,36 @@ def test_means_are_compared_where_no_seed_is_right_everywhere() -> None:
     assert_mentions(found, "Cannot tell … LSTM")
     assert_mentions(found, "Student … three comparisons")
     assert "every sentence" not in found
+
+
+# a visitor's file
+
+
+def test_the_accuracies_on_a_file_are_compared_by_their_medians() -> None:
+    ends = [("A", np.array([0.5, 0.6, 0.9])), ("B", np.array([0.9, 1.0, 0.95])), ("C", np.array([0.55] * 3))]
+    assert file_accuracy_finding(ends) == (
+        "B gets 95.0\u00a0% of the held-out sentences right, the highest accuracy; C gets 55.0\u00a0%, the lowest "
+        "(median of the seeds)."
+    )
+    assert "Every model gets 55.0" in file_accuracy_finding([ends[2], ("D", np.array([0.55] * 3))])
+    assert file_accuracy_finding([("A", np.array([1.0]))]).endswith("right (one seed).")
+
+
+def test_what_a_linear_programme_shows_is_said_and_no_more() -> None:
+    assert "was not found" in readout_finding(None, 160)
+    assert readout_finding(LinearReadout(1.0, 0.5, True), 160).startswith("A sum of word weights can get all")
+    assert readout_finding(LinearReadout(0.7, 0.5, False), 160).startswith("No sum of word weights gets all")
+    assert "at least 70.0" in readout_finding(LinearReadout(0.7, 0.5, None), 160)
+    assert "not that every sum of word weights" in readout_explanation(LinearReadout(1.0, 0.5, True))
+    assert "at least as many right" in readout_explanation(LinearReadout(0.7, 0.5, False))
+
+
+def test_the_headline_names_every_answer_of_several_classes() -> None:
+    def answer(title: str, index: int) -> ModelAnswer:
+        return ModelAnswer(title, "--m-rnn", np.eye(3)[[index, index]], ("a", "b", "c"))
+
+    answers = [answer("X", 0), answer("Y", 1), answer("Z", 1), answer("V", 1)]
+    assert answers_finding(answers, 1, FILE) == "X says a. The other three say b, and so does your file."
+    assert answers_finding(answers, 2, FILE).endswith("Your file says c.")
+    three = [answer("X", 0), answer("Y", 1), answer("Z", 2)]
+    assert answers_finding(three, 0, FILE).count(" says ") == 3

@@ -123,7 +123,7 @@ def test_every_choice_of_the_first_screen_shows_included_runs(name: str) -> None
     lab, problems = read(TextLab, {"setup": name})
     assert not problems and write(lab) == {"setup": name}
     for config in lab.configs.values():
-        assert store.find_by_config(config), config
+        assert store.find_by_config(config), f"python -m explorer pretrain has no {config.model_name} of {name}"
     assert set(lab.tokenizers) == {"char", "bpe"} if lab.corpus == "tinyshakespeare" else {"char"}
     for tokenizer in lab.tokenizers:
         assert lab.with_tokenizer(tokenizer).setup in SETUPS

@@ -76,7 +76,7 @@ def test_a_row_is_right_only_with_its_end() -> None:
     from explorer.inspection.seq2seq.decoding import GreedyTranslation
 
     whole, open_end = GreedyTranslation((2, 1, 11), (0.5, 0.5, 0.4)), GreedyTranslation((2, 1), (0.5, 0.5))
-    each = SeedAnswers(STATE.task_config, (1, 2), (whole, open_end))
+    each = SeedAnswers(STATE.task_config, (1, 2), (whole, open_end), None)
     rows = [answers._row(VARIANTS["vector"], each, one, "21") for one in each.answers]
     assert [row["right"] for row in rows] == [True, False]
     assert {row["note"] for row in rows} == {"right in 1 of 2 seeds"}

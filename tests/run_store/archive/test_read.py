@@ -8,7 +8,6 @@ import math
 import os
 import pickle
 import re
-import resource
 import shlex
 import stat
 import struct
@@ -827,10 +826,12 @@ def huge_zip(**card: object) -> bytes:
 
 
 def test_nothing_is_allocated_for_the_model_that_an_archive_describes(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="Windows has no such measure.")
+    kilobyte = 1_024 if sys.platform == "darwin" else 1  # macOS counts bytes
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(DamagedRun, match=r"counts 1 parameters; its model has \d\d,"):
         read.unpack(huge_zip(parameters=1), tmp_path / "place", "me", lambda config: config)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000 * kilobyte
 
 
 def test_an_error_that_no_check_foresaw_is_one_sentence(tmp_path: Path) -> None:
@@ -876,6 +877,7 @@ def zigzag_varint(number: int, width: int = 0) -> bytes:
     return bytes([*out, number])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("footer", ["honest", "other rows", "other rows and sizes"])
 def test_a_large_table_is_rejected_without_using_memory(
     footer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -1031,17 +1033,15 @@ def test_the_model_card_contains_configuration_sources_and_results(run: StoredRu
         assert words in model_card
 
 
-def test_the_model_card_names_the_files_in_its_folder() -> None:
-    included = store.find("text-gru")
-    card_in_repository = write.model_card(included)
-    assert "`events.parquet`" in card_in_repository and "python -m explorer pretrain text-gru" in card_in_repository
-    assert "metrics.csv" not in card_in_repository and ".zip" not in card_in_repository
-    with zipfile.ZipFile(io.BytesIO(write.pack(included))) as archive:
-        card_in_zip = archive.read("MODEL_CARD.md").decode()
-        assert "metrics.csv" in archive.namelist()
-    assert (
-        "`metrics.csv`" in card_in_zip and f"import {included.key}.zip" in card_in_zip and "pretrain" not in card_in_zip
-    )
+def test_an_included_run_is_exported_like_any_other(tmp_path: Path) -> None:
+    included = store.find("recall-10-gru-usual")
+    content = write.pack(included)
+    files = read_files(content)
+    assert {"metrics.csv", "events.parquet", f"snapshots/{included.curves.step:08d}.safetensors"} < files.keys()
+    assert "`metrics.csv`" in files["MODEL_CARD.md"].decode()
+    imported = store.load(read.unpack(content, tmp_path / "place", "me", limits.check))
+    for name, value in included.weights().items():
+        np.testing.assert_array_equal(imported.weights()[name], value)
 
 
 @pytest.mark.parametrize(
@@ -1076,6 +1076,7 @@ def test_the_model_card_of_a_branch_names_its_parent(run: StoredRun) -> None:
 # ---- random changes
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_zip_with_random_changes_is_rejected_or_unpacks_to_the_same_run(data: st.DataObject) -> None:
@@ -1101,6 +1102,7 @@ def test_a_zip_with_random_changes_is_rejected_or_unpacks_to_the_same_run(data: 
                     np.testing.assert_array_equal(imported.weights(step)[name], value)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     name=st.sampled_from(["config.json", "card.json", "curves.safetensors", "events.parquet", END, END_OPTIMISER]),

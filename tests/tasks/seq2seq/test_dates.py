@@ -96,6 +96,7 @@ def test_parse_errors_are_explained(text: str, why: str) -> None:
     assert (found.day is None, found.error) == (bool(why), why)
 
 
+@pytest.mark.slow
 @given(st.text(st.sampled_from(CHARACTERS), max_size=60) | st.text(max_size=60))
 def test_any_text_is_parsed_or_has_an_error(text: str) -> None:
     found = parse_date(text)

@@ -87,6 +87,7 @@ class NearestNounModel(nn.Module):
         return logits
 
 
+@pytest.mark.slow
 def test_a_model_that_uses_the_nearest_noun_is_never_right() -> None:
     accuracy = agreement_rows.evaluate(CONFIG, NearestNounModel(), 1, whole=True)
     assert accuracy["verb"].tolist() == [0.0] and accuracy["pronoun"].tolist() == [0.0]

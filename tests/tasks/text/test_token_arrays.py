@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from explorer.errors import TextError
 from explorer.tasks.text import token_arrays
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import load_text, store_text
-from explorer.tasks.text.token_arrays import Once, Tokens, load_tokens, sentence_lines, split_text
+from explorer.tasks.text.token_arrays import Tokens, load_tokens, sentence_lines, split_text
 
 Patch = pytest.MonkeyPatch
 TOY = TextConfig(corpus="toy", size=1_009)
@@ -332,60 +331,6 @@ def test_drop_tokens_of_a_visitors_text(trained: list[str]) -> None:
     token_arrays.drop_tokens(config.text)
     load_tokens(config, text)
     assert trained == ["char", "char"]
-
-
-# Once
-
-
-def test_once_computes_a_value_once_for_many_threads() -> None:
-    once: Once[str, list[int]] = Once(4)
-    began, made, answers = threading.Event(), [], []
-
-    def make() -> list[int]:
-        made.append(threading.get_ident())
-        began.wait(timeout=30)
-        return [7]
-
-    asking = [threading.Thread(target=lambda: answers.append(once.get("seven", make))) for _ in range(6)]
-    for thread in asking:
-        thread.start()
-    assert once.get("eight", lambda: [8]) == [8]  # another key does not wait
-    began.set()
-    for thread in asking:
-        thread.join()
-    assert len(made) == 1
-    assert all(answer is answers[0] for answer in answers)
-
-
-def test_once_does_not_cache_a_failure() -> None:
-    once: Once[str, int] = Once(4)
-
-    def fail() -> int:
-        raise TextError("Not now.")
-
-    with pytest.raises(TextError):
-        once.get("seven", fail)
-    assert once.get("seven", lambda: 7) == 7
-
-
-def test_once_keeps_the_most_recent_values() -> None:
-    once: Once[int, object] = Once(2)
-    first, second = once.get(1, object), once.get(2, object)
-    assert once.get(1, object) is first
-    once.get(3, object)
-    assert once.get(1, object) is first
-    assert once.get(2, object) is not second
-
-
-def test_once_does_not_store_a_value_that_was_dropped_while_it_was_computed() -> None:
-    once: Once[str, int] = Once(2)
-
-    def make() -> int:
-        once.drop_where(lambda key: key == "private")
-        return 7
-
-    assert once.get("private", make) == 7
-    assert once.get("private", lambda: 8) == 8
 
 
 def test_the_cache_is_where_the_environment_says(cache: Path) -> None:

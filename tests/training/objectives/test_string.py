@@ -49,6 +49,7 @@ def test_without_its_state_the_loss_ends_at_the_bound_of_counting_and_never_belo
     assert curves.last("accuracy") == pytest.approx([11 / 14] * 3)  # after "a", one of two is a guess
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_with_its_state_it_learns_the_whole_string(model: str) -> None:
     curves = recorded(short(model, replicas=3)).curves

@@ -32,7 +32,7 @@ from explorer.training.scoring import mean_loss
 from explorer.training.train import train
 from tests.export.alike import assert_records_equal, comparable_events, full_training
 
-SIZES: dict[str, dict[str, object]] = {
+SIZES: dict[str, dict[str, object]] = {  # a model that is not named here has its default sizes
     "ngram": {"n": 3},
     "feedforward": {"width": 4, "hidden": 9, "window": 3, "batch_norm": True, "dropout": 0.1},
     "rnn": {"width": 4, "hidden": 9, "layers": 2, "dropout": 0.1},
@@ -46,7 +46,7 @@ TRAINED = [name for name in models_of("text") if name != "ngram"]
 
 def short(model: str = "transformer", **changes: Any) -> RunConfig:
     loop = {} if model == "ngram" else {"iterations": 23, "batch_size": 4, "evaluate_every": 10, "evaluation_size": 100}
-    return with_settings(default_config("text", model), {**DATA, **SIZES[model], **loop, **changes})
+    return with_settings(default_config("text", model), {**DATA, **SIZES.get(model, {}), **loop, **changes})
 
 
 @cache

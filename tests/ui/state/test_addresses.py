@@ -68,10 +68,16 @@ def test_recorded_addresses_open_the_same_state(page: str) -> None:
                 del written["transformer.start"]
         if page == "attention" and written == {"model": "text-through-training"}:  # which used to be the default
             written = {}
+        problems, recorded = tuple(map(_without_names, problems)), [_without_names(message) for message in recorded]
         added = [problem for problem in problems if problem not in recorded]
         assert (written, [problem for problem in problems if problem in recorded]) == (expected, recorded), address
         # That code was silent about models that a page does not have if it had another one or could not show the run.
         assert all(re.match("There is no “.*” on this page", problem) for problem in added), address
+
+
+def _without_names(message: str) -> str:
+    """Return a message without its list of what there is, which grows with every model and every task."""
+    return re.sub(r"(There is|Give one of) \w+(, \w+)+\.", r"\1 …", message)
 
 
 def _values(kind: type[Any], name: str, hint: Any, about: Any) -> SearchStrategy[Any]:

@@ -3,8 +3,9 @@
  *
  * Every request carries the address of the browser, but it may be the one from before the last change of the state. So the
  * server takes an address only from here, and it writes none in answer: the visitor may have gone on meanwhile, and a new
- * entry in the history would remove those to which Forward leads. Another page is opened by Streamlit itself. Events:
- * "visited": {path, search}.
+ * entry in the history would remove those to which Forward leads. For the same reason a step is not reported any more once
+ * the visitor has used the page after it: the server would undo what they typed or chose. Another page is opened by
+ * Streamlit itself. Events: "visited": {path, search}.
  *
  * @typedef {object} AddressData
  * @property {string} page path of the page, "" for the first one
@@ -13,12 +14,15 @@
 import { defineComponent } from "../../shared/runtime/component.js";
 import { whenRunBegins } from "../../shared/runtime/mount.js";
 
-const pathOf = (pathname) => pathname.split("/").filter(Boolean).at(-1) ?? "";
+/** Return the path of a page from that of its URL: "" for the first one, also if the site stands below a path. */
+export const pathOf = (pathname) => pathname.slice(pathname.lastIndexOf("/") + 1);
+
+const USE = ["input", "click"];
 
 export default defineComponent((place) => {
   place.hidden = true;
   let data, send;
-  let latest; // only the last of several quick steps is sent
+  let latest; // only the last of several quick steps is sent, and only if the visitor does nothing else after it
   // While another page is being opened, `data` is that of the page before: only an idle page knows whether it was meant.
   async function report(path, search, changeHistory) {
     const step = (latest = {});
@@ -31,6 +35,10 @@ export default defineComponent((place) => {
       return true;
     });
   }
+  const onUse = (event) => {
+    if (event.type === "input" || event.target.closest?.("button, input, label, [role]:not([role=main]), canvas, svg"))
+      latest = undefined;
+  };
   const onPopState = () => report(pathOf(location.pathname), location.search, "replaceState");
   const onClick = (event) => {
     const link = event.target.closest?.("a[href]");
@@ -46,6 +54,7 @@ export default defineComponent((place) => {
       report(pathOf(link.pathname), link.search, "pushState");
   };
   window.addEventListener("popstate", onPopState);
+  for (const kind of USE) document.addEventListener(kind, onUse, true); // before the click on a link is reported
   document.addEventListener("click", onClick);
   return {
     show(/** @type {AddressData} */ newData, { sendWhenIdle }) {
@@ -54,6 +63,7 @@ export default defineComponent((place) => {
     },
     close() {
       window.removeEventListener("popstate", onPopState);
+      for (const kind of USE) document.removeEventListener(kind, onUse, true);
       document.removeEventListener("click", onClick);
     },
   };

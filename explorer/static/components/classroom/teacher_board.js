@@ -156,7 +156,7 @@ function heightAbove(board) {
 const downloadLink = (letters) =>
   node(
     "a",
-    { class: "lineage-button", href: `/class/${letters}/answers.csv`, download: `class-${letters}.csv` },
+    { class: "lineage-button", href: `class/${letters}/answers.csv`, download: `class-${letters}.csv` },
     icon("download"),
     node("span", {}, "Download the answers (CSV)"),
   );

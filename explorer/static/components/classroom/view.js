@@ -48,12 +48,13 @@ export default defineComponent((place) => {
     part = null,
     timer = 0,
     failures = 0,
-    isEnded = false,
+    isOver = false,
+    isClosed = false,
     sending = null,
     refused = "";
 
   const postToClass = (command, more = {}) =>
-    fetch(`/class/${data.code}/${command}`, {
+    fetch(`class/${data.code}/${command}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Lineage": "1" },
       body: JSON.stringify({ number: data.number, ...more }),
@@ -93,7 +94,7 @@ export default defineComponent((place) => {
     clearTimeout(timer);
     let state = null;
     try {
-      state = await (await fetch(`/class/${data.code}`, { cache: "no-store" })).json();
+      state = await (await fetch(`class/${data.code}`, { cache: "no-store" })).json();
       failures = 0;
     } catch {
       failures += 1;
@@ -101,17 +102,16 @@ export default defineComponent((place) => {
     try {
       if (state) receiveState(state);
     } finally {
-      if (!isEnded && place.isConnected)
-        timer = setTimeout(pollClass, failures ? retryDelay(failures) : document.hidden ? 5 * EVERY : EVERY);
+      if (!isClosed && place.isConnected)
+        // Also after the end: Streamlit drops what a component sends while it has no connection, as after a restart.
+        timer = setTimeout(pollClass, failures ? retryDelay(failures) : isOver || document.hidden ? 5 * EVERY : EVERY);
     }
   }
 
   function receiveState(state) {
     if (state.problem) message.textContent = state.problem;
-    if (state.over) {
-      isEnded = true;
-      component.setTriggerValue("moved", Date.now()); // the page leaves the class
-    }
+    isOver = Boolean(state.over);
+    if (isOver) component.setTriggerValue("moved", Date.now()); // the page leaves the class
     if (state.number === undefined) return;
     session = state;
     if (state.number !== data.number || state.open !== data.open) component.setTriggerValue("moved", Date.now());
@@ -158,7 +158,7 @@ export default defineComponent((place) => {
       [data, component] = [arrived, from];
       const state = JSON.stringify([data.code, data.number, data.teaches]);
       if (state !== builtState) {
-        [builtState, questionState, session, isEnded, sending, refused] = [
+        [builtState, questionState, session, isOver, sending, refused] = [
           state,
           "",
           {
@@ -195,7 +195,7 @@ export default defineComponent((place) => {
     },
     close: () => {
       clearTimeout(timer);
-      [isEnded, sending] = [true, null];
+      [isClosed, sending] = [true, null];
     },
   };
 });

@@ -214,7 +214,7 @@ export default defineComponent((place) => {
     if (row.busy) return;
     row.busy = true; // not disabled: a disabled button loses the focus
     setTextIfChanged(row.trouble, "");
-    const address = `/jobs/${encodeURIComponent(row.job.key)}/${row.verb}`;
+    const address = `jobs/${encodeURIComponent(row.job.key)}/${row.verb}`;
     const answer = await fetch(address, { method: "POST", headers: { "X-Lineage": "1" } }).catch(() => null);
     const { problem } = (await answer?.json().catch(() => null)) ?? {};
     if (!answer) setTextIfChanged(row.trouble, `There is ${NO_ANSWER}.`);
@@ -227,7 +227,7 @@ export default defineComponent((place) => {
     clearTimeout(timer);
     const turn = ++requestNumber;
     try {
-      const answer = await fetch("/jobs", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
+      const answer = await fetch("jobs", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
       if (!answer.ok) throw new Error(answer.statusText);
       const newJobs = (await answer.json()).jobs;
       if (closed || turn !== requestNumber) return; // a later request has been sent meanwhile

@@ -55,7 +55,7 @@ function loadPlotly() {
     ? Promise.resolve(page.Plotly)
     : new Promise((done, fail) => {
         const script = document.createElement("script");
-        script.src = "/assets/vendor/plotly-cartesian.min.js.gz";
+        script.src = new URL("../../../vendor/plotly-cartesian.min.js.gz", import.meta.url).href;
         script.onload = () => done(page.Plotly);
         script.onerror = () => {
           plotly = null;

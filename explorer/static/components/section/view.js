@@ -243,7 +243,7 @@ class BlockList {
     root.dataset.kind = "component";
     const sheet = element("link");
     sheet.setAttribute("rel", "stylesheet");
-    sheet.setAttribute("href", `/assets/lineage/components/${name}/style.css`);
+    sheet.setAttribute("href", new URL(`../${name}/style.css`, import.meta.url).href);
     root.append(sheet, element("div", `lineage lineage-${name.replaceAll("_", "-")}`));
     const module = import(new URL(`../${name}/view.js`, import.meta.url).href);
     const { section } = this;

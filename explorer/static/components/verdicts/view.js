@@ -5,9 +5,11 @@
  * @typedef {object} VerdictsData
  * @property {any[]} tokens {text, kind: "marker" | "word" | "beyond"}
  * @property {string | null} token_note
- * @property {string[]} classes [left, right]
- * @property {string | null} truth one of them
- * @property {any[]} rows {name, colour, values: P(right class) for each seed, answer, probability, right: true |
+ * @property {string[]} ends [left, middle, right] of the axis
+ * @property {number} origin where the bars begin
+ * @property {{name: string, end: number | null} | null} truth a class, and the end of the axis at which it stands
+ * @property {string} authority what gives the true class, as in "The grammar says: "
+ * @property {any[]} rows {name, colour, values: P(of) for each seed, of: a class, answer, probability, right: true |
  *    false | null, note}
  * @property {string} caption
  * @property {string} file
@@ -51,12 +53,12 @@ function spreadDots(values) {
   return aside;
 }
 
-function describeVerdict(row, classes) {
+function describeVerdict(row) {
   const seeds = row.values.map((value) => formatNumber(value)).join(", ");
   const judged = row.right == null ? "" : row.right ? ", which is right" : ", which is wrong";
   return (
     `${row.name} says ${row.answer} with probability ${row.probability}${judged}; ${row.note}. ` +
-    `Probability of ${classes[1]}, seed by seed: ${seeds}.`
+    `Probability of ${row.of}, seed by seed: ${seeds}.`
   );
 }
 
@@ -78,13 +80,13 @@ function makeRow() {
   return { ...parts, element: node("div", { class: "row", role: "img" }, parts.name, track, verdict) };
 }
 
-function fillRow(parts, row, classes) {
+function fillRow(parts, row, origin) {
   const middle = meanOf(row.values);
-  tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row, classes));
+  tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row));
   parts.element.dataset.right = String(row.right);
   parts.name.replaceChildren(node("i", { class: "dot" }), row.name);
-  parts.bar.style.left = cssPercent(Math.min(middle, 0.5));
-  parts.bar.style.right = cssPercent(Math.min(1 - middle, 0.5));
+  parts.bar.style.left = cssPercent(Math.min(middle, origin));
+  parts.bar.style.right = cssPercent(Math.min(1 - middle, 1 - origin));
   while (parts.seeds.childElementCount > row.values.length) parts.seeds.lastChild.remove();
   while (parts.seeds.childElementCount < row.values.length) parts.seeds.append(node("i"));
   const aside = spreadDots(row.values);
@@ -93,7 +95,7 @@ function fillRow(parts, row, classes) {
     dot.style.left = cssPercent(value);
     dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
     dot.style.zIndex = Math.round(aside[seed] + REACH); // the dots of a cluster overlap in order, so that they can be counted
-    dot.title = `seed ${seed}: ${classes[1]} ${formatNumber(value, 3)}`;
+    dot.title = `seed ${seed}: ${row.of} ${formatNumber(value, 3)}`;
   });
   parts.mark.replaceChildren(...(row.right == null ? [] : [icon(row.right ? "check" : "close")]));
   parts.answer.textContent = `${row.answer} ${row.probability}`;
@@ -153,9 +155,9 @@ function makeChips(place, signal) {
   };
 }
 
-function verdictsCsv({ rows, classes }) {
-  const cells = rows.flatMap((row) => row.values.map((value, seed) => [row.name, seed, value]));
-  return toCsv(["model", "seed", `p_${classes[1]}`], cells);
+function verdictsCsv({ rows }) {
+  const cells = rows.flatMap((row) => row.values.map((value, seed) => [row.name, seed, row.of, value]));
+  return toCsv(["model", "seed", "class", "probability"], cells);
 }
 
 export default defineComponent((place) => {
@@ -181,11 +183,11 @@ export default defineComponent((place) => {
       saveMenu(figure, { svg: () => screenSvg(figure), csv: () => verdictsCsv(data), file: data.file });
       showChips(data.tokens);
       note.textContent = data.token_note ?? "";
-      ends[0].textContent = `← ${data.classes[0]}`;
-      ends[2].textContent = `${data.classes[1]} →`;
-      ends[0].classList.toggle("true", data.truth === data.classes[0]);
-      ends[2].classList.toggle("true", data.truth === data.classes[1]);
-      grammar.replaceChildren(...(data.truth ? ["The grammar says: ", node("b", {}, data.truth)] : []));
+      ends.forEach((end, i) => {
+        end.textContent = data.ends[i];
+        end.classList.toggle("true", data.truth?.end === i);
+      });
+      grammar.replaceChildren(...(data.truth ? [data.authority, node("b", {}, data.truth.name)] : []));
       const newNames = data.rows.map((row) => row.name).join();
       if (newNames !== names) {
         // other models: a bar must not glide from one model's value to another's
@@ -193,7 +195,8 @@ export default defineComponent((place) => {
         rows.replaceChildren(...parts.map((part) => part.element));
         names = newNames;
       }
-      data.rows.forEach((row, i) => fillRow(parts[i], row, data.classes));
+      figure.classList.toggle("from-zero", data.origin === 0);
+      data.rows.forEach((row, i) => fillRow(parts[i], row, data.origin));
       caption.textContent = data.caption;
     },
     close: () => listening.abort(),

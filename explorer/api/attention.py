@@ -1,0 +1,158 @@
+"""The attention of a model on a text: weights of every head as arrays, tables and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float32
+from numpy import ndarray
+
+from explorer.api.arguments import require_whole_number
+from explorer.api.predictions import TRANSLATION, tokenizer_of
+from explorer.errors import InvalidSetting, shorten
+from explorer.inspection.attention.alignment import align
+from explorer.inspection.attention.attend import TokenizedInput, attend, check_attention, has_attention, tokenize_input
+from explorer.inspection.words.labelling import parse_row
+from explorer.models.configs import TransformerTaggerConfig
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import Language
+from explorer.tasks.seq2seq.config import source_ids, source_vocabulary, target_vocabulary
+from explorer.tasks.sequence_labelling.config import LabellingConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    from pandas import DataFrame
+
+    from explorer.api.components import NotebookComponent
+    from explorer.api.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """The attention weights of one model (one seed at one step) on one text.
+
+    weights: (layers, heads, query, key), each row adds up to 1; NaN where a mask hides the key. A translation model
+        attends from the tokens that it generates (queries) to those of the source (keys).
+    tokens: the query tokens. keys: the key tokens, the same unless the model translates.
+    """
+
+    weights: Float32[ndarray, "layers heads query key"]
+    tokens: tuple[str, ...]
+    keys: tuple[str, ...]
+    title: str
+    text: str
+    seed: int
+    step: int
+    run: Run
+
+    @property
+    def layers(self) -> int:
+        """The number of layers with attention."""
+        return int(self.weights.shape[0])
+
+    @property
+    def heads(self) -> int:
+        """The number of heads in each layer."""
+        return int(self.weights.shape[1])
+
+    def table(self) -> DataFrame:
+        """Return a row for each visible pair: layer, head, query and key (positions), their tokens, and the weight."""
+        import pandas as pd
+
+        layer, head, query, key = np.nonzero(~np.isnan(self.weights))
+        return pd.DataFrame(
+            {
+                "layer": layer,
+                "head": head,
+                "query": query,
+                "key": key,
+                "query_token": np.array(self.tokens, dtype=object)[query],
+                "key_token": np.array(self.keys, dtype=object)[key],
+                "weight": self.weights[layer, head, query, key].astype(float),
+            }
+        )
+
+    def plot(self, layer: int = -1, head: int | None = None) -> go.Figure:
+        """Return a plotly heat map of the weights: rows are query tokens, columns the key tokens they attend to.
+
+        layer: counted from 0; -1 is the last one. head: counted from 0; None is the mean over the heads.
+        Raises InvalidSetting for a layer or a head that the model does not have.
+        """
+        from explorer.figures.notebook import attention_map
+
+        layers, heads = self.layers, self.heads
+        if not isinstance(layer, Integral) or not -layers <= layer < layers:
+            raise InvalidSetting(f"There is no layer {shorten(layer)}. Give a number from 0 to {layers - 1}.")
+        if head is not None and not (isinstance(head, Integral) and -heads <= head < heads):
+            raise InvalidSetting(
+                f"There is no head {shorten(head)}. Give a number from 0 to {heads - 1}, or None for the mean."
+            )
+        weights = self.weights[layer].mean(axis=0) if head is None else self.weights[layer, head]
+        which = "mean over the heads" if head is None else f"head {head % heads}"
+        return attention_map(weights, self.tokens, self.keys, f"{self.title}: layer {layer % layers}, {which}")
+
+    def show(self, layer: int = 0, head: int = 0, *, live: bool = False) -> NotebookComponent:
+        """Return the grid of heads of the app for a notebook, with this head open; see `NotebookComponent`.
+
+        The slider shows the weights at every stored step of the training.
+
+        live: heads, the causal mask and positions can be switched off as well; the model in the kernel computes its
+            prediction under this intervention. It needs the package anywidget.
+
+        Raises InvalidSetting for a translation model, whose attention `plot` shows, and for a head it does not have.
+        """
+        from explorer.api.attention_component import attention_component
+
+        layer, head = require_whole_number("layer", layer, 0), require_whole_number("head", head, 0)
+        return attention_component(self, layer, head, live)
+
+    def __repr__(self) -> str:
+        return (
+            f"Attention({self.title}, {self.layers} layers × {self.heads} heads, {len(self.tokens)} queries × "
+            f"{len(self.keys)} keys, seed {self.seed}, step {self.step:,})"
+        )
+
+
+def attention(run: Run, text: str, seed: int, step: int) -> Attention:
+    """Return the attention of one seed at one step; see `Run.attention`. Raises LineageError."""
+    model = run.model(step=step, seed=seed)
+    if isinstance(run.config.task, TRANSLATION):
+        weights, tokens, keys = _alignment(run.config, model, text)
+    else:
+        given = tokenize(run, text)
+        weights, tokens = attend(model, given.ids).weights, given.tokens
+        keys = tokens
+    return Attention(weights, tokens, keys, run.config.title, text, seed, step, run)
+
+
+def tokenize(run: Run, text: str) -> TokenizedInput:
+    """Return a text as the tokens that the Transformer of a run reads. Raises LineageError."""
+    task: Any = run.config.task
+    if isinstance(task, NegationConfig):
+        check_attention(run.config)
+        return tokenize_input(run.config, None, text, vocabulary=Language.from_json(run.source.tokenizer).vocabulary)
+    if not isinstance(task, LabellingConfig) or has_attention(run.config):
+        check_attention(run.config)
+        tokenizer = tokenizer_of(run.source) if isinstance(task, TextConfig) else None
+        return tokenize_input(run.config, tokenizer, text)
+    if not isinstance(run.config.model, TransformerTaggerConfig):
+        raise InvalidSetting(f"The model of this run is a {run.config.title}, which has no attention.")
+    row = parse_row(task, text)
+    return TokenizedInput(row.ids, tuple(task.vocabulary[id] for id in row.ids), "", "", (), (), False)
+
+
+def _alignment(config: RunConfig, model: Any, text: str) -> tuple[ndarray, tuple[str, ...], tuple[str, ...]]:
+    task: Any = config.task
+    found = align(model, task, source_ids(task, text))
+    if found.weights is None:
+        raise InvalidSetting(
+            f"This {config.title} has no attention: the encoder passes one vector to the decoder. Choose a run with "
+            "attention."
+        )
+    target, source = target_vocabulary(task), source_vocabulary(task)
+    return found.weights, tuple(target[i] for i in found.target), tuple(source[i] for i in found.source)

@@ -1,0 +1,178 @@
+"""`explorer.compare`: several runs side by side, as tables and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from explorer.api.arguments import require_text
+from explorer.api.run import Run
+from explorer.api.stored import load
+from explorer.errors import InvalidSetting, shorten
+from explorer.experiments.run_names import flat_settings, names_side_by_side
+from explorer.training.comparability import comparability
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    from pandas import DataFrame
+
+
+def compare(runs: Iterable[Run | str | Path]) -> Comparison:
+    """Return a comparison of runs, each a `Run`, a key, the name of an included run, or a folder.
+
+    Raises UnknownRun or DamagedRun, and InvalidSetting without any run.
+
+    >>> explorer.compare(["negation-single-rnn", "negation-single-lstm"]).table().model.tolist()
+    ['rnn', 'lstm']
+    """
+    if isinstance(runs, Run | str | Path):
+        runs = [runs]
+    if not isinstance(runs, Iterable):
+        raise InvalidSetting(f"Runs are given as a list, not as a value of the type {type(runs).__name__}.")
+    return Comparison([run if isinstance(run, Run) else load(run) for run in runs])
+
+
+class Comparison:
+    """Several runs, in the order in which they were given. The others are compared with the first one."""
+
+    def __init__(self, runs: list[Run]) -> None:
+        if not runs:
+            raise InvalidSetting("There is no run to compare. Give at least one.")
+        self.runs = runs
+        names = names_side_by_side([run.config for run in runs])
+        self.names = [
+            f"{name} ({run.key})" if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)
+        ]
+
+    def table(self, metric: str | None = None) -> DataFrame:
+        """Return a row for each run: name, key, task, model, seeds, steps, parameters, seconds and the final metrics.
+
+        metric: by default all metrics, each as its mean over the seeds. For one metric instead its mean, lowest and
+            highest value over the seeds, its difference from the first run with a 95 % confidence interval (`low`,
+            `high`) and the p value of the test that the means are equal: Student's t test of pairs where the runs
+            share their seeds and data, otherwise Welch's. These are NaN with fewer than two seeds.
+
+        Raises InvalidSetting for a metric that no run has.
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "name": name,
+                "key": run.key,
+                "task": run.task,
+                "model": run.model_name,
+                "seeds": len(run.seeds),
+                "steps": run.step,
+                "parameters": run.parameters,
+                "seconds": run.seconds,
+            }
+            for name, run in zip(self.names, self.runs, strict=True)
+        ]
+        if metric is not None:
+            _check_metric(metric, self._metric_names())
+            more = [self._measure(run, metric) for run in self.runs]
+        else:
+            more = [run.metrics().groupby("metric", sort=False).value.mean().to_dict() for run in self.runs]
+        return pd.DataFrame([{**row, **values} for row, values in zip(rows, more, strict=True)])
+
+    def curves(self, metric: str | None = None) -> DataFrame:
+        """Return the curves of all runs with the columns run, step, seed, metric and value; see `Run.curves`.
+
+        Raises InvalidSetting for a metric that no run has.
+        """
+        import pandas as pd
+
+        found = []
+        for name, run in zip(self.names, self.runs, strict=True):
+            table = run.curves()
+            table.insert(0, "run", name)
+            found.append(table)
+        curves = pd.concat(found, ignore_index=True)
+        if metric is None:
+            return curves
+        _check_metric(metric, curves.metric.unique().tolist())
+        return curves[curves.metric == metric].reset_index(drop=True)
+
+    def settings(self) -> DataFrame:
+        """Return the settings in which the runs differ: a row for each setting, a column for each run."""
+        import pandas as pd
+
+        each = [flat_settings(run.config) for run in self.runs]
+        names = list(dict.fromkeys(name for settings in each for name in settings))
+        different = [name for name in names if len({settings.get(name) for settings in each}) > 1]
+        columns = {
+            name: [settings.get(key) for key in different] for name, settings in zip(self.names, each, strict=True)
+        }
+        return pd.DataFrame(columns, index=pd.Index(different, name="setting"), dtype=object)
+
+    def notes(self, metric: str = "val_loss") -> list[str]:
+        """Return a sentence for each reason why the losses of these runs cannot be compared; empty if they can."""
+        require_text(metric, "The name of a metric")
+        return [difference.sentence for difference in comparability([run.config for run in self.runs], metric)]
+
+    def plot(self, metric: str | None = None) -> go.Figure:
+        """Return a plotly figure of one metric by step: the mean over the seeds, and their range as a band.
+
+        metric: by default the first one that all runs have. A run without it has no line.
+
+        Raises InvalidSetting for a metric that no run has, and without a metric that all runs have.
+        """
+        from explorer.figures.notebook import metric_figure
+
+        shared = [name for name in self.runs[0].metric_names if all(name in run.metric_names for run in self.runs)]
+        if metric is None and not shared:
+            raise InvalidSetting("These runs have no metric in common. Give the name of one.")
+        chosen = shared[0] if metric is None else metric
+        _check_metric(chosen, self._metric_names())
+        lines = []
+        for name, run in zip(self.names, self.runs, strict=True):
+            table = run.curves(chosen) if chosen in run.metric_names else None
+            if table is None:
+                continue
+            values = table.groupby("step").value.agg(["mean", "min", "max"])
+            lines.append((name, values.index.to_numpy(), values.to_numpy().T))
+        return metric_figure(lines, chosen.replace("_", " "))
+
+    def _measure(self, run: Run, metric: str) -> dict[str, float]:
+        from explorer.inspection.compare import is_paired
+        from explorer.inspection.verdicts import mean_difference
+
+        values, first = (_final_values(each, metric) for each in (run, self.runs[0]))
+        known = values[~np.isnan(values)]
+        edges = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
+        found = dict(zip(("mean", "lowest", "highest"), map(float, edges), strict=True))
+        difference = None
+        if run is not self.runs[0]:
+            difference = mean_difference(first, values, is_paired(self.runs[0].config, run.config))
+        names = ("difference", "low", "high", "p")
+        if difference is None:
+            return found | dict.fromkeys(names, np.nan)
+        parts = (difference.mean, difference.low, difference.high, difference.p)
+        return found | dict(zip(names, parts, strict=True))
+
+    def _metric_names(self) -> list[str]:
+        return list(dict.fromkeys(name for run in self.runs for name in run.metric_names))
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        return f"Comparison of {len(self.runs)} runs\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        html: str = self.table().round(4).to_html(index=False, na_rep="", border=0)
+        return html
+
+
+def _check_metric(metric: str, known: Collection[str]) -> None:
+    if require_text(metric, "The name of a metric") not in known:
+        raise InvalidSetting(f"No run has the metric “{shorten(metric)}”. There is {', '.join(known)}.")
+
+
+def _final_values(run: Run, metric: str) -> np.ndarray:
+    values = run.curves_of_run.metrics.get(metric)
+    return np.full(len(run.seeds), np.nan) if values is None or not len(values) else values[-1].astype(float)

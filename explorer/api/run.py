@@ -1,0 +1,560 @@
+"""`explorer.Run`: one training and its result, in memory or stored, and everything that can be done with it."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from explorer.api.arguments import require_file, require_text, require_texts, require_whole_number
+from explorer.api.output_files import write_new_file
+from explorer.catalogue import task_row
+from explorer.environment import environment
+from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
+from explorer.experiments.run_names import describe_seeds, run_name
+from explorer.run_store import store
+from explorer.run_store.store import StoredRun
+from explorer.training.config import RunConfig, changed_settings, validate
+from explorer.training.record import Curves, Record
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    from numpy import ndarray
+    from pandas import DataFrame
+    from torch import nn
+
+    from explorer.api.attention import Attention
+    from explorer.api.components import NotebookComponent
+    from explorer.api.traces import Replacement, Trace
+    from explorer.inspection.load_model import LoadedModel
+
+_T = TypeVar("_T")
+
+
+class Run:
+    """One training and its result: configuration, curves, and weights at several steps of the training.
+
+    `explorer.train` and `explorer.load` return it. A run of `train` is in memory until `save` stores it.
+
+    Several methods take a `step`, one of `steps` (by default the last), and a `seed`, one of `seeds`.
+    """
+
+    def __init__(self, source: StoredRun | Record) -> None:
+        self.source = source  # the stored run, or the record of a training
+        self._loaded: tuple[int, LoadedModel] | None = None  # of the step that was used last
+
+    # ---- Description ----
+
+    @property
+    def key(self) -> str:
+        """The key of the run: twelve letters and digits that follow from its configuration."""
+        return self.source.key
+
+    @property
+    def name(self) -> str:
+        """The name that its user gave it; otherwise one made of the task, the model and the settings."""
+        given = self.source.card.name if isinstance(self.source, StoredRun) else ""
+        return given or run_name(self.config)
+
+    @property
+    def config(self) -> RunConfig:
+        """The whole configuration."""
+        return self.source.config
+
+    @property
+    def task(self) -> str:
+        """The name of the task, as `train` takes it."""
+        return task_row(self.config.task).name
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model, as `train` takes it."""
+        return self.config.model_name
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that differ from the defaults of the model on the task."""
+        return changed_settings(self.config)
+
+    @property
+    def state(self) -> str:
+        """The state of the training: "finished", "stopped" or "diverged"."""
+        return self.source.card.state if isinstance(self.source, StoredRun) else self.source.state
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that were trained side by side."""
+        return list(self.config.seeds)
+
+    @property
+    def step(self) -> int:
+        """The last step of the run."""
+        return self.curves_of_run.step
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps whose weights are available; 0 is the initialization."""
+        run = self.source
+        return run.snapshot_steps() if isinstance(run, StoredRun) else sorted(run.snapshots)
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters of one seed."""
+        run = self.source
+        return run.card.parameters if isinstance(run, StoredRun) else run.parameters
+
+    @property
+    def seconds(self) -> float:
+        """The time of the training in seconds, all seeds together."""
+        run = self.source
+        return run.card.seconds if isinstance(run, StoredRun) else run.seconds
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder in which the run is stored; None for a run in memory."""
+        return self.source.folder if isinstance(self.source, StoredRun) else None
+
+    # ---- Measurements ----
+
+    @property
+    def curves_of_run(self) -> Curves:
+        """The measurements of the training, as arrays."""
+        return self.source.curves
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The metrics of the task of this run."""
+        return list(self.curves_of_run.metrics)
+
+    def curves(self, metric: str | None = None) -> DataFrame:
+        """Return the measurements of the training as a table with the columns step, seed, metric and value.
+
+        metric: one of `metric_names`, or "batch_loss", the loss (nats) of each batch before its step. By default all,
+            with every other quantity that is measured at each step, such as the gradient norm.
+
+        Raises InvalidSetting for a metric that this run does not have.
+
+        >>> run.curves("test_loss").columns.tolist()
+        ['step', 'seed', 'metric', 'value']
+        """
+        from explorer.run_store.tables import curves_table
+
+        table = curves_table(self.curves_of_run, self.config)
+        if metric is None:
+            return table
+        known = table.metric.unique().tolist()
+        if require_text(metric, "The name of a metric") not in known:
+            raise InvalidSetting(f"This run has no metric “{shorten(metric)}”. There is {', '.join(known)}.")
+        return table[table.metric == metric].reset_index(drop=True)
+
+    def metrics(self) -> DataFrame:
+        """Return the metrics at the end of the training, with the columns metric, seed and value."""
+        table = self.curves()
+        table = table[table.metric.isin(self.metric_names)]
+        last = table[table.step == table.step.max()]
+        return last[["metric", "seed", "value"]].reset_index(drop=True)
+
+    def plot(self, metric: str | None = None) -> go.Figure:
+        """Return a plotly figure of one metric (by default the first one) by step, with the range over the seeds."""
+        from explorer.api.comparisons import Comparison
+
+        return Comparison([self]).plot(metric)
+
+    # ---- Predictions and internals of the model ----
+
+    def predict(
+        self, text: str | Iterable[str], *, step: int | None = None, seed: int | str | None = None
+    ) -> DataFrame:
+        """Return the prediction of the model for a text.
+
+        text: the input of the task: a sentence (negation), a sequence of symbols (recall), a source (reverse, copy,
+            dates, pairs), a row (sequence labelling), or text to continue (text, string). For several texts the table
+            has their rows one after the other and a column `text`.
+        step: of the training, one of `steps`; by default the last.
+        seed: one of `seeds`; by default the mean over the seeds, with the lowest and the highest probability of a
+            seed. "all": every seed by itself, with a column `seed`.
+
+        The columns are, by task:
+            negation                   label, probability
+            text, string               token, probability: the distribution of the next token
+            recall                     symbol, probability: of being the first symbol
+            reverse, copy, dates       seed, output, probability, correct: the greedy output of every seed
+            pairs                      as for dates; `correct` is None for a source that the pairs do not have
+            sequence labelling         position, token, label, probability, expected, correct, in_loss (whether the
+                                       training asks for a label at this position)
+
+        Raises SentenceError or InvalidSetting for a text that the model cannot read, InvalidSetting for a step, a seed
+        or a task without prediction, DamagedRun for a run without these weights.
+
+        >>> run.predict("human not preserve nature").columns.tolist()[:2]
+        ['label', 'probability']
+        """
+        import pandas as pd
+
+        from explorer.api import predictions
+
+        run, loaded = self.source, self._load(step)
+        several = isinstance(text, Iterable) and not isinstance(text, str)
+        texts = [require_text(each) for each in (text if several else [text])]
+        models: list[tuple[int | None, LoadedModel]] = [(None, loaded)]
+        if seed is not None:
+            each_model = list(zip(self.seeds, predictions.for_each_seed(loaded), strict=True))
+            models = [*each_model] if isinstance(seed, str) and seed == "all" else [each_model[self._index(seed)]]
+        tables = []
+        for one in texts:
+            for number, model in models:
+                table = predictions.predict(run, model, one)
+                if seed == "all" and "seed" not in table:
+                    table.insert(0, "seed", number)
+                if several:
+                    table.insert(0, "text", one)
+                tables.append(table)
+        if not tables:
+            raise InvalidSetting("There is no text to predict. Give at least one.")
+        return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+    def attention(self, text: str, *, step: int | None = None, seed: int | None = None) -> Attention:
+        """Return the attention weights of every head on a text: arrays, tokens, tables and figures.
+
+        text: as `predict` takes it. seed: one of `seeds`; by default the first, because the heads of two seeds have
+        nothing in common.
+
+        Raises InvalidSetting for a model without attention, and the errors of `predict`.
+
+        >>> run.attention("human not preserve nature").weights.shape
+        (1, 1, 6, 6)
+        """
+        from explorer.api.attention import attention
+
+        return attention(self, require_text(text), self.seeds[self._index(seed)], self._check_step(step))
+
+    def generate(
+        self,
+        prompt: str = "",
+        *,
+        tokens: int = 200,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        sampling_seed: int = 0,
+        step: int | None = None,
+        seed: int | None = None,
+    ) -> str:
+        """Return the prompt and its continuation by a language model (tasks text and string).
+
+        tokens: how many are generated.
+        temperature: 0 always takes the most probable token, 1 samples as learned, above 1 more randomly.
+        top_k: sample from this many most probable tokens. 0: all.
+        top_p: sample from the most probable tokens that together reach this probability (Holtzman et al. 2020).
+        min_p: sample from tokens with at least this share of the highest probability (Nguyen et al. 2024).
+        sampling_seed: seed of the random numbers; the same seed gives the same text.
+        step, seed: of the training; by default the last step and the first seed.
+
+        Raises InvalidSetting for a run of another task or an impossible value.
+
+        >>> explorer.load("text-toy-rnn").generate("abca", tokens=4, temperature=0)
+        'abca abc'
+        """
+        from explorer.api import predictions
+        from explorer.generation.sampling import Sampling
+
+        predictions.tokenizer_of(self.source)  # the error of a run of another task comes first
+        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
+        model = self._load(step).single_replica(self._index(seed))
+        text = require_text(prompt)
+        return predictions.generate(self.source, model, text, tokens, validate(Sampling, given))
+
+    def temperature(
+        self,
+        prompt: str = "",
+        *,
+        tokens: int = 120,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        sampling_seed: int = 0,
+        step: int | None = None,
+        seed: int | None = None,
+        live: bool = False,
+    ) -> NotebookComponent:
+        """Return the temperature slider of the app for a notebook: a text generated at each of 41 temperatures.
+
+        tokens: at most 400.
+        temperature: the first position of the slider, from 0 to 2. The other settings are those of `generate`.
+        live: the component shows the distribution of every token at the exact temperature, because the model in the
+            kernel computes its logits. Otherwise only that of the first token is exact, and those of the other tokens
+            are shown at the nearest of the 41 temperatures.
+
+        See `NotebookComponent`. Raises InvalidSetting for a run of another task than text, or an impossible value.
+        """
+        from explorer.api.temperature_component import temperature_component
+        from explorer.generation.sampling import Sampling
+
+        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
+        model = (self._check_step(step), self.seeds[self._index(seed)])
+        return temperature_component(self, require_text(prompt), tokens, validate(Sampling, given), *model, live)
+
+    def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> DataFrame:
+        """Return -log p of each token of a text given those before it, in nats (task text).
+
+        The columns are position, token and surprisal: the mean over the seeds, with the lowest and highest value of a
+        seed. The first token is missing, because nothing is read before it. The mean of the column is the loss of the
+        text, and its exponential the perplexity. The text is read in windows of the training context, each beginning
+        half a window after the one before it.
+
+        Raises InvalidSetting for a run of another task, and a text of fewer than two tokens.
+
+        >>> explorer.load("text-toy-rnn").surprisal("abca abca").token.tolist()[:3]
+        ['b', 'c', 'a']
+        """
+        from explorer.api import predictions
+
+        loaded = self._load(step)
+        if seed is not None:
+            loaded = predictions.for_each_seed(loaded)[self._index(seed)]
+        return predictions.surprisals(self.source, loaded, require_text(text))
+
+    def neighbours(self, word: str, count: int = 6) -> DataFrame:
+        """Return the words whose vectors have the highest cosine similarity with that of a word (task word_vectors).
+
+        The columns are word and cosine: the mean over the seeds, with the lowest and highest value of a seed. Raises
+        InvalidSetting for a run of another task or an unknown word.
+        """
+        from explorer.inspection.words.word_vectors import neighbours
+
+        table, count = self._word_table(), require_whole_number("count", count, 1)
+        return self._candidates(neighbours(table, require_text(word, "A word"), count))
+
+    def analogy(self, a: str, b: str, c: str, count: int = 6) -> DataFrame:
+        """Return the answers to "a is to b as c is to ?" (Mikolov et al. 2013), most similar first.
+
+        The columns are word, cosine (with b - a + c), its lowest and highest value of a seed, and in_question: whether
+        it is a word of the question, which does not count as an answer. Raises InvalidSetting as `neighbours`.
+        """
+        from explorer.inspection.words.word_vectors import analogy
+
+        table, count = self._word_table(), require_whole_number("count", count, 1)
+        for word in (a, b, c):
+            require_text(word, "A word")
+        found = analogy(table, a, b, c, count).candidates
+        return self._candidates(found).assign(in_question=[each.excluded for each in found])
+
+    def trace(
+        self,
+        text: str,
+        *,
+        replace: Mapping[str, Replacement] | None = None,
+        step: int | None = None,
+        seed: int | None = None,
+    ) -> Trace:
+        """Return every named intermediate value of one forward pass, and the logits.
+
+        replace: values to replace, by name: an array of the shape that the value has in a trace (an intervention as in
+            activation patching), or a function of the tensor (with a batch axis) that returns another one. Inside a
+            loop over time, as in a recurrent network, the function is called with the tensor of each step.
+        step, seed: by default the last step and the first seed.
+
+        The trace is a mapping from names, as `blocks.0.attention.weights`, to arrays without the batch axis. Raises
+        InvalidSetting for an unknown name or another shape, and the errors of `predict`.
+
+        >>> trace = run.trace("human not preserve nature")
+        >>> trace["blocks.0.attention.weights"].shape
+        (1, 6, 6)
+        """
+        from explorer.api.traces import trace
+
+        model = self._load(step).single_replica(self._index(seed))
+        return trace(self.source, model, require_text(text), replace)
+
+    def model(self, *, step: int | None = None, seed: int | None = None) -> nn.Module:
+        """Return the model of one seed as a torch module in evaluation mode, without gradients.
+
+        step, seed: by default the last step and the first seed. The module is a copy: changing it changes nothing else.
+        """
+        return self._load(step).single_replica(self._index(seed))
+
+    def weights(self, step: int | None = None) -> dict[str, ndarray]:
+        """Return the weights after a step (by default the last), by name, each with the seeds as its first axis."""
+        return dict(self.source.weights(self._check_step(step)))
+
+    # ---- Training, storing and exporting ----
+
+    def resume(self, *, progress: bool | None = None) -> Run:
+        """Train the rest of a run that was stopped, and return the whole run, equal to one without an interruption.
+
+        Raises InvalidSetting for a run that is finished or diverged, DamagedRun for one whose optimizer state is not
+        stored.
+        """
+        from explorer.api.trainer import train_config
+
+        if self.state != "stopped":
+            raise InvalidSetting(f"This run is {self.state} at step {self.step:,}, so there is nothing left to train.")
+        run = self.source
+        if isinstance(run, StoredRun) and self.step not in run.checkpoint_steps():
+            raise DamagedRun(f"Run {self.key} has no optimizer state to continue from. Train it again.")
+        return train_config(self.config, progress, run.record() if isinstance(run, StoredRun) else run)
+
+    def save(self, name: str | None = None, *, tags: Iterable[str] | None = None, note: str | None = None) -> Run:
+        """Store the run in LINEAGE_HOME, where the app, the command line and `explorer.runs` find it; return it.
+
+        name, tags, note: shown on the page Runs; None keeps the present value. A stored run with the same key is
+        replaced.
+
+        Raises StoreError if there is no space or the folder cannot be written, NotAllowed for an included run.
+        """
+        from explorer.run_store import operations
+
+        given: dict[str, Any] = {
+            "name": None if name is None else require_text(name, "The name of a run"),
+            "tags": None if tags is None else require_texts(tags, "Tags"),
+            "note": None if note is None else require_text(note, "The text of a note"),
+        }
+        if isinstance(self.source, Record):
+            home = environment().home
+            try:
+                home.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryDirectory(dir=home, prefix=".importing-") as work:
+                    store.write_run(self.source, Path(work) / "run")
+                    self.source = operations.add_run(Path(work) / "run")
+            except OSError as error:
+                raise StoreError(f"The run could not be stored: {store.describe_disk_error(error)}") from error
+        if any(value is not None for value in given.values()):
+            self.source = operations.edit_card(self.key, "", operator=True, **given)
+        return self
+
+    def export(self, file: str | Path, *, force: bool = False) -> Path:
+        """Write the run to a file and return its path.
+
+        file: ending in `.py`, a Python file that trains the run again without this program; `.ipynb`, the same as a
+            notebook; `.zip`, configuration, metrics as CSV, weights as safetensors and a model card, which
+            `python -m explorer import` reads; `.csv`, the metrics.
+        force: whether an existing file may be replaced.
+
+        Raises InvalidSetting for another ending, an existing file without `force`, and one that cannot be written.
+        """
+        file = require_file(file)
+        return write_new_file(file, self._export_content(file.suffix.lower()), force)
+
+    def url(self, server: str = "http://localhost:8501") -> str:
+        """Return the address of the stored run in the app, which runs at `server`. Raises InvalidSetting in memory."""
+        require_text(server, "The address of the server")
+        if self.folder is None:
+            raise InvalidSetting("This run is in memory, so the app does not have it. Store it with run.save() first.")
+        return f"{server.rstrip('/')}/runs?run={self.key}"
+
+    # ---- Display ----
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.folder is None else str(self.folder)
+        lines = [f"{self.name} ({self.key}), {self._progress()}, {where}"]
+        return "\n".join([*lines, *(f"  {name:24} {value}" for name, value in self._summary().items())])
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "task": self.task,
+            "model": f"{self.model_name} ({self.parameters:,} parameters)",
+            "seeds": describe_seeds(self.config),
+            "training": f"{self._progress()}, {self.seconds:.1f} s",
+            **self._summary(),
+        }
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
+            f"{html.escape(value)}</td></tr>"
+            for name, value in facts.items()
+        )
+        return f"<strong>{html.escape(self.name)}</strong> <code>{self.key}</code><table>{rows}</table>"
+
+    def _progress(self) -> str:
+        return f"{self.state} at step {self.step:,}" + (
+            "" if self.state == "finished" else f" of {self.config.steps:,}"
+        )
+
+    def _summary(self) -> dict[str, str]:
+        """Return each metric at the end as its mean, with its range over the seeds."""
+        found = {}
+        for name, values in self.metrics().groupby("metric", sort=False).value:
+            known = values.dropna()
+            text = "none" if known.empty else f"{known.mean():.3f}"
+            found[str(name)] = text + (f" ({known.min():.3f} to {known.max():.3f})" if len(known) > 1 else "")
+        return found
+
+    # ---- Helpers ----
+
+    def _load(self, step: int | None) -> LoadedModel:
+        """Return the models of all seeds after a step. Those of the step that was used last stay in memory."""
+        from explorer.inspection.load_model import load_model
+
+        at = self._check_step(step)
+        if self._loaded is None or self._loaded[0] != at:
+            self._loaded = at, load_model(self.source, at)
+        return self._loaded[1]
+
+    def _check_step(self, step: int | None) -> int:
+        steps = self.steps
+        if step is None:
+            return self.step
+        if not isinstance(step, Real) or step not in steps:
+            raise InvalidSetting(
+                f"This run has no weights of step {shorten(step)}. Give one of {', '.join(map(str, steps))}."
+            )
+        return int(step)
+
+    def _index(self, seed: int | str | None) -> int:
+        """Return the position of a seed among those of the run; None is the first."""
+        if seed is None:
+            return 0
+        if not isinstance(seed, Real) or seed not in self.seeds:
+            raise InvalidSetting(
+                f"This run has no seed {shorten(seed)}. Give one of {', '.join(map(str, self.seeds))}."
+            )
+        return self.seeds.index(int(seed))
+
+    def _word_table(self) -> Any:
+        from explorer.inspection.words.word_vectors import load_table
+
+        if self.task != "word_vectors":
+            raise InvalidSetting(
+                f"This run learned the task {self.task}. Use a run of the task word_vectors, such as "
+                'explorer.load("words-grammar-skip_gram").'
+            )
+        return load_table(self.source)
+
+    def _candidates(self, found: Any) -> DataFrame:
+        import pandas as pd
+
+        rows = [(each.word, each.cosines.mean(), each.cosines.min(), each.cosines.max()) for each in found]
+        return pd.DataFrame(rows, columns=["word", "cosine", "lowest", "highest"]).astype(
+            dict.fromkeys(("cosine", "lowest", "highest"), float)
+        )
+
+    def _export_content(self, suffix: str) -> bytes:
+        if suffix == ".py":
+            from explorer.export.python_file import as_python
+
+            return as_python(self.config).encode()
+        if suffix == ".ipynb":
+            from explorer.export.notebook import as_notebook
+
+            return as_notebook(self.config, self.curves_of_run.losses).encode()
+        if suffix == ".csv":
+            from explorer.csv_files import to_csv_file
+            from explorer.run_store.tables import metrics_table
+
+            return to_csv_file(metrics_table(self.curves_of_run, self.config))
+        if suffix != ".zip":
+            raise InvalidSetting(
+                f"A run cannot be written as “{shorten(suffix) or 'a file without an ending'}”. Give a name that ends "
+                "in .py, .ipynb, .zip or .csv."
+            )
+        from explorer.run_store.archive.write import pack
+
+        if isinstance(self.source, StoredRun):
+            return pack(self.source)
+        with tempfile.TemporaryDirectory() as work:
+            store.write_run(self.source, Path(work) / "run")
+            return pack(store.load(Path(work) / "run"))

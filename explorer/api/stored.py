@@ -1,0 +1,80 @@
+"""Runs on this machine: `explorer.load` and `explorer.runs`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.api.arguments import require_text
+from explorer.api.run import Run
+from explorer.errors import UnknownRun, shorten
+from explorer.run_store import store
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def load(run: str | Path) -> Run:
+    """Return a stored run by its key, by the name of an included run, or by its folder.
+
+    Raises UnknownRun with the nearest names if there is none, and DamagedRun if its files do not fit together.
+
+    >>> explorer.load("negation-single-transformer").task
+    'negation'
+    """
+    if isinstance(run, os.PathLike):
+        try:
+            return Run(store.load(Path(run)))
+        except ValueError:  # a name that no folder can have, as one with a NUL
+            raise UnknownRun(f"There is no run in {shorten(run)}.") from None
+    require_text(run, "The key of a run, its name or its folder")
+    try:
+        return Run(store.find_run_or_folder(run))
+    except UnknownRun as error:
+        from difflib import get_close_matches
+
+        near = get_close_matches(run, store.pretrained_folders().values(), n=3)
+        if not near:
+            raise
+        raise UnknownRun(f"{error} Included runs with a similar name: {', '.join(near)}.") from None
+
+
+def runs() -> DataFrame:
+    """Return all runs of this machine and those that are included, one per row, the newest first.
+
+    The columns are name (that of an included run, or the one that the user gave), key, task, model, title, state,
+    seeds, steps, parameters, seconds (of training), created, included, and a column for each metric: its mean over the
+    seeds at the end, NaN where the task has no such metric. `load` takes a name of an included run, or a key.
+
+    Raises StoreError if the index of the runs does not answer.
+
+    >>> best = explorer.runs().query("task == 'text'").sort_values("val_loss")
+    >>> bool(best.val_loss.iloc[0] < 2)
+    True
+    """
+    import pandas as pd
+
+    from explorer.run_store import index
+
+    rows = [
+        {
+            "name": entry.folder if entry.shipped else entry.name,
+            "key": entry.key,
+            "task": entry.task,
+            "model": entry.model,
+            "title": entry.title,
+            "state": entry.state,
+            "seeds": entry.replicas,
+            "steps": entry.step,
+            "parameters": entry.parameters,
+            "seconds": entry.seconds,
+            "created": entry.created,
+            "included": entry.shipped,
+            **{name: metric["mean"] for name, metric in entry.metrics.items()},
+        }
+        for entry in index.search(index.Query(limit=2**31 - 1))
+    ]
+    table = pd.DataFrame(rows)
+    metrics = table.columns[12:]
+    return table.assign(**{name: pd.to_numeric(table[name]) for name in metrics})

@@ -1,0 +1,112 @@
+"""The temperature slider as a component for notebooks: its data, and the answers of the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from explorer.api.arguments import require_whole_number
+from explorer.api.components import NotebookComponent
+from explorer.api.embedding import arrays_address
+from explorer.api.predictions import read_prompt, text_generator, tokenizer_of
+from explorer.api.run import Run
+from explorer.catalogue import model_row, task_row
+from explorer.errors import InvalidSetting
+from explorer.generation.sampling import Sampling
+from explorer.generation.temperature_grid import (
+    TEMPERATURES,
+    component_arrays,
+    compute_temperature_grid,
+    sampling_inputs,
+)
+from explorer.tasks.text.config import TextConfig
+
+MAX_TOKENS = 400
+_MARKS = [[0, "greedy"], [0.7, ""], [1, "unchanged"], [1.2, ""], [2, "more random"]]
+_UNITS = {"char": "letter", "word": "word"}  # by tokenizer
+
+
+def temperature_component(
+    run: Run, prompt: str, tokens: int, sampling: Sampling, step: int, seed: int, live: bool
+) -> NotebookComponent:
+    """Return the component for a prompt; see `Run.temperature`.
+
+    run: the run of a language model
+    prompt: the text to continue
+    tokens: the number of tokens of each generated text
+    sampling: its temperature is the first position of the slider
+    step: the step of the weights
+    seed: the seed of the model
+    live: whether the model in the kernel answers events
+
+    Raises InvalidSetting for a run of another task, or an impossible value.
+    """
+    task = run.config.task
+    if not isinstance(task, TextConfig):
+        raise InvalidSetting(
+            f"This run learned the task {task_row(task).name}. The temperature slider needs a run of the task text, "
+            'such as explorer.load("text-transformer").'
+        )
+    tokens = require_whole_number("tokens", tokens, 1, MAX_TOKENS)
+    if sampling.temperature > TEMPERATURES[-1]:
+        raise InvalidSetting(f"temperature = {sampling.temperature:g} is not possible. Give a number from 0 to 2.")
+    tokenizer = tokenizer_of(run.source)
+    generator = text_generator(run.source, run.model(step=step, seed=seed), tokenizer)
+    ids = read_prompt(run.source, tokenizer, prompt)
+    grid = compute_temperature_grid(generator, ids, tokens, sampling)
+    arrays, pieces = component_arrays(grid, tokenizer, ids.tolist())
+    unit = _UNITS.get(task.tokenizer, "token")
+    nearest = min(range(len(TEMPERATURES)), key=lambda i: abs(TEMPERATURES[i] - sampling.temperature))
+
+    def position(of: int, at: int) -> dict[str, object]:
+        """Return a position of a text with the logits and the noise of its token."""
+        before = torch.from_numpy(grid.ids[of, :at].astype("int64"))
+        found = sampling_inputs(generator, ids, before, sampling)
+        text = tokenizer.decode([*ids.tolist(), *before.tolist()]).replace("\n", "↵")
+        address = arrays_address({"logits": found.logits, "noise": found.noise})
+        return {"model": run.key, "of": of, "at": at, "address": address, "context": text[-24:]}
+
+    data: dict[str, object] = {
+        "temperatures": [round(t, 2) for t in TEMPERATURES],
+        "temperature": sampling.temperature,
+        "marks": _MARKS,
+        "models": [
+            {
+                "name": run.key,
+                "title": run.config.title,
+                "colour": model_row(run.config.model).colour,
+                "unit": unit,
+                "address": arrays_address(arrays),
+                "pieces": list(pieces),
+                "tokens": list(tokenizer.tokens),
+                "prompt": tokenizer.decode(ids.tolist()),
+                "note": "",
+            }
+        ],
+        "focus": run.key,
+        "position": position(nearest, 0),
+        "cut": {
+            "greedy": False,
+            "top_k": sampling.top_k,
+            "top_p": sampling.top_p,
+            "min_p": sampling.min_p,
+        },
+        "unit": unit,
+        "file": "temperature",
+    }
+
+    def on_event(event: str, value: Any) -> dict[str, object] | None:
+        """Apply an event; return the new data if the model has to answer."""
+        if event == "temperature":
+            data["temperature"] = float(value)
+            return None
+        if event != "position":
+            return None
+        of, at = (int(value[name]) for name in ("of", "at"))
+        if not (0 <= of < len(TEMPERATURES) and 0 <= at < tokens):
+            return None
+        data["position"] = position(of, at)
+        return dict(data)
+
+    return NotebookComponent("temperature", f"{run.name}, continuing “{prompt}”", data, on_event, live)

@@ -1,0 +1,194 @@
+"""`explorer.train`: one training in this process, with a progress bar."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.api.arguments import describe_file_error, require_text
+from explorer.api.run import Run
+from explorer.catalogue import task_row
+from explorer.errors import Diverged, InvalidSetting, shorten
+from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from explorer.training.record import Record
+
+
+def train(
+    task: str = "",
+    model: str = "",
+    *,
+    seeds: int | None = None,
+    data: str | Path | DataFrame | None = None,
+    preset: str = "",
+    progress: bool | None = None,
+    **settings: Any,
+) -> Run:
+    """Train a model on a task and return the run, which is in memory until `Run.save` stores it.
+
+    task, model: names, as `list_tasks` and `list_models` give them. They may be left out with a preset.
+    seeds: how many seeds are trained side by side, from setting `seed` on (default: 0). By default one.
+    data: your own data as a CSV file or a table: labelled sentences for the task negation (columns text and label), or
+        pairs for the task pairs (columns source and target). A share is held out (`held_out_share`), and the settings
+        follow from the table.
+    preset: a named configuration, as `python -m explorer train --preset`.
+    progress: whether a progress bar is shown; by default in a terminal and in a notebook.
+    settings: any other setting by its name, as `settings` lists them: `epochs=10`, `learning_rate=1e-3`, `layers=2`.
+        A name that two sections have is given with its section: `**{"task.seed": 1}`. `corpus` is the name of a text
+        of the task, or the path of a text file in UTF-8.
+
+    The same settings give the same curves, bit for bit on one machine.
+
+    A training that is interrupted (Ctrl-C, or the stop button of a notebook) returns the run up to its last
+    checkpoint with a warning; `Run.resume` trains the rest. The same holds for a training whose numbers grow without
+    bound: `Run.state` is then "diverged". Before the first checkpoint, KeyboardInterrupt and Diverged are raised.
+
+    Raises InvalidSetting for an unknown name or an impossible value, with one sentence that says what is possible, and
+    TextError for a text or a table that cannot be learned from.
+
+    >>> run = explorer.train("negation", "bag_of_words", seeds=2, epochs=3)
+    >>> run.state
+    'finished'
+    """
+    config = _base_config(task, model, preset)
+    changes = dict(settings)
+    if seeds is not None:
+        if "replicas" in changes:
+            raise InvalidSetting("`seeds` and `replicas` are the same setting. Give one of them.")
+        changes["replicas"] = seeds
+    if data is not None:
+        changes = _data_settings(config, data, changes) | changes
+    if isinstance(corpus := changes.get("corpus"), str | Path) and not (corpus == "own" and "text" in changes):
+        changes |= _corpus_settings(config, corpus)
+    return train_config(with_settings(config, changes), progress)
+
+
+def train_config(config: RunConfig, progress: bool | None = None, before: Record | None = None) -> Run:
+    """Train a configuration, from the end of the record `before` if there is one. See `train`."""
+    import torch
+
+    from explorer.training.events import Event, Step
+    from explorer.training.recorder import Recorder, as_checkpoint
+    from explorer.training.train import train as training_events
+
+    recorder = Recorder(config, before)
+    last = max(before.snapshots) if before else 0
+    start, before_seconds, threads = time.perf_counter(), recorder.seconds, torch.get_num_threads()
+    events: Iterator[Event] = training_events(config, as_checkpoint(last, before.snapshots[last]) if before else None)
+    try:
+        with _progress_bar(config, progress, recorder.step) as bar:
+            for event in events:
+                recorder.seconds = before_seconds + time.perf_counter() - start
+                recorder.add(event)
+                if isinstance(event, Step):
+                    bar.update()
+        return Run(recorder.record())
+    except KeyboardInterrupt:
+        if not recorder.resumable:
+            raise
+        record = recorder.record("stopped", "It was interrupted.")
+        warnings.warn(
+            f"The training was interrupted at step {recorder.step:,} of {config.steps:,}. The run ends at its last "
+            f"checkpoint, step {record.curves.step:,}; run.resume() trains the rest.",
+            stacklevel=3,
+        )
+        return Run(record)
+    except Diverged as error:
+        if not recorder.resumable:
+            raise
+        warnings.warn(str(error), stacklevel=3)
+        return Run(recorder.record("diverged", str(error)))
+    finally:
+        events.close()  # type: ignore[attr-defined]  # a generator
+        torch.set_num_threads(threads)
+
+
+def _base_config(task: str, model: str, preset: str) -> RunConfig:
+    for what, name in (("task", task), ("model", model), ("preset", preset)):
+        require_text(name, f"The name of a {what}")
+    if preset:
+        from explorer.experiments.presets import preset as named_preset
+
+        chosen = named_preset(preset)
+        if task not in ("", chosen.task) or model not in ("", chosen.model):
+            raise InvalidSetting(f"Preset {preset} trains {chosen.model} on {chosen.task}. Leave these two out.")
+        return chosen.config()
+    if not task or not model:
+        raise InvalidSetting('Give a task and a model, as in train("negation", "transformer"), or a preset.')
+    return default_config(task, model)
+
+
+def _corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]:
+    """Return the settings of a corpus that is given by its name or as a file. Raises InvalidSetting or TextError."""
+    from explorer.experiments.own_tables import table_columns
+    from explorer.tasks.text import corpora
+
+    known = corpus_names(type(config.task))
+    if not known:
+        raise InvalidSetting(f"A training on the task {task_row(config.task).name} reads no text. Leave `corpus` out.")
+    if corpus in known:
+        return {"corpus": corpus}
+    if table_columns(config):
+        raise InvalidSetting(f"There is no corpus “{shorten(corpus)}”. Give a table of your own as `data`.")
+    file = Path(corpus)
+    try:
+        content = file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(
+            f"There is no corpus and no file “{shorten(corpus)}” ({describe_file_error(error)}). The corpora are "
+            f"{', '.join(known)}."
+        ) from error
+    return {"corpus": "own", "text": corpora.store_text(corpora.validated_text(content, file.name))}
+
+
+def _data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings of the task for an own table, given the other changes. Raises InvalidSetting or TextError."""
+    import pandas as pd
+
+    from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
+    from explorer.tasks.text import corpora
+
+    if not table_columns(config):
+        raise InvalidSetting("`data` is for the tasks negation and pairs. Leave it out.")
+    if isinstance(data, pd.DataFrame):
+        # Python quotes a carriage return only if it is part of the line ending; unquoted it would begin a row.
+        text = corpora.validated_text(data.to_csv(index=False, lineterminator="\r\n"), least=0)
+    elif isinstance(data, str | Path):
+        try:
+            content = Path(data).read_bytes()
+        except (OSError, ValueError) as error:
+            raise InvalidSetting(
+                f"“{shorten(data)}” cannot be read: {describe_file_error(error)}. Give a CSV file."
+            ) from error
+        text = corpora.validated_text(content, Path(data).name, least=0)
+    else:
+        raise InvalidSetting(f"`data` is of the type {type(data).__name__}. Give a CSV file or a pandas DataFrame.")
+    return settings_of_table(with_settings(config, held_out_settings(changes)), corpora.store_text(text))
+
+
+@contextmanager
+def _progress_bar(config: RunConfig, shown: bool | None, step: int) -> Iterator[Any]:
+    from tqdm import tqdm  # a bar of text: a notebook that is opened again shows an error in place of a widget
+
+    notebook = _in_notebook()
+    file = sys.stdout if notebook else sys.stderr  # JupyterLab shows standard error on red
+    if shown is None:
+        shown = notebook or sys.stderr.isatty()
+    with tqdm(
+        total=config.steps, initial=step, desc=config.title, unit="step", file=file, ncols=80, disable=not shown
+    ) as bar:
+        yield bar
+
+
+def _in_notebook() -> bool:
+    """Return whether the output goes to a notebook, which is no terminal but can show a progress bar."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")

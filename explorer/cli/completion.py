@@ -1,0 +1,144 @@
+"""Values that a shell proposes for arguments and options.
+
+A completion is computed at every press of the Tab key, so nothing here imports torch or reads the files of a run.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from itertools import pairwise
+from typing import Any
+
+from explorer.catalogue import MODELS, TASKS, models_of
+from explorer.errors import LineageError
+from explorer.program_files import LESSONS, PRETRAINED
+
+# The orders of `list --sort`: a copy of index.ORDERS, because importing the index would delay every help text.
+ORDERS = ("created", "name", "title", "seconds", "parameters", "bytes", "accuracy")
+
+
+@contextmanager
+def whole_words_of_bash() -> Iterator[None]:
+    """Make KEY=VALUE one word again while bash asks for proposals, and propose only what follows the “=”.
+
+    bash separates words at “=” (COMP_WORDBREAKS) and replaces only the last part by a proposal.
+    """
+    words = os.environ.get("COMP_WORDS", "").split("\n")
+    words = words[: int(os.environ.get("COMP_CWORD", len(words))) + 1]
+    if os.environ.get("_LINEAGE_COMPLETE") != "complete_bash" or "=" not in words[1:]:
+        yield
+        return
+    joined: list[str] = []
+    for before, word in pairwise(["", *words]):
+        if joined and (word == "=" or (before == "=" and not word.startswith("--"))):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    os.environ.update(COMP_WORDS="\n".join(joined), COMP_CWORD=str(len(joined) - 1))
+    before, equals, _ = joined[-1].partition("=")
+    prefix = before + equals if equals else ""
+    proposals = io.StringIO()
+    try:
+        with redirect_stdout(proposals):
+            yield
+    finally:
+        found = [line.removeprefix(prefix) for line in proposals.getvalue().splitlines()]
+        print("\n".join(filter(None, found)))
+
+
+def orders(incomplete: str) -> list[str]:
+    """Return the orders of `list`."""
+    return _matching([sign + name for sign in ("", "-") for name in ORDERS], incomplete)
+
+
+def _matching(names: Iterable[str], start: str) -> list[str]:
+    return [name for name in names if name.startswith(start)]
+
+
+def included_runs(incomplete: str) -> list[str]:
+    """Return the names of included runs."""
+    return _matching(sorted(file.parent.name for file in PRETRAINED.glob("*/config.json")), incomplete)
+
+
+def own_runs(incomplete: str) -> list[str]:
+    """Return the keys of the runs of this machine."""
+    from explorer.environment import environment
+
+    try:
+        found = sorted(file.parent.name for file in environment().runs.glob("*/config.json"))
+    except (LineageError, OSError):
+        return []
+    return _matching(found, incomplete)
+
+
+def runs(incomplete: str) -> list[str]:
+    """Return the names of included runs and the keys of the runs of this machine."""
+    return own_runs(incomplete) + included_runs(incomplete)
+
+
+def tasks(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
+    """Return the tasks that the chosen model can be trained on, with their titles."""
+    model = ctx.params.get("model")
+    return [
+        (name, row.title)
+        for name, row in TASKS.items()
+        if name.startswith(incomplete) and (model not in MODELS or name in MODELS[model].by_task)
+    ]
+
+
+def models(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
+    """Return the models that can be trained on the chosen task, with their titles."""
+    task = ctx.params.get("task")
+    names = models_of(task) if task in TASKS else MODELS
+    return [(name, MODELS[name].title) for name in names if name.startswith(incomplete)]
+
+
+def presets(incomplete: str) -> list[tuple[str, str]]:
+    """Return the presets with their titles."""
+    from explorer.experiments.presets import PRESETS
+
+    return [(name, preset.title) for name, preset in PRESETS.items() if name.startswith(incomplete)]
+
+
+def corpora(ctx: Any, incomplete: str) -> list[str]:
+    """Return the names of the corpora of the chosen task."""
+    from explorer.training.config import corpus_names
+
+    task = ctx.params.get("task")
+    return _matching(corpus_names(TASKS[task if task in TASKS else "text"].config), incomplete)
+
+
+def tokenizers(incomplete: str) -> list[str]:
+    """Return the names of the tokenizers."""
+    from explorer.cli.settings import possible_values
+    from explorer.tasks.text.config import TextConfig
+
+    return _matching(possible_values(TextConfig, "tokenizer"), incomplete)
+
+
+def settings(ctx: Any, incomplete: str) -> list[str]:
+    """Return KEY= for every setting of the chosen task and model, and KEY=VALUE if only one key is possible.
+
+    For a number, the value is the default.
+    """
+    from explorer.cli.settings import setting_rows
+
+    task, model = ctx.params.get("task") or "", ctx.params.get("model") or ""
+    try:
+        rows = setting_rows(task, model, ctx.params.get("preset") or "")
+    except LineageError:
+        return []
+    key, equals, _ = incomplete.partition("=")
+    chosen = [row for row in rows if (row.key == key if equals else row.key.startswith(key))]
+    proposals = [f"{row.key}=" for row in chosen]
+    if len(chosen) == 1:
+        proposals += [f"{row.key}={value}" for row in chosen for value in row.options or (row.default,)]
+    return _matching(proposals, incomplete)
+
+
+def lessons(incomplete: str) -> list[str]:
+    """Return the names of the lessons."""
+    return _matching((file.stem.split("-", 1)[-1] for file in sorted(LESSONS.glob("*.yaml"))), incomplete)

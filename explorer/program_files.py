@@ -1,0 +1,16 @@
+"""Where the files of the program are: in a checkout of the repository, or in an installed package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+# In an installed package, what stands beside `explorer` in the repository is inside it; see `force-include` in
+# pyproject.toml: app.py, .streamlit, pages, lessons and the included runs.
+_INSTALLED = PACKAGE / "_app"
+APP_FOLDER = _INSTALLED if _INSTALLED.is_dir() else PACKAGE.parent
+
+APP = APP_FOLDER / "app.py"
+LESSONS = APP_FOLDER / "lessons"
+PRETRAINED = APP_FOLDER / "pretrained"
+STATIC_FILES = PACKAGE / "static"

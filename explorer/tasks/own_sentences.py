@@ -1,0 +1,195 @@
+"""A visitor's own labelled sentences as a task: the split, the vocabulary and the samples.
+
+The file stays in memory, like every own text (`text/corpora.py`), and is read with `own_tables.py`. A sentence is its
+words, in small letters and without punctuation; a share of the distinct sentences of each class is held out, so that no
+sentence is in both parts. Words that the training part does not have are read as <UNK>.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from explorer.errors import DamagedRun, InvalidSetting
+from explorer.tasks.negation import (
+    CLASSES,
+    MAX_CLASSES,
+    VOCABULARY,
+    LabelledSentence,
+    Negation,
+    NegationConfig,
+)
+from explorer.tasks.once import Once
+from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.tokenization.words import MAX_WORDS, Words
+
+MARKERS = ("<BOS>", "<EOS>", "<UNK>", "<PAD>")
+MAX_TOKENS = MAX_WORDS + 2  # of a sentence, with its markers
+_NEGATIONS = frozenset(
+    {"not", "no", "never", "nothing", "nobody", "nor", "neither", "without", "cannot"}  # English, as the page says
+)
+
+
+@dataclass(frozen=True)
+class OwnSentence:
+    """A distinct sentence of a file."""
+
+    words: tuple[str, ...]
+    label: int
+    probability: float  # 1 / size of the held-out part, or 0 in the training part
+    train_probability: float
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def nots(self) -> int:
+        return sum(word in _NEGATIONS or word.endswith(("n't", "n’t")) for word in self.words)
+
+
+class OwnSentences(Negation):
+    """The data of a file of labelled sentences. Raises TextError or InvalidSetting."""
+
+    def __init__(self, config: NegationConfig, text: str) -> None:
+        super().__init__(config)
+        table = read_labelled(text)
+        if config.classes != len(table.classes):
+            raise InvalidSetting(
+                f"The file has {len(table.classes)} different labels ({', '.join(table.classes)}), not "
+                f"{config.classes}. Set classes = {len(table.classes)}."
+            )
+        object.__setattr__(self, "table", table)
+
+    table: Labelled
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.table.classes
+
+    @cached_property
+    def held_out(self) -> tuple[int, ...]:
+        """The indices of the sentences that training never sees: the same share of each class."""
+        return split_by_class(self.table.labels, self.config.held_out_share, self.config.data_seed)
+
+    @cached_property
+    def training(self) -> tuple[int, ...]:
+        """The indices of the sentences of the training part."""
+        held_out = set(self.held_out)
+        return tuple(i for i in range(len(self.table.words)) if i not in held_out)
+
+    @cached_property
+    def vocabulary(self) -> Words:
+        counted = Counter(word for i in self.training for word in self.table.words[i])
+        frequent = sorted(counted, key=lambda word: (-counted[word], word))[: self.config.vocabulary]
+        first, last, unknown, padding = MARKERS
+        return Words((first, last, *frequent, unknown, padding), first, last, padding, unknown)
+
+    @cached_property
+    def sentences(self) -> Sequence[LabelledSentence]:
+        held_out, table = set(self.held_out), self.table
+        test, train = 1 / len(self.held_out), 1 / len(self.training)
+        return tuple(
+            OwnSentence(words, label, test if i in held_out else 0.0, 0.0 if i in held_out else train)
+            for i, (words, label) in enumerate(zip(table.words, table.labels, strict=True))
+        )
+
+    def sample(self, split: Literal["train", "test"], seed: int) -> list[int]:
+        """Return the indices of the sentences of a part; every replica learns from the same ones.
+
+        `train_size` sentences are drawn in rounds, each of which has every sentence of the training part once.
+        """
+        if split == "test":
+            return list(self.held_out)
+        rng, drawn = random.Random(f"own/{self.config.data_seed}"), list[int]()
+        while len(drawn) < self.config.train_size:
+            drawn += rng.sample(self.training, len(self.training))
+        return drawn[: self.config.train_size]
+
+
+def split_by_class(labels: Sequence[int], share: float, seed: int) -> tuple[int, ...]:
+    """Return the indices that are held out: this share of each class, but at least one sentence and not all."""
+    rng, held_out = random.Random(f"split/{seed}"), list[int]()
+    for label in sorted(set(labels)):
+        indices = [i for i, other in enumerate(labels) if other == label]
+        size = min(max(1, round(share * len(indices))), len(indices) - 1)
+        held_out += rng.sample(indices, size)
+    return tuple(sorted(held_out))
+
+
+_own: Once[NegationConfig, OwnSentences] = Once(8)
+_grammar = lru_cache(maxsize=64)(Negation)  # its sentences are derived once for all visitors
+
+
+def negation_data(config: NegationConfig) -> Negation:
+    """Return the data of a configuration, derived once. Raises TextError, NeedsText or InvalidSetting."""
+    if config.corpus == "grammar":
+        return _grammar(config)
+    # All visitors share the sentences. Loading the text first raises NeedsText for a visitor who may not read it.
+    text = corpora.load_text(TextConfig(corpus="own", text=config.text))
+    return _own.get(config, lambda: OwnSentences(config, text))
+
+
+def drop_sentences(sha: str) -> None:
+    """Drop the sentences of a visitor's file."""
+    _own.drop_where(lambda config: config.text == sha)
+
+
+def own_task(sha: str, held_out_share: float = NegationConfig.held_out_share) -> NegationConfig:
+    """Return the default settings for a file: an epoch reads each sentence of the training part once.
+
+    sha: the SHA-256 of the file
+    held_out_share: the share of each class that is held out
+
+    Raises TextError or NeedsText.
+    """
+    table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
+    config = NegationConfig(corpus="own", text=sha, classes=len(table.classes), held_out_share=held_out_share)
+    held_out = split_by_class(table.labels, config.held_out_share, config.data_seed)
+    return replace(config, train_size=max(8, len(table.labels) - len(held_out)))
+
+
+@dataclass(frozen=True)
+class Language:
+    """The words that the models of a run read and the classes that they answer; stored with a run on own sentences."""
+
+    vocabulary: Words = VOCABULARY
+    classes: tuple[str, ...] = CLASSES
+
+    def to_json(self) -> str:
+        return json.dumps({"kind": "sentences", "tokens": self.vocabulary.tokens, "classes": self.classes})
+
+    @staticmethod
+    def from_json(text: str) -> Language:
+        """Return the language that `to_json` wrote; that of the grammar for an empty text. Raises DamagedRun."""
+        if not text:
+            return Language()
+        try:
+            data = json.loads(text)
+            tokens, classes = tuple(data["tokens"]), tuple(data["classes"])
+            sound = (
+                data["kind"] == "sentences"
+                and (tokens[:2], tokens[-2:]) == (MARKERS[:2], MARKERS[2:])
+                and all(isinstance(each, str) and each for each in (*tokens, *classes))
+                and len(set(tokens)) == len(tokens) > len(MARKERS)
+                and 2 <= len(set(classes)) == len(classes) <= MAX_CLASSES
+                and all(len(name) <= MAX_LABEL for name in classes)
+            )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            sound = False
+        if not sound:
+            raise DamagedRun("The words and classes of this run cannot be read. Train it again.")
+        first, last, unknown, padding = MARKERS
+        return Language(Words(tokens, first, last, padding, unknown), classes)
+
+
+def language_of(task: Negation) -> Language:
+    """Return the words and the classes of the data."""
+    return Language(task.vocabulary, task.classes)

@@ -1,0 +1,158 @@
+"""The pairs task: rewrite a source as its target, for pairs of a visitor's own file or of a built-in example.
+
+Source and target are sequences of characters as they are given, in capitals or not. A share of the pairs is held out;
+no two pairs have the same source. The example is the plural of invented nouns by the rules of English spelling. Needs
+only the standard library; `own_pairs.py` reads the file of a visitor.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from explorer.models.settings import setting
+from explorer.tasks.text.config import SHA256_PATTERN
+
+VERSION = 1
+MAX_CHARACTERS = 40  # of a source or a target
+MAX_ALPHABET = 200  # different characters of all sources, or of all targets
+MIN_PAIRS = 3  # two to train on and one to test
+
+Pair = tuple[str, str]  # source and target
+
+_BEGINNINGS = ["b", "cl", "d", "f", "gr", "h", "k", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "v", "w", "z"]
+_ENDS = ["ary", "ash", "at", "ay", "elf", "en", "inch", "ip", "ix", "oaf", "ody", "og", "one", "oy", "uss"]
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun by the rules of English spelling."""
+    if noun.endswith(("x", "ss", "sh", "ch")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun[:-1]}ves" if noun.endswith("f") else f"{noun}s"
+
+
+def example_pairs() -> tuple[Pair, ...]:
+    """Return 300 invented nouns with their plurals."""
+    nouns = [beginning + end for beginning in _BEGINNINGS for end in _ENDS]
+    return tuple((noun, plural(noun)) for noun in nouns)
+
+
+def normalize_text(text: str) -> str:
+    """Return a source or a target in Unicode form NFC, without spaces at its ends and with single ones between."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def characters(texts: Sequence[str]) -> str:
+    """Return the different characters of some texts in the order of their code points."""
+    return "".join(sorted(set("".join(texts))))
+
+
+_SOURCES = characters([source for source, _ in example_pairs()])
+_TARGETS = characters([target for _, target in example_pairs()])
+_LONGEST_SOURCE = max(len(source) for source, _ in example_pairs())
+_LONGEST_TARGET = max(len(target) for _, target in example_pairs())
+
+
+@dataclass(frozen=True)
+class PairsConfig:
+    """The pairs, and the share of them that is held out.
+
+    Characters and lengths follow from the file. They are settings so that a stored model can be used without the file.
+    """
+
+    corpus: Literal["example", "own"] = setting(
+        "example", "The pairs: invented nouns with their plurals, or your own.", label="Pairs"
+    )
+    text: str = setting(
+        "",
+        "SHA-256 of your own file; empty for the example.",
+        pattern=f"({SHA256_PATTERN})?",
+        label="SHA-256 of your file",
+    )
+    sources: str = setting(
+        _SOURCES,
+        "The different characters of all sources.",
+        pattern=f"[^\\n]{{1,{MAX_ALPHABET}}}",
+        label="Characters of the sources",
+    )
+    targets: str = setting(
+        _TARGETS,
+        "The different characters of all targets.",
+        pattern=f"[^\\n]{{1,{MAX_ALPHABET}}}",
+        label="Characters of the targets",
+    )
+    longest_source: int = setting(
+        _LONGEST_SOURCE, "Characters of the longest source.", 1, MAX_CHARACTERS, label="Longest source, in characters"
+    )
+    longest_target: int = setting(
+        _LONGEST_TARGET, "Characters of the longest target.", 1, MAX_CHARACTERS, label="Longest target, in characters"
+    )
+    held_out_share: float = setting(
+        0.2,
+        "Share of the pairs that training never sees; the models are tested on them.",
+        0.05,
+        0.5,
+        label="Held-out share of the pairs",
+    )
+    split_seed: int = setting(
+        0, "Seed of the random choice of the held-out pairs.", 0, 2**31 - 1, label="Seed of the split"
+    )
+
+    def __post_init__(self) -> None:
+        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
+            raise ValueError("corpus = own needs text, the SHA-256 of your file (64 digits from 0 to f)")
+        if self.corpus != "own" and self.text:
+            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        for name in ("sources", "targets"):
+            if (given := getattr(self, name)) != characters([given]):
+                raise ValueError(f"{name} needs each character once, in the order of their code points")
+        found = (self.sources, self.targets, self.longest_source, self.longest_target)
+        if self.corpus != "own" and found != (_SOURCES, _TARGETS, _LONGEST_SOURCE, _LONGEST_TARGET):
+            raise ValueError(
+                "sources, targets, longest_source and longest_target can be changed with corpus = own only"
+            )
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """The pairs of a file or of the example, divided into two parts."""
+
+    training: tuple[Pair, ...]
+    held_out: tuple[Pair, ...]
+
+    @property
+    def all_pairs(self) -> tuple[Pair, ...]:
+        return (*self.training, *self.held_out)
+
+    @property
+    def new_characters(self) -> tuple[Pair, ...]:
+        """The held-out pairs with a character that training never shows."""
+        sources, targets = (set("".join(texts)) for texts in zip(*self.training, strict=True))
+        return tuple(pair for pair in self.held_out if set(pair[0]) - sources or set(pair[1]) - targets)
+
+    def target_of(self, source: str) -> str | None:
+        """Return the target of a source; None if the table does not have it."""
+        return next((target for each, target in self.all_pairs if each == source), None)
+
+
+def split_pairs(pairs: Sequence[Pair], config: PairsConfig) -> PairTable:
+    """Return the parts of pairs with different sources: at least one is held out and at least two are trained on."""
+    size = min(max(1, round(config.held_out_share * len(pairs))), len(pairs) - 2)
+    held_out = set(random.Random(f"pairs/{config.split_seed}").sample(range(len(pairs)), size))
+    return PairTable(
+        tuple(pair for i, pair in enumerate(pairs) if i not in held_out),
+        tuple(pair for i, pair in enumerate(pairs) if i in held_out),
+    )
+
+
+@lru_cache(maxsize=8)
+def example_table(config: PairsConfig) -> PairTable:
+    """Return the parts of the example."""
+    return split_pairs(example_pairs(), config)

@@ -1,0 +1,118 @@
+"""The negation page with a visitor's own sentences."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.labs.negation.state import OWN
+from explorer.tasks.text import corpora
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    negation_page,
+    page_text,
+    table,
+    url_params,
+    visit_url,
+    wait_for_training,
+    wait_until_ready,
+    widget,
+)
+
+ME = "the visitor of this file"
+TWO = "text,label\n" + "".join(
+    f"the {noun} is {'not ' * nots}{adjective},{'bad' if nots == (adjective == 'nice') else 'good'}\n"
+    for noun in ("plot", "cast", "film", "end", "start", "music")
+    for adjective in ("nice", "dull")
+    for nots in (False, True)
+)
+FOUR = "text;label\n" + "".join(
+    f"a {word} number {i};{label}\n"
+    for label, word in (("one", "single"), ("<b>two</b>", "double"), ("three", "triple"), ("four", "fourfold"))
+    for i in "abcdef"
+)
+SHORT = {
+    "replicas": "2",
+    "models": "bag_of_words,bag_of_words_hidden,bag_of_bigrams,rnn,transformer",
+    "unfold": "why,task,weights",
+}
+
+
+def upload(at: AppTest, content: str) -> AppTest:
+    widget(at.segmented_control, "world").set_value(OWN)
+    at = assert_no_errors(at.run())
+    uploader = next(each for each in at.file_uploader if (each.key or "").endswith(".file"))
+    return assert_no_errors(uploader.upload("mine.csv", content.encode(), "text/csv").run())
+
+
+@pytest.fixture
+def fresh() -> AppTest:
+    return negation_page(visitor=ME)
+
+
+@pytest.mark.parametrize(
+    ("content", "classes"), [(TWO, ["bad", "good"]), (FOUR, ["<b>two</b>", "four", "one", "three"])]
+)
+def test_a_file_becomes_a_task_with_everything_that_the_grammar_has(
+    fresh: AppTest, content: str, classes: list[str]
+) -> None:
+    at = upload(fresh, content)
+    params = url_params(at)
+    assert params["corpus"] == "own" and len(params["text"]) == 64
+    assert "say" not in params  # nothing of the file stands in the address
+    assert widget(at.text_input, "say").value == ""
+    assert "Your file has 24 different sentences" in page_text(at)
+    epochs = {name: "2" for name in params if name.endswith(".epochs")}
+    at = visit_url(at, "negation", {**params, **epochs, **SHORT})
+    assert url_params(at)["rnn.epochs"] == "2"
+    widget(at.button, "train").click()
+    at = wait_until_ready(wait_for_training(at.run(), visitor=ME))
+    (verdicts,) = component_data(at, "verdicts")
+    assert [row["name"] for row in verdicts["rows"]] == [
+        "Bag of words",
+        "Bag of words + hidden layer",
+        "Bag of bigrams",
+        "RNN",
+        "Transformer",
+    ]
+    assert verdicts["truth"]["name"] in classes
+    assert {row["answer"] for row in verdicts["rows"]} <= set(classes)
+    text = page_text(at)
+    assert "This sentence is held out: training never shows it." in text
+    for word in ("grammar says", "sustain", "collapse", "ceiling of a sum"):
+        assert word not in text
+    assert "train" in text
+    results = table(at, "negation-results")
+    assert {"test_accuracy", "train_accuracy"} < set(results[0]) and "exact_accuracy" not in results[0]
+    assert ("test_accuracy_negated" in results[0]) == (content == TWO)  # only where sentences have negations
+    answered = table(at, "negation-file")
+    assert len(answered) == sum(1 for cells in answered if cells["truth"]["text"] in classes)
+    assert "training sentences right" in text
+
+
+def test_a_file_that_cannot_be_learned_from_leaves_the_page_as_it_was(fresh: AppTest) -> None:
+    at = upload(fresh, "text,label\ngood, nice,x\n")
+    assert "Row 2 has 3 cells" in page_text(at)
+    assert "text" not in url_params(at)
+
+
+@pytest.mark.parametrize("settings", [{"train_size": "20"}, {"classes": "9", "rnn.epochs": "200", "train_size": "48"}])
+def test_an_address_with_a_file_that_is_not_here_asks_for_it_and_shows_the_grammar(settings: dict[str, str]) -> None:
+    sha = corpora.store_text(TWO + "one more,good\n", "somebody else")
+    at = negation_page({"corpus": "own", "text": sha, **settings}, visitor="me")
+    text = page_text(at)
+    assert len(at.warning) == 1 and "Change one of the two" not in text
+    assert "Until you give a table, the page shows the sentences of the grammar." in text
+    assert f"begins with {sha[:12]}" in text
+    assert "This tiny language has six sentences" in text
+    assert any((each.key or "").endswith(".file") for each in at.file_uploader)
+    assert "plot" not in text
+
+
+def test_the_grammar_comes_back(fresh: AppTest) -> None:
+    at = upload(fresh, TWO)
+    widget(at.segmented_control, "world").set_value("two “not”s")
+    at = assert_no_errors(at.run())
+    assert url_params(at) == {"max_nots": "2", "say": "human not not destroy nature"}
+    assert "This tiny language has nine sentences" in page_text(at)

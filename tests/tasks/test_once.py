@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from explorer.errors import TextError
+from explorer.tasks.once import Once
+
+
+def test_once_computes_a_value_once_for_many_threads() -> None:
+    once: Once[str, list[int]] = Once(4)
+    began, made, answers = threading.Event(), [], []
+
+    def make() -> list[int]:
+        made.append(threading.get_ident())
+        began.wait(timeout=30)
+        return [7]
+
+    asking = [threading.Thread(target=lambda: answers.append(once.get("seven", make))) for _ in range(6)]
+    for thread in asking:
+        thread.start()
+    assert once.get("eight", lambda: [8]) == [8]  # another key does not wait
+    began.set()
+    for thread in asking:
+        thread.join()
+    assert len(made) == 1
+    assert all(answer is answers[0] for answer in answers)
+
+
+def test_once_does_not_cache_a_failure() -> None:
+    once: Once[str, int] = Once(4)
+
+    def fail() -> int:
+        raise TextError("Not now.")
+
+    with pytest.raises(TextError):
+        once.get("seven", fail)
+    assert once.get("seven", lambda: 7) == 7
+
+
+def test_once_keeps_the_most_recent_values() -> None:
+    once: Once[int, object] = Once(2)
+    first, second = once.get(1, object), once.get(2, object)
+    assert once.get(1, object) is first
+    once.get(3, object)
+    assert once.get(1, object) is first
+    assert once.get(2, object) is not second
+
+
+def test_once_does_not_store_a_value_that_was_dropped_while_it_was_computed() -> None:
+    once: Once[str, int] = Once(2)
+
+    def make() -> int:
+        once.drop_where(lambda key: key == "private")
+        return 7
+
+    assert once.get("private", make) == 7
+    assert once.get("private", lambda: 8) == 8

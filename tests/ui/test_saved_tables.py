@@ -1,0 +1,47 @@
+"""Every table of a page can be saved as CSV, by one function that keeps spreadsheets from running a cell."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import explorer
+
+PACKAGE = Path(explorer.__file__).parent
+STATIC = PACKAGE / "static"
+COMPONENTS = sorted(folder for folder in (STATIC / "components").iterdir() if (folder / "view.js").is_file())
+
+
+def source(folder: Path) -> str:
+    return "\n".join(file.read_text("utf-8") for file in sorted(folder.glob("*.js")))
+
+
+def has_table(folder: Path) -> bool:
+    return bool(re.search(r'node\("table"|editable_matrix', source(folder)))
+
+
+@pytest.mark.parametrize("folder", [each for each in COMPONENTS if has_table(each)], ids=lambda folder: folder.name)
+def test_a_component_with_a_table_saves_it_as_csv(folder: Path) -> None:
+    assert re.search(r"saveMenu\([^;]*\bcsv\b", source(folder), re.DOTALL), folder.name
+
+
+def test_the_tables_are_found() -> None:
+    assert {"block_diagram", "masks"} <= {folder.name for folder in COMPONENTS if has_table(folder)}
+    assert "csv: () => tableCsv(" in (STATIC / "components/table/view.js").read_text("utf-8")
+
+
+def test_pages_draw_no_table_of_streamlit() -> None:
+    """Streamlit's tables are saved by its own code, without protection from formulas."""
+    for file in (*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "pages").glob("*.py")):
+        assert not re.search(r"\bst\.(dataframe|table|data_editor)\(", file.read_text("utf-8")), file
+
+
+def test_every_function_that_writes_csv_uses_the_protected_one() -> None:
+    writers = [file for file in STATIC.rglob("*.js") if "vendor" not in file.parts]
+    writers = [file for file in writers if file.name != "csv.js"]
+    writers = [file for file in writers if re.search(r"function \w*Csv\(", file.read_text("utf-8"))]
+    assert len(writers) > 10
+    for file in writers:  # or a neighbour, to which it gives the cells
+        assert re.search(r'import \{[^}]*\btoCsv\b[^}]*\} from "[./\w]*csv\.js"', source(file.parent)), file
