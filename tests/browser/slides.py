@@ -10,9 +10,12 @@ from playwright.sync_api import Page
 MAX_SLIDES = 12  # of a page
 MIN_TEXT = 18  # px of the screen
 WALLS = tuple((size, scheme) for size in ((1280, 720), (1920, 1080)) for scheme in ("light", "dark"))
+# No slide is being fitted, and every figure of plotly has been drawn for its room, for half a second.
 _STILL = """() => {
-    const now = performance.now();
-    if (document.querySelector(".lineage-fitting")) window.fittedAt = now;
+    const now = performance.now(),
+        isDrawn = (plot) => Math.abs(plot.querySelector(".main-svg")?.clientHeight - plot.clientHeight) < 2,
+        plots = [...document.querySelectorAll("[data-testid=stMainBlockContainer] .js-plotly-plot")];
+    if (document.querySelector(".lineage-fitting") || !plots.every(isDrawn)) window.fittedAt = now;
     window.fittedAt ??= now;
     const isStill = now - window.fittedAt > 500;
     if (isStill) delete window.fittedAt;
