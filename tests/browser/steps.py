@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from explorer.catalogue import PAGES
 
@@ -52,12 +52,22 @@ def go_to_page(page: Page, name: str) -> None:
     links.filter(has_text=re.compile(f"^{name}$")).click()
 
 
+def import_file(page: Page | FrameLocator, file: Path) -> None:
+    """Choose a file in the open import form and press its button.
+
+    The name of the file appears between the two and moves the button; a click that begins before would be lost.
+    """
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_test_id("stFileChipName").filter(has_text=file.name)).to_be_visible()
+    page.get_by_role("button", name="Import it").click()
+
+
 def jobs_panel(page: Page) -> Locator:
     """Return the jobs panel."""
     return page.get_by_label("Trainings on this server")
 
 
-def wait_until_idle(page: Page) -> None:
+def wait_until_idle(page: Page | FrameLocator) -> None:
     """Wait until the script run has ended and the code of every widget is loaded.
 
     Streamlit loads the code of a kind of widget on first use. A late widget moves the page, and a click is lost if the

@@ -17,7 +17,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 
 from tests import needs, nginx
 from tests.browser.conftest import FLAGS
-from tests.browser.steps import button, go_to_page, playback_frame, wait_until_idle
+from tests.browser.steps import button, go_to_page, import_file, playback_frame, wait_until_idle
 from tests.browser.test_runs import SAVED, rows, tick
 from tests.serving import Server, free_port
 
@@ -218,9 +218,9 @@ def test_answers_of_a_class_count_from_the_qr_code_and_from_the_frame_of_a_learn
     course.goto(write_course(site, PLATFORM, f"{site.url}runs?tasks=echo"))  # uploads need Streamlit's cookie
     invalid = tmp_path / "false.zip"
     invalid.write_text("I am no zip.")
+    wait_until_idle(frame)
     frame.get_by_role("button", name="Import").first.click()
-    frame.locator("input[type=file]").set_input_files(invalid)
-    frame.get_by_role("button", name="Import it").click()
+    import_file(frame, invalid)
     expect(frame.get_by_test_id("stAlertContainer")).to_have_text(re.compile("zip"))
 
 
