@@ -148,7 +148,11 @@ def find_differences(one: store.StoredRun, other: store.StoredRun) -> list[str]:
         pairs |= {f"{name} at {step}": (same and (same.optimiser or {})[name], averages[name]) for name in averages}
     found = [name for name, (a, b) in pairs.items() if a is None or np.asarray(a).tobytes() != np.asarray(b).tobytes()]
     found += ["snapshots"] if mine.snapshots.keys() != theirs.snapshots.keys() else []
-    found += ["card"] if (one.card.state, one.card.metrics) != (other.card.state, other.card.metrics) else []
+    if one.card.state != other.card.state:
+        found.append(f"{one.card.state} at step {one.card.step} ({one.card.problem or 'without a problem'})")
+    ours, others = one.card.metrics, other.card.metrics
+    different = [name for name in ours | others if ours.get(name) != others.get(name)]
+    found += [f"{name} of the card ({ours.get(name)}, {others.get(name)})" for name in different]
     return [f"unequal: {', '.join(found)}"] if found else []
 
 

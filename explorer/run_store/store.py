@@ -183,9 +183,13 @@ class StoredRun:
 
 
 def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
-    """Return mean and values over the replicas, with None instead of NaN, which JSON does not have."""
+    """Return mean and values over the replicas, with None instead of NaN, which JSON does not have.
+
+    The values have 32 bits, as in the curves on disk: a run that was resumed after its last evaluation has these only.
+    """
     found = {}
     for name, values in metrics.items():
+        values = values.astype(np.float32)
         each = [None if np.isnan(v) else float(v) for v in values]
         known = [v for v in each if v is not None]
         found[name] = Metric(mean=sum(known) / len(known) if known else None, values=each)

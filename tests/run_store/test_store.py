@@ -112,6 +112,14 @@ def test_metric_summaries_contain_no_nan() -> None:
     assert metric["b"] == store.Metric(mean=None, values=[None])
 
 
+def test_a_run_stored_again_from_its_folder_has_an_equal_card(folder: Path, tmp_path: Path) -> None:
+    before = store.load(folder)  # as after a crash between the last evaluation and the end
+    after = store.save_run(before.record(), tmp_path / "again")
+    assert after.card.metrics == before.card.metrics
+    for name, values in before.curves.metrics.items():
+        assert before.card.metrics[name].values == values[-1].tolist()
+
+
 def edit_json(name: str, change: Callable[[dict], object]) -> Callable[[Path], None]:
     def edit(folder: Path) -> None:
         data = json.loads((folder / name).read_text())
