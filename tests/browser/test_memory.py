@@ -64,7 +64,7 @@ def test_a_typed_sequence_is_read_and_an_unknown_letter_is_reported(visit: Visit
 
 def test_typing_a_string_updates_its_results(visit: Visit) -> None:
     page = visit("/memory?who=gru-chrono")
-    page.get_by_text("What does a network learn from a single string").click()
+    page.locator("summary").filter(has_text="What does a network learn from a single string").click()
     expect(page.get_by_text(re.compile("Memory saves 0.297 nats"))).to_be_visible()
     field = page.get_by_role("textbox", name="String")
     field.fill("to be or not to be ")
