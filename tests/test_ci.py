@@ -55,6 +55,7 @@ def test_the_workflow_names_no_folder_outside_its_container() -> None:
         "npm run",
         "python3 -m venv",
         "pip install --quiet --no-compile --disable-pip-version-check -r",
+        "--no-deps -r",
         "ruff check",
         "ruff format",
         "mypy",

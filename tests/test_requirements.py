@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +12,8 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.specifiers import Specifier
 from packaging.utils import canonicalize_name
+
+from tests import needs
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -48,7 +51,7 @@ def holds(marker: Marker | None, environment: dict[str, str]) -> bool:
     return marker is None or marker.evaluate(environment)
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", sorted(file.name for file in ROOT.glob("requirements*.txt")))
 def test_every_requirement_has_a_lower_and_an_upper_bound(name: str) -> None:
     for requirement in read_requirements(name):
         operators = {specifier.operator for specifier in requirement.specifier}
@@ -75,11 +78,24 @@ def test_everything_in_the_lock_has_hashes_and_comes_from_no_named_host() -> Non
     assert not re.search(r"--(extra-)?index|--find-links|://", text)
 
 
-def test_the_extra_requirements_of_notebooks_are_those_of_their_tests() -> None:
+@pytest.mark.parametrize(
+    ("extra", "name"), [("notebook", "requirements-dev.txt"), ("models", "requirements-models.txt")]
+)
+def test_the_extra_requirements_are_those_of_the_tests(extra: str, name: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    tested = {requirement.name: requirement.specifier for requirement in read_requirements("requirements-dev.txt")}
-    for each in map(Requirement, project["optional-dependencies"]["notebook"]):
+    tested = {requirement.name: requirement.specifier for requirement in read_requirements(name)}
+    for each in map(Requirement, project["optional-dependencies"][extra]):
         assert tested[each.name] == each.specifier
+
+
+@needs.transformers
+def test_the_lock_and_the_packages_for_real_models_fit_together() -> None:
+    lock = read_lock()
+    for needed in map(Requirement, importlib.metadata.requires("transformers") or []):
+        if holds(needed.marker, {"extra": ""}):
+            for locked, _ in lock.get(canonicalize_name(needed.name), []):
+                (exact,) = locked.specifier
+                assert needed.specifier.contains(exact.version), f"{locked}, but transformers needs {needed}"
 
 
 def test_the_lowest_python_is_the_one_that_the_tools_check() -> None:
