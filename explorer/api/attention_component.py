@@ -21,10 +21,10 @@ from explorer.inspection.attention.attend import (
     AttentionResult,
     TokenizedInput,
     attend,
-    attention_layout,
     check_head,
     pack_weights,
 )
+from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.compare import held_out_losses
 from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
 from explorer.tasks.negation import NegationConfig
@@ -61,7 +61,7 @@ def attention_component(attention: Attention, layer: int, head: int, live: bool)
     run = attention.run
     if isinstance(run.config.task, TRANSLATION):
         raise InvalidSetting("The attention from a translation to its source is shown by plot(), not by show().")
-    check_head(attention_layout(run.model(seed=attention.seed)), layer, head)
+    check_head(attention_model(run.model(seed=attention.seed)).layout, layer, head)
     given = tokenize(run, attention.text)
     last = len(given.ids) - 1 if _answers_every_token(run) else 0
     state = _State([layer, head], attention.step, last)
@@ -96,7 +96,7 @@ def _data(
     Raises InvalidSetting for an intervention that the model does not have.
     """
     model = run.model(step=state.step, seed=seed)
-    original, layout = attend(model, given.ids), attention_layout(model)
+    original, layout = attend(model, given.ids), attention_model(model).layout
     is_ablated = state.ablation != Ablation()
     ablated = attend(model, given.ids, state.ablation) if is_ablated else original
     causal = _is_causal(run) and not state.ablation.no_causal_mask

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
+from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.taps import intervene, record
-from explorer.models.transformer_tagger import TransformerTagger
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses, is_correct
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
@@ -48,8 +48,9 @@ def measure_agreement_heads(loaded: LoadedModel, target: str) -> AgreementHeads:
     with torch.inference_mode():
         with record(model) as trace:
             accuracy = right()
-        layers = _layer_count(model)
-        weights = torch.stack([trace[f"blocks.{i}.attention.weights"] for i in range(layers)], dim=-4)
+        transformer = attention_model(model)
+        layers = transformer.layout.layers
+        weights = torch.stack([trace[transformer.tap(layer, "weights")] for layer in range(layers)], dim=-4)
         attention = weights.view(replicas, len(sentences), layers, *weights.shape[-3:])[:, row, :, :, positions]
         nouns_attention = [
             attention[row, :, :, :, torch.tensor([each.noun_positions[n] for each in sentences])].mean(dim=0)
@@ -58,7 +59,7 @@ def measure_agreement_heads(loaded: LoadedModel, target: str) -> AgreementHeads:
         ablated = []
         for layer in range(layers):
             for head in range(weights.shape[-3]):
-                with intervene(model, {f"blocks.{layer}.attention.mixed": zero_head(head)}):
+                with intervene(model, {transformer.tap(layer, "mixed"): zero_head(head)}):
                     ablated.append(right())
     ablated_accuracy = torch.stack(ablated, dim=-1).view(replicas, layers, -1)
     return AgreementHeads(
@@ -75,8 +76,3 @@ def zero_head(head: int) -> Callable[[Tensor, int], Tensor]:
         return mixed * keep
 
     return zero
-
-
-def _layer_count(model: nn.Module) -> int:
-    assert isinstance(model, TransformerTagger)
-    return model.config.layers

@@ -6,26 +6,24 @@ All numbers come from the model's own taps (`models/taps.py`). `head_scores.py` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, UInt16
+from jaxtyping import Float, Float32, UInt16
 from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.catalogue import TYPED_TEXT_TASKS, page_title, task_row
 from explorer.errors import InvalidSetting
 from explorer.generation.generate import padding_token, prompt_ids
+from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import to_array
+from explorer.models.attention_layout import AttentionLayout
 from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
 from explorer.models.taps import Intervention, Trace, intervene, record
-from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
-from explorer.models.transformer_encoder import TransformerEncoder
-from explorer.models.transformer_tagger import TransformerTagger
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY, pad
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
@@ -40,9 +38,7 @@ _MAX_NAMED_RUNS = 4  # in an error message
 _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling: enough for any character and any space
 FULL_SCALE = 65_535  # the weight 1 as an unsigned number of 16 bits
 
-Transformer: TypeAlias = TransformerDecoder | TransformerEncoder | TransformerTagger
 Head: TypeAlias = tuple[int, int]  # layer and head, from 0 on, as in the names of the taps
-Ids: TypeAlias = Sequence[int]
 
 
 def has_attention(config: RunConfig) -> bool:
@@ -146,31 +142,6 @@ def _tokenize_sentence(config: RunConfig, text: str, length: int, vocabulary: Wo
 
 
 @dataclass(frozen=True)
-class AttentionLayout:
-    """What attention a model has, and which parts of it can be ablated."""
-
-    layers: int
-    heads: int  # in each layer
-    causal: bool  # whether it has a causal mask that can be removed; that of a tagger cannot
-    positions: bool  # whether it has positions, which can be removed
-
-
-def attention_layout(model: nn.Module) -> AttentionLayout:
-    """Return the attention layout of a model. Raises InvalidSetting for a model without attention."""
-    transformer = require_attention(model)
-    causal = isinstance(transformer, TransformerDecoder)
-    has_positions = isinstance(transformer, TransformerEncoder) or transformer.config.positions != "none"
-    return AttentionLayout(len(transformer.blocks), transformer.blocks[0].attention.heads, causal, has_positions)  # type: ignore[union-attr,arg-type]
-
-
-def require_attention(model: nn.Module) -> Transformer:
-    """Return the model as a Transformer. Raises InvalidSetting for a model without attention."""
-    if not isinstance(model, Transformer) or (isinstance(model, TransformerTagger) and not model.config.attention):
-        raise InvalidSetting(f"{type(model).__name__} has no attention to look at. Choose a Transformer.")
-    return model
-
-
-@dataclass(frozen=True)
 class Ablation:
     """Changes to the attention of a model during a forward pass."""
 
@@ -183,31 +154,27 @@ class Ablation:
 NO_ABLATION = Ablation()
 
 
-def interventions(model: nn.Module, ablation: Ablation) -> dict[str, Intervention]:
+def interventions(model: nn.Module | AttentionModel, ablation: Ablation) -> dict[str, Intervention]:
     """Return the interventions of an ablation by tap, for `models.taps.intervene`.
 
     A zero-ablated head passes zeros to the output matrix (the gates of Michel et al. 2019, eq. 1). Uniform attention
     sets all scores of a head to 0, so that the softmax is uniform over what the mask allows. Raises InvalidSetting for
     a head, a mask or positions that the model does not have.
     """
-    transformer, layout = require_attention(model), attention_layout(model)
+    transformer = attention_model(model)
+    layout = transformer.layout
     _check_ablation(ablation, layout)
-    changes: dict[str, Intervention] = {}
+    changes: dict[str, Intervention] = transformer.position_interventions() if ablation.no_positions else {}
     for layer in range(layout.layers):
-        tap = f"blocks.{layer}.attention"
         zeroed, uniform = (
             [head for at, head in heads if at == layer] for heads in (ablation.zero_ablated, ablation.uniform_attention)
         )
         if zeroed:
-            changes[f"{tap}.mixed"] = partial(_zero_heads, zeroed)
+            changes[transformer.tap(layer, "mixed")] = partial(_zero_heads, zeroed)
         if uniform:
-            changes[f"{tap}.scores"] = partial(_zero_heads, uniform)
+            changes[transformer.tap(layer, "scores")] = partial(_zero_heads, uniform)
         if ablation.no_causal_mask:
-            changes[f"{tap}.mask"] = lambda mask, step: torch.zeros_like(mask)
-        if ablation.no_positions and _has_rotary_positions(transformer):
-            changes[f"{tap}.queries"] = changes[f"{tap}.keys"] = _undo_rotation
-    if ablation.no_positions and not _has_rotary_positions(transformer):
-        changes["embedded"] = partial(_remove_positions, transformer)
+            changes[transformer.tap(layer, "mask")] = lambda mask, step: torch.zeros_like(mask)
     return changes
 
 
@@ -238,27 +205,6 @@ def _zero_heads(
     return changed
 
 
-def _has_rotary_positions(model: Transformer) -> bool:
-    return not isinstance(model, TransformerEncoder) and model.config.positions == "rotary"
-
-
-def _undo_rotation(
-    value: Float[Tensor, "*batch heads time width"], step: int
-) -> Float[Tensor, "*batch heads time width"]:
-    """Return queries or keys as they were before the rotation by rotary positions."""
-    time, width = value.shape[-2:]
-    return rotate(value.transpose(-2, -3).contiguous(), rotations(time, width).conj()).transpose(-2, -3)
-
-
-def _remove_positions(
-    model: Transformer, value: Float[Tensor, "*batch time width"], step: int
-) -> Float[Tensor, "*batch time width"]:
-    """Return embeddings without their position vectors."""
-    if not isinstance(model, TransformerEncoder):
-        return value - model.add_positions(torch.zeros_like(value))
-    return value - model.position.weight.narrow(-2, 0, value.shape[-2]).unsqueeze(-3)
-
-
 @dataclass(frozen=True, eq=False)
 class AttentionResult:
     """Attention weights and predictions of one forward pass."""
@@ -268,45 +214,26 @@ class AttentionResult:
 
 
 @torch.inference_mode()
-def attend(model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION) -> AttentionResult:
+def attend(model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_ABLATION) -> AttentionResult:
     """Run a single model (not a stack) under an ablation. Raises InvalidSetting."""
-    logits, trace = forward_with_taps(model, ids, ablation)
-    names = [name for name in trace if name.endswith(".attention.weights")]
+    transformer = attention_model(model)
+    logits, trace = forward_with_taps(transformer, ids, ablation)
+    names = [transformer.tap(layer, "weights") for layer in range(transformer.layout.layers)]
     weights = torch.stack([trace[name][0] for name in names])
     return AttentionResult(
-        to_array(weights.masked_fill(~visible_pairs(model, trace, ids), torch.nan)), to_array(logits.log_softmax(-1))
+        to_array(weights.masked_fill(~transformer.visible_pairs(trace, ids), torch.nan)),
+        to_array(logits.log_softmax(-1)),
     )
 
 
 def forward_with_taps(
-    model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION
+    model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_ABLATION
 ) -> tuple[Float[Tensor, "answers outcomes"], Trace]:
     """Return the logits and the tapped values of a forward pass under an ablation. Raises InvalidSetting."""
-    with intervene(model, interventions(model, ablation)), record(model) as trace:
-        logits: Tensor = model(torch.tensor([tuple(ids)], dtype=torch.int64))
-    return logits.view(-1, logits.shape[-1]), trace
-
-
-def readout_logits(
-    model: nn.Module, vectors: Float[Tensor, "*batch time width"]
-) -> Float[Tensor, "*batch answers outcomes"]:
-    """Return the logits for the output of any block: at every token, or of a classifier at the first token."""
-    transformer = require_attention(model)
-    if not isinstance(transformer, TransformerEncoder):
-        logits: Tensor = transformer.readout(transformer.final_norm(vectors))
-        return logits
-    return transformer.readout(vectors[..., :1, :])
-
-
-def visible_pairs(model: nn.Module, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
-    """Return which query sees which key; masked padding is neither."""
-    transformer = require_attention(model)
-    if isinstance(transformer, TransformerDecoder):
-        return trace["blocks.0.attention.mask"] == 0
-    if isinstance(transformer, TransformerTagger):
-        return transformer.mask(torch.tensor([tuple(ids)]))[0, 0].expand(len(ids), -1)
-    real = torch.tensor(tuple(ids)) != transformer.padding
-    return real & real[:, None]
+    transformer = attention_model(model)
+    with intervene(transformer.module, interventions(transformer, ablation)), record(transformer.module) as trace:
+        logits = transformer.logits(ids)
+    return logits, trace
 
 
 def pack_weights(weights: Float[ndarray, "*which query key"], causal: bool) -> UInt16[ndarray, "*which cells"]:

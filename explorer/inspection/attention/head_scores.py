@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -15,17 +14,12 @@ from torch import Tensor
 
 from explorer.inspection.attention.attend import (
     Ablation,
-    attention_layout,
     check_attention,
     interventions,
-    readout_logits,
-    require_attention,
 )
+from explorer.inspection.attention.attention_model import AttentionModel, attention_model
 from explorer.inspection.load_model import load_model
 from explorer.models.taps import intervene
-from explorer.models.transformer_decoder import TransformerDecoder, rotations
-from explorer.models.transformer_encoder import TransformerEncoder
-from explorer.models.transformer_tagger import TransformerTagger
 from explorer.run_store.store import StoredRun
 from explorer.tasks.distinct_rows import row_ids, row_lookup
 from explorer.tasks.negation import Negation, NegationConfig
@@ -164,8 +158,8 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     without attention.
     """
     check_attention(run.config)
-    model = require_attention(load_model(run, step).single_replica(replica))
-    if isinstance(model, TransformerTagger):
+    model = attention_model(load_model(run, step).single_replica(replica))
+    if isinstance(run.config.task, AgreementConfig):
         return _agreement_importance(run.config, model)
     is_text = isinstance(run.config.task, TextConfig)
     surprisals, counts = [], []
@@ -181,13 +175,13 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
         base_loss, ablated = losses[-1], losses[:-1]
         influence = (row_loss[:-1] - row_loss[-1] - (ablated - base_loss)[:, None] * row_weight) / row_weight.sum()
         error = _standard_error(influence) if is_text else 0 * ablated
-    shape = len(model.blocks), -1
+    shape = model.layout.layers, model.layout.heads
     metric = "validation loss, nats a token" if is_text else "loss over the grammar, nats a sentence"
     targets = round(row_weight.sum()) if is_text else len(row_weight)
     return HeadImportance(metric, float(base_loss), ablated.reshape(shape), error.reshape(shape), targets)
 
 
-def _agreement_importance(config: RunConfig, model: TransformerTagger) -> HeadImportance:
+def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImportance:
     """Measure the heads on sentences of the agreement task whose nearest noun is misleading."""
     task = config.task_as(AgreementConfig)
     kinds = (("verb", "misleading"), ("pronoun", "confusing"))
@@ -197,12 +191,12 @@ def _agreement_importance(config: RunConfig, model: TransformerTagger) -> HeadIm
     position = torch.tensor([answer_position(clause, target) for clause, target in clauses])
 
     def surprisals(ablation: Ablation) -> Float64[ndarray, " rows"]:
-        with intervene(model, interventions(model, ablation)):
-            logits = model(rows.ids)[row, position]
+        with intervene(model.module, interventions(model, ablation)):
+            logits = model.module(rows.ids)[row, position]
         found: ndarray = F.cross_entropy(logits, rows.targets[row, position], reduction="none").double().numpy()
         return found
 
-    layout, base = attention_layout(model), surprisals(Ablation())
+    layout, base = model.layout, surprisals(Ablation())
     heads = [(layer, head) for layer in range(layout.layers) for head in range(layout.heads)]
     ablated = np.stack([surprisals(Ablation(zero_ablated=frozenset({head}))) for head in heads])
     error = (ablated - base).std(axis=-1, ddof=1) / np.sqrt(len(base))
@@ -236,38 +230,23 @@ def _grammar_rows(config: RunConfig) -> Iterator[_EvaluationRows]:
     yield _EvaluationRows(row_ids(task)[row_lookup(task)[-1]], torch.tensor(task.labels)[:, None], probabilities)
 
 
-def _ablated_surprisals(
-    model: TransformerDecoder | TransformerEncoder, rows: _EvaluationRows
-) -> Float64[ndarray, "heads_and_none rows"]:
+def _ablated_surprisals(model: AttentionModel, rows: _EvaluationRows) -> Float64[ndarray, "heads_and_none rows"]:
     """Return the weighted sum of -log p (nats) per row: with each head zeroed, and last with none.
 
     The layers below a zeroed head are unchanged and computed once.
     """
-    x, blocks = _embed_and_blocks(model, rows.ids)
+    x, blocks = model.embed_and_blocks(rows.ids)
     losses = []
     for layer, block in enumerate(blocks):
-        for head in range(attention_layout(model).heads):
-            with intervene(model, interventions(model, Ablation(zero_ablated=frozenset({(layer, head)})))):
+        for head in range(model.layout.heads):
+            ablation = Ablation(zero_ablated=frozenset({(layer, head)}))
+            with intervene(model.module, interventions(model, ablation)):
                 y = block(x)
             for later in blocks[layer + 1 :]:
                 y = later(y)
-            losses.append(_surprisal(readout_logits(model, y), rows))
+            losses.append(_surprisal(model.readout(y), rows))
         x = block(x)
-    return np.stack([*losses, _surprisal(readout_logits(model, x), rows)])
-
-
-def _embed_and_blocks(
-    model: TransformerDecoder | TransformerEncoder, ids: Int[Tensor, "rows time"]
-) -> tuple[Float[Tensor, "rows seen width"], list[Callable[[Tensor], Tensor]]]:
-    """Return the input of the first block, and the blocks as functions of their input alone."""
-    if isinstance(model, TransformerDecoder):
-        config = model.config
-        turn = rotations(ids.shape[-1], config.width // config.heads) if config.positions == "rotary" else None
-        return model.add_positions(model.embedding(ids)), [partial(block, rotation=turn) for block in model.blocks]
-    ids = ids[:, : model.window]
-    time, mask = ids.shape[-1], (ids != model.padding)[:, None, None]
-    x = model.embedding(ids) + model.position.weight.narrow(-2, 0, time)
-    return x, [partial(block, mask=mask, queries=time) for block in model.blocks]
+    return np.stack([*losses, _surprisal(model.readout(x), rows)])
 
 
 def _surprisal(logits: Float[Tensor, "rows answers outcomes"], rows: _EvaluationRows) -> Float64[ndarray, " rows"]:

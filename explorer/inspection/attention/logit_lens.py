@@ -12,16 +12,11 @@ from torch import Tensor, nn
 from explorer.inspection.attention.attend import (
     NO_ABLATION,
     Ablation,
-    Ids,
-    attention_layout,
     check_head,
     forward_with_taps,
-    readout_logits,
-    require_attention,
-    visible_pairs,
 )
+from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import to_array
-from explorer.models.transformer_encoder import TransformerEncoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +35,19 @@ class HeadActivations:
 
 @torch.inference_mode()
 def head_activations(
-    model: nn.Module, ids: Ids, layer: int, head: int, ablation: Ablation = NO_ABLATION
+    model: nn.Module | AttentionModel, ids: Ids, layer: int, head: int, ablation: Ablation = NO_ABLATION
 ) -> HeadActivations:
     """Return the steps of softmax(Q K^T / sqrt(d)) V of one head (Vaswani et al. 2017, eq. 1).
 
     Under uniform attention `raw` and `scaled` are the original scores, `weights` the uniform ones. Raises
     InvalidSetting.
     """
-    check_head(attention_layout(model), layer, head)
-    _, trace = forward_with_taps(model, ids, ablation)
-    q, k, v, weights, mixed = (
-        trace[f"blocks.{layer}.attention.{name}"][0, head] for name in ("queries", "keys", "values", "weights", "mixed")
-    )
-    visible = visible_pairs(model, trace, ids)
+    transformer = attention_model(model)
+    check_head(transformer.layout, layer, head)
+    _, trace = forward_with_taps(transformer, ids, ablation)
+    names = ("queries", "keys", "values", "weights", "mixed")
+    q, k, v, weights, mixed = (trace[transformer.tap(layer, name)][0, head] for name in names)
+    visible = transformer.visible_pairs(trace, ids)
     raw = q @ k.mT
     scaled = raw / q.shape[-1] ** 0.5
     mask = torch.zeros_like(raw).masked_fill(~visible, -torch.inf)
@@ -62,7 +57,7 @@ def head_activations(
 
 @torch.inference_mode()
 def logit_lens(
-    model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION, position: int | None = None
+    model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_ABLATION, position: int | None = None
 ) -> Float32[ndarray, "depths answers outcomes"]:
     """Return the log-probabilities read off after the embedding and after every block (nostalgebraist 2020,
     "interpreting GPT: the logit lens").
@@ -70,16 +65,18 @@ def logit_lens(
     Each residual vector goes through the model's own final norm and readout. A language model predicts at every token,
     or only at `position`; a classifier at its first token. Raises InvalidSetting.
     """
-    transformer = require_attention(model)
-    _, trace = forward_with_taps(model, ids, ablation)
-    depths = torch.cat([trace["embedded"], *(trace[f"blocks.{i}.output"] for i in range(len(transformer.blocks)))])
-    if position is not None and not isinstance(transformer, TransformerEncoder):
+    transformer = attention_model(model)
+    _, trace = forward_with_taps(transformer, ids, ablation)
+    depths = torch.cat([trace[name] for name in transformer.depth_taps])
+    if position is not None and transformer.layout.answers_every_token:
         depths = depths[:, [position]]
-    return to_array(readout_logits(model, depths).log_softmax(dim=-1))
+    return to_array(transformer.readout(depths).log_softmax(dim=-1))
 
 
 @torch.inference_mode()
-def tap_arrays(model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION) -> dict[str, Float[ndarray, " *shape"]]:
+def tap_arrays(
+    model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_ABLATION
+) -> dict[str, Float[ndarray, " *shape"]]:
     """Return every tapped value of one forward pass by tap name, exactly as the model computed it.
 
     `blocks.0.attention.queries`, `keys`, `values` and `mixed` are "heads time width", `scores` and `weights` "heads

@@ -13,7 +13,6 @@ from explorer.inspection.attention.attend import (
     FULL_SCALE,
     Ablation,
     attend,
-    attention_layout,
     check_attention,
     has_attention,
     interventions,
@@ -346,13 +345,6 @@ def test_ablations_apply_to_batches() -> None:
         log_probabilities_of_rows = model(rows).log_softmax(-1).numpy()
     for row, ids in zip(log_probabilities_of_rows, (IDS, IDS[::-1]), strict=True):
         np.testing.assert_allclose(row, attend(model, ids, ablation).log_probabilities, atol=1e-5)
-
-
-def test_attention_layout() -> None:
-    layout = attention_layout(decoder())
-    assert (layout.layers, layout.heads, layout.causal, layout.positions) == (LAYERS, HEADS, True, True)
-    assert not attention_layout(decoder("none")).positions
-    assert (attention_layout(encoder()).causal, attention_layout(encoder()).positions) == (False, True)
 
 
 # ---- packed weights
