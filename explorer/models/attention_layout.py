@@ -14,3 +14,4 @@ class AttentionLayout:
     causal: bool  # whether it has a causal mask that can be removed; that of a tagger cannot
     positions: bool  # whether it has positions, which can be removed
     answers_every_token: bool = True  # a classifier answers at its first token only
+    answers: bool = True  # a sentence encoder answers nothing, it only gives vectors

@@ -1,0 +1,125 @@
+"""Load a pretrained model from a folder: checked, compared with the eager attention of `transformers`, and frozen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from explorer.errors import InvalidSetting, shorten
+from explorer.hub import attention
+from explorer.hub.architectures import check, predicts_tokens
+from explorer.hub.pretrained import PretrainedModule
+from explorer.models.taps import record
+
+MISSING_PACKAGE = (
+    "Real models need the package transformers, which is not installed here. The operator installs it with "
+    "“pip install -r requirements-models.txt”."
+)
+_MAX_CONFIG = 1_000_000  # bytes of config.json
+_PARITY_TOKENS = 16
+_PARITY = 1e-5  # of the largest logit
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the config.json of a folder. Raises InvalidSetting if there is none, or it cannot be read."""
+    file = folder / "config.json"
+    try:
+        if file.stat().st_size > _MAX_CONFIG:
+            raise ValueError("it is too large")
+        config = json.loads(file.read_text("utf-8"))
+        if not isinstance(config, dict):
+            raise ValueError("it holds no object")
+        return config
+    except FileNotFoundError:
+        raise InvalidSetting(
+            f"The folder {shorten(folder.name)} has no config.json, so it holds no model of the transformers library."
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidSetting(
+            f"The config.json of {shorten(folder.name)} cannot be read: {shorten(error, 120)}."
+        ) from None
+
+
+def require_transformers() -> Any:
+    """Return the module `transformers`. Raises InvalidSetting with advice if it is not installed."""
+    try:
+        import transformers
+    except ImportError:
+        raise InvalidSetting(MISSING_PACKAGE) from None
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return transformers
+
+
+def load(folder: Path) -> PretrainedModule:
+    """Return the model in a folder, in 32 bits. It takes seconds; `memory.py` keeps the result.
+
+    Raises InvalidSetting if the package is missing, if the architecture cannot be shown, if weights are missing or
+    have another shape, or if the logits differ from those of the eager attention by more than 1e-5 of the largest.
+    """
+    config = read_config(folder)
+    kind, predicts = check(config), predicts_tokens(config)
+    transformers = require_transformers()
+    attention.register()
+    name = {"decoder": "AutoModelForCausalLM", "encoder": "AutoModelForMaskedLM"}.get(kind, "AutoModelForSeq2SeqLM")
+    loader = getattr(transformers, name if predicts else "AutoModel")
+    try:
+        model, found = loader.from_pretrained(
+            str(folder),
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            attn_implementation=attention.NAME,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ImportError) as error:
+        raise InvalidSetting(f"The model in {shorten(folder.name)} cannot be loaded: {shorten(error, 200)}") from error
+    _check_weights(found)
+    module = PretrainedModule(model, kind, predicts)
+    check_against_eager(module)
+    return module
+
+
+def _check_weights(found: dict[str, Any]) -> None:
+    missing = sorted(str(name) for name in found.get("missing_keys") or ())
+    wrong = sorted(
+        str(entry[0]) if isinstance(entry, tuple) else str(entry) for entry in found.get("mismatched_keys") or ()
+    )
+    if missing or wrong:
+        what = "are missing" if missing else "have another shape than its config.json says"
+        raise InvalidSetting(
+            f"{len(missing or wrong)} weights of this model {what}, for example {shorten((missing or wrong)[0], 80)}. "
+            "They would be random, so it is not shown."
+        )
+
+
+@torch.inference_mode()
+def check_against_eager(module: PretrainedModule) -> None:
+    """Compare the logits with those of the eager attention of `transformers`. Raises InvalidSetting if they differ."""
+    model: Any = module.model
+    ids = (torch.arange(_PARITY_TOKENS) * 7 + 11)[None] % module.vocabulary
+    target = ids[:, :5] if module.kind == "encoder-decoder" else None
+
+    def run() -> Tensor:
+        output: Tensor = module(ids, target)
+        return output
+
+    fused = run()
+    with record(module):
+        explicit = run()
+    model.set_attn_implementation("eager")
+    expected = run()
+    model.set_attn_implementation(attention.NAME)
+    largest = float(expected.abs().max())
+    for found in (fused, explicit):
+        error = float((found - expected).abs().max())
+        if not error <= _PARITY * largest:
+            raise InvalidSetting(
+                "With the attention of Lineage, the outputs of this model differ from those of the transformers "
+                f"library by {error / largest:.1e} of the largest. It is not shown: its attention would be wrong."
+            )
