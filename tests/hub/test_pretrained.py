@@ -6,6 +6,7 @@ import threading
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,6 +14,9 @@ from explorer.errors import InvalidSetting
 from explorer.hub import attention
 from explorer.hub.loading import load
 from explorer.hub.pretrained import PARTS, PretrainedModule
+from explorer.inspection.attention.attend import Ablation, attend
+from explorer.inspection.attention.attention_model import AttentionModel, attention_model
+from explorer.inspection.attention.logit_lens import logit_lens
 from explorer.models.taps import intervene, record, tap_names
 from tests.hub.tiny_models import HEADS, LAYERS, REFUSED, SHOWN, VOCABULARY, random_model, save_random_model
 
@@ -230,3 +234,28 @@ def test_names_of_taps(pretrained: Any) -> None:
     assert {"embedded", "blocks.0.attention.weights", "blocks.2.output"} <= names
     names = set(tap_names(pretrained("t5")).values())
     assert {"embedded_source", "encoder.2.attention.mixed", "decoder.1.cross.scores", "decoder.0.output"} <= names
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_inspection_takes_pretrained_models(name: str, pretrained: Any) -> None:
+    module = pretrained(name)
+    parts = _parts(module)
+    assert all(isinstance(part, AttentionModel) for part in parts)
+    for part in parts:
+        found = attend(part, TEXT, Ablation(zero_ablated=frozenset({(1, 0)})))
+        queries = len(TARGET) if part._stack == "decoder" else len(TEXT)
+        keys = len(TARGET) if part._stack == "decoder" and part._attention == "attention" else len(TEXT)
+        assert found.weights.shape == (part.layout.layers, HEADS, queries, keys)
+        sums = np.nansum(found.weights, axis=-1)
+        assert np.allclose(sums, 1, atol=1e-5)
+    assert attention_model(module).layout == module.part().layout
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
+def test_the_lens_ends_with_the_prediction(name: str, pretrained: Any) -> None:
+    module = pretrained(name)
+    lens = logit_lens(module, TEXT)
+    assert lens.shape == (LAYERS + 1, len(TEXT), VOCABULARY)
+    with torch.inference_mode():
+        expected = module.part().logits(TEXT).log_softmax(-1).numpy()
+    assert np.allclose(lens[-1], expected, atol=1e-4)

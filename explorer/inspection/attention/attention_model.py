@@ -15,6 +15,7 @@ from jaxtyping import Bool, Complex, Float, Int
 from torch import Tensor, nn
 
 from explorer.errors import InvalidSetting
+from explorer.hub.pretrained import PretrainedModule
 from explorer.models.attention_layout import AttentionLayout
 from explorer.models.taps import Intervention, Trace
 from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
@@ -70,6 +71,8 @@ def attention_model(module: nn.Module | AttentionModel) -> AttentionModel:
 
     Raises InvalidSetting for a model without attention.
     """
+    if isinstance(module, PretrainedModule):
+        return module.part()
     if isinstance(module, AttentionModel):
         return module
     if isinstance(module, TransformerDecoder):
