@@ -41,7 +41,7 @@ from benchmarks.load.browser_timing import (
 from explorer.generation.generate import generate_ids, generate_tokens
 from explorer.generation.sampling import Sampling
 from explorer.generation.temperature_grid import TEMPERATURES, continue_path
-from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_settings, text_generator, tokenizer_of
+from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_settings, tokenizer_of
 from explorer.labs.generation.state import GenerationState
 from explorer.ui.training.stored_models import StoredModel, find_model
 from tests.browser.steps import wait_until_idle
@@ -160,7 +160,7 @@ def writing(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
     watched.page.context.close()  # it would take its part of the machine
 
     hand = find_model(studio.models[0])
-    own, prompt = text_generator(hand), prompt_of(hand)
+    own, prompt = hand.text_generator(), prompt_of(hand)
     torch.set_num_threads(1)  # as the server writes, and no slower than two for one token
 
     def in_a_terminal() -> tuple[float, list[int]]:
@@ -252,15 +252,15 @@ def set_temperature(watched: TimedPage, t: float) -> None:
 def generate_text(hand: StoredModel, sampling: Sampling) -> str:
     """What this process writes, as it goes on from the prompt: a word's first blank is a part of it."""
     prompt, tokenizer = prompt_of(hand), tokenizer_of(hand)
-    text = generate_ids(text_generator(hand), prompt, GenerationState().tokens, sampling)[0]
+    text = generate_ids(hand.text_generator(), prompt, GenerationState().tokens, sampling)[0]
     return tokenizer.decode([*prompt.tolist(), *text.tolist()]).removeprefix(tokenizer.decode(prompt.tolist()))
 
 
 def sampled_token(hand: StoredModel, sampling: Sampling, of: int, at: int) -> str:
     """The token sampled in this process, at a position of the text of another temperature."""
     prompt = prompt_of(hand)
-    path = generate_ids(text_generator(hand), prompt, at, replace(sampling, temperature=TEMPERATURES[of]))[0]
-    (id,) = continue_path(text_generator(hand), prompt, path, 1, sampling).tolist()
+    path = generate_ids(hand.text_generator(), prompt, at, replace(sampling, temperature=TEMPERATURES[of]))[0]
+    (id,) = continue_path(hand.text_generator(), prompt, path, 1, sampling).tolist()
     return tokenizer_of(hand).tokens[id].translate({32: "␣", 10: "↵", 9: "⇥"})
 
 

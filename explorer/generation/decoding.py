@@ -43,6 +43,14 @@ class Decoder(Protocol):
         """Read one more token of each sample and return the next logits."""
 
 
+@runtime_checkable
+class MakesDecoder(Protocol):
+    """A model that brings its own decoder."""
+
+    def make_decoder(self, samples: int, context: int) -> Decoder:
+        """Return a decoder of `samples` texts that attends to at most `context` tokens."""
+
+
 def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int | None = None) -> Decoder:
     """Return the decoder of a language model.
 
@@ -50,6 +58,8 @@ def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int 
     `padding`: the token that fills a row up to `context`, for a model trained on padded prefixes.
     Raises ValueError for a stack of replicas and for other modules.
     """
+    if isinstance(model, MakesDecoder):
+        return model.make_decoder(samples, context)
     if isinstance(model, Ngram):
         return NgramDecoder(model, samples)
     if next(model.parameters()).dim() > 2:

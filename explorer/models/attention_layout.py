@@ -15,3 +15,9 @@ class AttentionLayout:
     positions: bool  # whether it has positions, which can be removed
     answers_every_token: bool = True  # a classifier answers at its first token only
     answers: bool = True  # a sentence encoder answers nothing, it only gives vectors
+
+    @property
+    def size(self) -> str:
+        """Its layers and heads in words."""
+        layers, heads = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((self.layers, "layer"), (self.heads, "head")))
+        return f"{layers} × {heads}"

@@ -30,7 +30,7 @@ def attention_of(
     text: str = TEXT, step: int | None = None, ablated_heads: tuple[tuple[int, int], ...] = ()
 ) -> tuple[TokenizedInput, AttentionResult]:
     """Return the tokens of a text and the model's attention and predictions, computed without the page."""
-    stored_model = stored_models.find_model(DEFAULT_MODEL)
+    stored_model = stored_models.find_run(DEFAULT_MODEL)
     attended = tokenize_input(stored_model.config, stored_model.tokenizer, text)
     return attended, attend(stored_model.model(0, step), attended.ids, Ablation(zero_ablated=frozenset(ablated_heads)))
 
@@ -41,7 +41,7 @@ def visible(token: str) -> str:
 
 def top_prediction(attended: tuple[TokenizedInput, AttentionResult], position: int = -1) -> tuple[str, str]:
     """Return the most probable next token at a position and its probability, formatted as in the finding."""
-    tokenizer = stored_models.find_model(DEFAULT_MODEL).tokenizer
+    tokenizer = stored_models.find_run(DEFAULT_MODEL).tokenizer
     assert tokenizer
     log_probabilities = attended[1].log_probabilities[position]
     return visible(tokenizer.tokens[int(log_probabilities.argmax())]), f"{np.exp(log_probabilities.max()):.2f}"
@@ -173,7 +173,7 @@ def test_ablated_heads_change_the_prediction_until_they_are_reset(visit: Any) ->
 def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> None:
     page = visit(f"/attention?model={DEFAULT_MODEL}")
     wait_for_text(page)
-    steps = stored_models.find_model(DEFAULT_MODEL).run.snapshot_steps()  # type: ignore[union-attr]
+    steps = stored_models.find_run(DEFAULT_MODEL).run.snapshot_steps()  # type: ignore[union-attr]
     wire = WebSocketRecorder(page)
     slider, step_caption = page.get_by_label("Training step"), page.locator(".lineage-attention-heads .where")
     slider.hover()
@@ -266,7 +266,7 @@ def test_the_walkthrough_shows_the_numbers_of_the_chosen_head(visit: Any) -> Non
     page = visit("/attention?say=O+Romeo&unfold=walkthrough")
     wait_for_text(page, "O Romeo")
     walkthrough = page.locator(".lineage-attention-walkthrough")
-    stored_model = stored_models.find_model(DEFAULT_MODEL)
+    stored_model = stored_models.find_run(DEFAULT_MODEL)
     activations = head_activations(stored_model.model(), attention_of("O Romeo")[0].ids, 1, 2)
 
     def format_number(value: float) -> str:
@@ -321,7 +321,7 @@ def test_a_model_without_attention_is_reported_and_another_can_be_chosen(visit: 
     page.get_by_role("option", name="Negation, words · 1 layer × 1 head, small initialization", exact=True).click()
     expect(page.get_by_role("heading", name="Which words does a Transformer attend to?")).to_be_visible()
     expect(page.locator(".lineage-attention-heads .asks button").first).to_be_visible()
-    config: Any = stored_models.find_model("negation-single-transformer").config.model
+    config: Any = stored_models.find_run("negation-single-transformer").config.model
     expect(page.locator(".lineage-attention-heads .tile")).to_have_count(config.layers * config.heads)
     expect(finding_heading(page)).to_have_text(re.compile(r"^The model predicts “\w+”, with probability >?[\d.]+\.$"))
     expect(page.get_by_text("which has no attention")).to_have_count(0)
@@ -336,14 +336,14 @@ def test_unusual_texts_are_read_and_shown_as_text(visit: Any) -> None:
         field.fill(typed)
         field.press("Enter")
         known_characters = [
-            letter for letter in shown if letter in "".join(stored_models.find_model(DEFAULT_MODEL).tokenizer.tokens)
+            letter for letter in shown if letter in "".join(stored_models.find_run(DEFAULT_MODEL).tokenizer.tokens)
         ]  # type: ignore[union-attr]
         wait_for_text(page, "".join(known_characters))
         expect(finding_heading(page)).to_contain_text(f"with probability {top_prediction(attention_of(typed))[1]}.")
     field.fill("to be or not " * 30)
     field.press("Enter")
     expect(page.get_by_text("letters at once. The beginning was left out: ")).to_be_visible()
-    width = stored_models.find_model(DEFAULT_MODEL).config.task.context  # type: ignore[union-attr]
+    width = stored_models.find_run(DEFAULT_MODEL).config.task.context  # type: ignore[union-attr]
     expect(page.locator(".lineage-attention-heads .asks button")).to_have_count(width)
     wait_until_idle(page)
 

@@ -47,7 +47,7 @@ def generated_text(
     model: str, tokens: int, temperature: float, prompt: str = "Romeo", **sampling_settings: float
 ) -> str:
     """Return the text that this model generates on the command line."""
-    stored_model = stored_models.find_model(model)
+    stored_model = stored_models.find_run(model)
     assert stored_model.tokenizer
     sampling = Sampling(float(temperature), **sampling_settings)  # type: ignore[arg-type]
     return continue_text(
@@ -63,7 +63,7 @@ def wait_for_texts(page: Page, *expected: str) -> None:
 
 def top_candidates(model: str, before: str, temperature: float) -> list[tuple[str, str]]:
     """Return the twelve most probable next tokens with their probabilities, formatted as on the page."""
-    stored_model = stored_models.find_model(model)
+    stored_model = stored_models.find_run(model)
     assert stored_model.tokenizer
     ids, empty_ids = torch.from_numpy(stored_model.tokenizer.encode(before)), torch.empty(0, dtype=torch.int64)
     logits = torch.tensor(
@@ -335,7 +335,7 @@ def test_texts_distribution_and_tree_are_saved_as_images_and_tables(visit: Any, 
     wait_for_texts(page, text)
     expect(page.locator(".lineage-token-tree .column")).to_have_count(4)
     wait_until_idle(page)
-    stored_model = stored_models.find_model("text-ngram")
+    stored_model = stored_models.find_run("text-ngram")
     assert stored_model.tokenizer
     ids = stored_model.tokenizer.encode(text).tolist()
     figure = page.locator(".lineage-temperature .written")

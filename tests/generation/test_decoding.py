@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from explorer.generation.decoding import make_decoder, window_start
+from explorer.generation.decoding import Decoder, make_decoder, window_start
 from explorer.models.layers import stack
 from explorer.models.taps import record
 from tests.generation.small import CONFIGS, CONTEXT, FEW, TRANSFORMERS, model, texts
@@ -132,3 +132,16 @@ def test_a_decoder_records_no_taps() -> None:
     with record(lm) as trace:
         make_decoder(lm, CONTEXT).read(ids)
     assert not trace
+
+
+class WithDecoder(nn.Module):
+    """A model that brings its own decoder."""
+
+    def make_decoder(self, samples: int, context: int) -> Decoder:
+        return make_decoder(model(FEW[0]), context, samples)
+
+
+def test_a_model_may_bring_its_own_decoder() -> None:
+    ids = texts(SAMPLES, 5)
+    found, expected = (make_decoder(lm, CONTEXT, SAMPLES).read(ids) for lm in (WithDecoder(), model(FEW[0])))
+    assert_close(found, expected)

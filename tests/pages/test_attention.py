@@ -17,7 +17,7 @@ from explorer.labs.attention.state import AttentionState
 from explorer.run_store import index, store
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
-from explorer.ui.training.stored_models import find_model
+from explorer.ui.training.stored_models import find_run
 from explorer.web import background, results
 from tests.pages.screen import (
     assert_no_errors,
@@ -64,7 +64,7 @@ def test_the_default_state_shows_results() -> None:
 
 @pytest.mark.slow
 def test_the_open_head_attends_to_the_subject_and_decides_the_answer() -> None:
-    stored_model, state = find_model(AttentionState().model), AttentionState()
+    stored_model, state = find_run(AttentionState().model), AttentionState()
     words = list(tokenize_text(stored_model, state).tokens)
     weights = attend(stored_model.model(), tokenize_text(stored_model, state).ids).weights
     assert weights[0, 0, -1].argmax() == words.index("king") and weights[0, 0, -1].max() > 0.95
@@ -121,7 +121,7 @@ def test_the_snapshots_are_computed_when_the_browser_fetches_their_address() -> 
 
 @pytest.mark.parametrize("name", ["agreement-heads", "text-through-training", "text-assignment", NEGATION])
 def test_what_is_sent_is_what_the_model_computed(name: str) -> None:
-    stored_model = find_model(name)
+    stored_model = find_run(name)
     found = compute_reading(stored_model, AttentionState(name))
     sent = unpack_weights(arrays(found.content)["weights"], len(found.input.ids), name != NEGATION)
     own = attend(stored_model.model(), found.input.ids).weights
@@ -130,7 +130,7 @@ def test_what_is_sent_is_what_the_model_computed(name: str) -> None:
 
 
 def test_the_reading_and_the_snapshots_stay_within_their_size_limits() -> None:
-    stored_model = find_model("text-through-training")
+    stored_model = find_run("text-through-training")
     state = AttentionState(say="To be, or not to be: that is the question, whether 'tis nobler in the mind")
     found = compute_reading(stored_model, state)
     assert len(found.input.ids) == 64 and len(found.content) < 300_000
@@ -140,17 +140,17 @@ def test_the_reading_and_the_snapshots_stay_within_their_size_limits() -> None:
 
 
 def test_a_longer_text_leaves_fewer_snapshots_with_the_first_and_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored_model = find_model("text-through-training")
+    stored_model = find_run("text-through-training")
     monkeypatch.setattr("explorer.labs.attention.measurements.MAX_BYTES", 5 * 2 * 16 * (21 * 22 // 2))
     steps = select_snapshots(stored_model, 21)
     assert len(steps) == 5 and (steps[0], steps[-1]) == (0, 1000)
     assert select_snapshots(stored_model, 21, shown=3) == sorted({*steps, 3})
-    assert select_snapshots(find_model("text-best"), 21) == []  # two snapshots are too few
+    assert select_snapshots(find_run("text-best"), 21) == []  # two snapshots are too few
 
 
 def test_a_long_text_is_truncated_to_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.labs.attention.measurements.MAX_BYTES", 2 * 16 * 50)  # bytes of all heads
-    stored_model = find_model("text-through-training")
+    stored_model = find_run("text-through-training")
     found = tokenize_text(stored_model, AttentionState(say="abcdefghijklmnop"))
     assert "".join(found.tokens) == "ghijklmnop" and found.truncated == "abcdef" and found.truncated_at == "start"
     assert (

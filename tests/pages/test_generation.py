@@ -23,7 +23,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui import visitor_text
-from explorer.ui.training.stored_models import find_model
+from explorer.ui.training.stored_models import find_run
 from explorer.web import background
 from tests.pages.screen import (
     assert_no_errors,
@@ -57,7 +57,7 @@ def temperature(at: AppTest) -> dict[str, Any]:
 
 def generate_text(name: str, prompt: str, sampling: Sampling) -> str:
     """Return the text that the command line generates."""
-    stored_model = find_model(name)
+    stored_model = find_run(name)
     assert stored_model.tokenizer
     found = continue_text(
         stored_model.model(), stored_model.tokenizer, stored_model.config.task_as(TextConfig), prompt, 20, sampling
@@ -85,7 +85,7 @@ def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     assert tree["title"] == "RNN" and tree["here"]["candidates"]
     assert "".join(step["piece"] for step in tree["steps"]) == expected[:FIRST_TOKENS]
     assert component_data(generation_page({**sampling_params, "path": ""}), "token_tree")[0]["steps"] == []
-    stored_model = find_model("text-rnn")
+    stored_model = find_run("text-rnn")
     assert stored_model.tokenizer
     path = stored_model.tokenizer.encode(expected).tolist()
     at = generation_page({**sampling_params, "path": ",".join(map(str, path))})
@@ -123,7 +123,7 @@ def test_the_distribution_at_a_position_is_that_after_the_text_before_it() -> No
     for params in ({"of": "40", "at": "7"}, {"of": "0", "at": "19"}):
         background.reset()  # the texts of the model are not computed yet
         at = generation_page({"models": "text-rnn", **params})
-        stored_model, state = find_model("text-rnn"), GenerationState(tokens=20, of=int(params["of"]))
+        stored_model, state = find_run("text-rnn"), GenerationState(tokens=20, of=int(params["of"]))
         texts = generate_texts(stored_model, state)
         ids = [*texts.prompt.ids, *texts.ids[state.of, : int(params["at"])].tolist()]
         expected = text_end(tokenizer_of(stored_model).decode(ids))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -12,13 +14,15 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy import ndarray
 from torch import Tensor
 
+from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import (
     Ablation,
     check_attention,
     interventions,
 )
-from explorer.inspection.attention.attention_model import AttentionModel, attention_model
+from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import load_model
+from explorer.models.attention_layout import AttentionLayout
 from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
 from explorer.tasks.distinct_rows import row_ids, row_lookup
@@ -120,6 +124,9 @@ def attention_rollout(weights: Float[ndarray, "layers heads query key"]) -> Floa
     return np.where((paths > 0) & visible.any(axis=1, keepdims=True), flow, np.nan)
 
 
+Sample: TypeAlias = Literal["held-out text", "grammar", "misleading sentences", "this text"]
+
+
 @dataclass(frozen=True, eq=False)
 class HeadImportance:
     """The loss of a model with each head zeroed in turn."""
@@ -127,10 +134,11 @@ class HeadImportance:
     metric: str
     base_loss: float  # of the unchanged model
     ablated_loss: Float64[ndarray, "layers heads"]  # with this head zeroed
-    error: Float64[
-        ndarray, "layers heads"
-    ]  # standard error of the difference: 0 over the whole grammar, NaN for one row
+    # Standard error of the difference: 0 over the whole grammar, NaN for a single row.
+    error: Float64[ndarray, "layers heads"]
     targets: int  # how many were evaluated
+    sample: Sample = "held-out text"  # what they are
+    available: int = 0  # how many held-out targets there are
 
     @property
     def importance(self) -> Float64[ndarray, "layers heads"]:
@@ -164,7 +172,7 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     is_text = isinstance(run.config.task, TextConfig)
     surprisals, counts = [], []
     for batch in _held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config):
-        surprisals.append(_ablated_surprisals(model, batch))
+        surprisals.append(ablated_losses(model, batch.ids, partial(_surprisal, rows=batch)))
         counts.append(batch.weights.sum(dim=-1).numpy())
     row_loss, row_weight = (
         np.concatenate(surprisals, axis=-1),
@@ -176,9 +184,26 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
         influence = (row_loss[:-1] - row_loss[-1] - (ablated - base_loss)[:, None] * row_weight) / row_weight.sum()
         error = _standard_error(influence) if is_text else 0 * ablated
     shape = model.layout.layers, model.layout.heads
-    metric = "validation loss, nats a token" if is_text else "loss over the grammar, nats a sentence"
-    targets = round(row_weight.sum()) if is_text else len(row_weight)
-    return HeadImportance(metric, float(base_loss), ablated.reshape(shape), error.reshape(shape), targets)
+    ablated, error = ablated.reshape(shape), error.reshape(shape)
+    if is_text:
+        metric, available = "validation loss, nats a token", text_data(run.config.task_as(TextConfig)).held_out_targets
+        targets = round(row_weight.sum())
+        return HeadImportance(metric, float(base_loss), ablated, error, targets, "held-out text", available)
+    metric = "loss over the grammar, nats a sentence"
+    return HeadImportance(metric, float(base_loss), ablated, error, len(row_weight), "grammar")
+
+
+@torch.inference_mode()
+def head_importance_on(model: AttentionModel, ids: Ids) -> HeadImportance:
+    """Measure the loss of a causal language model on one text with each head zeroed in turn, in nats per token.
+
+    The error is the standard error over the tokens. Raises InvalidSetting for a text of fewer than two tokens.
+    """
+    if len(ids) < 2:
+        raise InvalidSetting("The loss is measured on the tokens after the first. Write a text of two tokens or more.")
+    given, targets = torch.tensor([tuple(ids[:-1])]), torch.tensor(tuple(ids[1:]))
+    losses = ablated_losses(model, given, lambda logits: _cross_entropy(logits[0], targets))
+    return _mean_importance(model.layout, losses, "loss on this text, nats per token", "this text")
 
 
 def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImportance:
@@ -189,22 +214,21 @@ def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImpor
     rows = build_rows(task, [clause for clause, _ in clauses])
     row = torch.arange(len(clauses))
     position = torch.tensor([answer_position(clause, target) for clause, target in clauses])
+    targets = rows.targets[row, position]
+    losses = ablated_losses(model, rows.ids, lambda logits: _cross_entropy(logits[row, position], targets))
+    return _mean_importance(model.layout, losses, "loss, nats per verb or pronoun", "misleading sentences")
 
-    def surprisals(ablation: Ablation) -> Float64[ndarray, " rows"]:
-        with intervene(model.module, interventions(model, ablation)):
-            logits = model.module(rows.ids)[row, position]
-        found: ndarray = F.cross_entropy(logits, rows.targets[row, position], reduction="none").double().numpy()
-        return found
 
-    layout, base = model.layout, surprisals(Ablation())
-    heads = [(layer, head) for layer in range(layout.layers) for head in range(layout.heads)]
-    ablated = np.stack([surprisals(Ablation(zero_ablated=frozenset({head}))) for head in heads])
-    error = (ablated - base).std(axis=-1, ddof=1) / np.sqrt(len(base))
-    shape = layout.layers, layout.heads
-    metric = "loss, nats per verb or pronoun"
-    return HeadImportance(
-        metric, float(base.mean()), ablated.mean(axis=-1).reshape(shape), error.reshape(shape), len(base)
-    )
+def _mean_importance(
+    layout: AttentionLayout, losses: Float64[ndarray, "heads_and_none targets"], metric: str, sample: Sample
+) -> HeadImportance:
+    """Return the mean loss over targets of equal weight, with the standard error of its change."""
+    shape, base, count = (layout.layers, layout.heads), losses[-1], losses.shape[-1]
+    with np.errstate(invalid="ignore"):  # infinite losses have no difference
+        spread = (losses[:-1] - base).std(axis=-1, ddof=1) if count > 1 else np.full(len(losses) - 1, np.nan)
+    error = spread / np.sqrt(count)
+    ablated = losses[:-1].mean(axis=-1)
+    return HeadImportance(metric, float(base.mean()), ablated.reshape(shape), error.reshape(shape), count, sample)
 
 
 def _standard_error(influence: Float64[ndarray, "heads rows"]) -> Float64[ndarray, " heads"]:
@@ -230,12 +254,16 @@ def _grammar_rows(config: RunConfig) -> Iterator[_EvaluationRows]:
     yield _EvaluationRows(row_ids(task)[row_lookup(task)[-1]], torch.tensor(task.labels)[:, None], probabilities)
 
 
-def _ablated_surprisals(model: AttentionModel, rows: _EvaluationRows) -> Float64[ndarray, "heads_and_none rows"]:
-    """Return the weighted sum of -log p (nats) per row: with each head zeroed, and last with none.
+def ablated_losses(
+    model: AttentionModel,
+    ids: Int[Tensor, "rows time"],
+    measure: Callable[[Float[Tensor, "rows answers outcomes"]], Float64[ndarray, " losses"]],
+) -> Float64[ndarray, "heads_and_none losses"]:
+    """Return the losses that `measure` finds in the logits: with each head zeroed, and last with none.
 
     The layers below a zeroed head are unchanged and computed once.
     """
-    x, blocks = model.embed_and_blocks(rows.ids)
+    x, blocks = model.embed_and_blocks(ids)
     losses = []
     for layer, block in enumerate(blocks):
         for head in range(model.layout.heads):
@@ -244,12 +272,20 @@ def _ablated_surprisals(model: AttentionModel, rows: _EvaluationRows) -> Float64
                 y = block(x)
             for later in blocks[layer + 1 :]:
                 y = later(y)
-            losses.append(_surprisal(model.readout(y), rows))
+            losses.append(measure(model.readout(y)))
         x = block(x)
-    return np.stack([*losses, _surprisal(model.readout(x), rows)])
+    return np.stack([*losses, measure(model.readout(x))])
 
 
 def _surprisal(logits: Float[Tensor, "rows answers outcomes"], rows: _EvaluationRows) -> Float64[ndarray, " rows"]:
+    """Return the weighted sum of -log p (nats) of each row."""
     surprisals = F.cross_entropy(logits.flatten(0, -2), rows.targets.flatten(), reduction="none")
     total: ndarray = (surprisals.view(rows.targets.shape) * rows.weights).sum(dim=-1).numpy()
     return total
+
+
+def _cross_entropy(
+    logits: Float[Tensor, "targets outcomes"], targets: Int[Tensor, " targets"]
+) -> Float64[ndarray, " targets"]:
+    losses: ndarray = F.cross_entropy(logits, targets, reduction="none").double().numpy()
+    return losses

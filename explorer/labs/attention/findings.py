@@ -92,14 +92,16 @@ def importance_finding(measured: HeadImportance, labels: Sequence[str]) -> str:
     return f"{rises}. It changes least without {labels[least]} ({format_signed(float(values[least]), 3)})."
 
 
-def importance_caption(measured: HeadImportance, of_text: bool, total: int = 0) -> str:
-    """Return on what the importance was measured; `total` is the number of held-out targets."""
-    errors = "Lines: two standard errors to either side."
-    if of_text:
-        return f"Measured on {measured.targets:,} of {total:,} held-out tokens, the same for every head. {errors}"
-    if measured.error.any():
-        return f"Measured on {measured.targets:,} sentences in which the nearest noun is misleading. {errors}"
-    return f"Measured on all {measured.targets} sentences of the grammar, weighted by their probability."
+def importance_caption(measured: HeadImportance) -> str:
+    """Return on what the importance was measured."""
+    if measured.sample == "grammar":
+        return f"Measured on all {measured.targets} sentences of the grammar, weighted by their probability."
+    sample = {
+        "held-out text": f"{measured.targets:,} of {measured.available:,} held-out tokens, the same for every head",
+        "misleading sentences": f"{measured.targets:,} sentences in which the nearest noun is misleading",
+        "this text": f"the {measured.targets:,} tokens after the first of this text",
+    }[measured.sample]
+    return f"Measured on {sample}. Lines: two standard errors to either side."
 
 
 def lens_finding(layers: Sequence[str], confidence: np.ndarray, is_final: np.ndarray) -> str:

@@ -24,14 +24,14 @@ from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.web.results import register_arrays
 
 WALK_STEPS = 7  # of the walkthrough
 _KEY = "walk"
 
 
-def section(session: PageSession[AttentionState], stored_model: StoredModel) -> None:
+def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
     """Draw the walkthrough of the selected head once its activations are computed."""
     state = session.state
     key = (*cache_key(stored_model, state, "inside"), state.layer, state.head, *ablation_key(state))
@@ -64,7 +64,7 @@ def _apply_events(session: PageSession[AttentionState]) -> None:
 
 
 def _draw(
-    state: AttentionState, stored_model: StoredModel, document: Document, results: Mapping[str, HeadActivations]
+    state: AttentionState, stored_model: InspectableModel, document: Document, results: Mapping[str, HeadActivations]
 ) -> None:
     """Draw the steps from query to weighted sum."""
     found = results["head"]
@@ -76,15 +76,15 @@ def _draw(
         "width": found.head_width,
         "address": register_arrays(found.content, stored_model.cache_key),
         "step": state.walk,
-        "turned": getattr(stored_model.config.model, "positions", "") == "rotary" and not state.unplaced,
+        "turned": stored_model.has_rotary_positions and not state.unplaced,
         "unit": stored_model.unit,
-        "colour": stored_model.row.colour,
+        "colour": stored_model.colour,
         "file": f"head-{state.layer + 1}-{state.head + 1}",
     }
     document.component("attention_walkthrough", data, _KEY)
 
 
-def download_button(stored_model: StoredModel, state: AttentionState) -> None:
+def download_button(stored_model: InspectableModel, state: AttentionState) -> None:
     """Offer every tapped array of the forward pass as an npz file, with the names that `inspect` gives them."""
 
     def make_file() -> bytes:

@@ -11,10 +11,8 @@ from explorer.labs.attention import findings
 from explorer.labs.attention.ablation import answer_row
 from explorer.labs.attention.measurements import (
     ablation_key,
-    answers_every_token,
     cache_key,
     compute_layers,
-    outcome_text,
 )
 from explorer.labs.attention.results import LayerAnswers
 from explorer.labs.attention.state import AttentionState
@@ -22,14 +20,14 @@ from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import visible_whitespace
 
 MAX_POSITIONS = 16  # of the logit-lens table
 MAX_LABELS = 40  # tokens that fit along the edge of the map
 
 
-def section(state: AttentionState, stored_model: StoredModel) -> None:
+def section(state: AttentionState, stored_model: InspectableModel) -> None:
     """Draw the logit lens and attention rollout once they are computed."""
     explanation(
         "The **logit lens** applies the final norm and the output layer after each layer, as if the model ended there. "
@@ -47,11 +45,16 @@ def section(state: AttentionState, stored_model: StoredModel) -> None:
     )
 
 
-def _draw(stored_model: StoredModel, at: int | None, document: Document, results: Mapping[str, LayerAnswers]) -> None:
+def _draw(
+    stored_model: InspectableModel, at: int | None, document: Document, results: Mapping[str, LayerAnswers]
+) -> None:
     """Draw the logit lens, and rollout for a model with several layers."""
     layers = results["layers"]
     tokens = layers.reading.input.tokens
-    name = partial(outcome_text, stored_model, layers.reading)
+
+    def name(outcome: int) -> str:
+        return stored_model.outcome_text(outcome, layers.reading.input.ids)
+
     row = answer_row(stored_model, at, layers.reading)
     depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(layers.predictions) - 1))]
     is_final = layers.predictions[:, row] == layers.predictions[-1, row]
@@ -71,7 +74,9 @@ def _draw(stored_model: StoredModel, at: int | None, document: Document, results
             layers.confidence[:, list(positions)],
         ),
         alt=f"The most likely prediction at each position after each layer. At the query position: {alt_text}.",
-        caption="Columns: the last token that was read." if answers_every_token(stored_model) else "Read at <BOS>.",
+        caption="Columns: the last token that was read."
+        if stored_model.attention.answers_every_token
+        else "Read at <BOS>.",
     )
     add_plot_frame(document, [panel], key="gaze-lens", height=90 + 44 * len(depths), columns=1)
     if len(depths) > 2:  # with one layer, rollout is its attention weights

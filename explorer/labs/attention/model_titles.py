@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
+from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.training import stored_models
-from explorer.ui.training.model_input import attention_size
+from explorer.ui.training.stored_model import StoredModel
 
 ATTENTION_TASKS = (*TYPED_TEXT_TASKS, "agreement")
 # The included runs of the menu; the other ones are variants of these in experiments, which other pages compare.
@@ -39,9 +40,9 @@ def attention_model_titles(selected: str) -> dict[str, str]:
     titles: dict[str, str] = {}
     for name in sorted(names, key=lambda name: order.get(name, len(order))):
         try:
-            model = stored_models.find_model(name)
-            title = model.run.card.name if hasattr(model.run, "card") and model.run.card.name else ""
-            title = title or describe_model(model.config) + MENU.get(name, "")
+            model = stored_models.find_run(name)
+            title = model.run.card.name if isinstance(model.run, StoredRun) else ""
+            title = title or describe_model(model) + MENU.get(name, "")
         except LineageError:
             title = stored[name]  # a model that cannot be read is still the selected one
         count = sum(other == title or other.startswith(f"{title} (") for other in titles.values())
@@ -49,14 +50,12 @@ def attention_model_titles(selected: str) -> dict[str, str]:
     return titles
 
 
-def describe_model(config: RunConfig) -> str:
+def describe_model(model: StoredModel) -> str:
     """Return task, text, tokenizer, layers and heads of a model in a few words."""
     try:
-        layers, heads = attention_size(config)
+        return f"{_describe_task(model.config)} · {model.attention.size}"
     except LineageError:
-        return config.title
-    size = f"{layers} layer{'s' * (layers != 1)} × {heads} head{'s' * (heads != 1)}"
-    return f"{_describe_task(config)} · {size}"
+        return model.config.title
 
 
 def _describe_task(config: RunConfig) -> str:

@@ -25,8 +25,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training import stored_models
-from explorer.ui.training.model_input import example_texts
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.stored_model import StoredModel
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack, register_arrays
 
@@ -53,7 +52,7 @@ def select_model(session: PageSession[BlockState]) -> StoredModel | None:
     """Return the selected run, or None with a message if there is no run of this kind and name."""
     state = session.state
     try:
-        stored = stored_models.find_model(state.run)
+        stored = stored_models.find_run(state.run)
         task, model = task_row(stored.config.task), stored.row.name
         tasks, models = TASKS_AND_MODELS[state.kind]
         if task.name not in tasks or model not in models:
@@ -91,7 +90,7 @@ def controls(session: PageSession[BlockState], stored: StoredModel | None) -> No
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if stored:
-            example = example_texts(stored.config)[0]
+            example = stored.example_texts[0]
             bind_widget(
                 session,
                 "say",
@@ -134,7 +133,7 @@ def handle_component_event(session: PageSession[BlockState]) -> None:
 def block_section(session: PageSession[BlockState], stored: StoredModel) -> None:
     """Draw the diagram, the finding above it, and the observations below."""
     state = session.state
-    text = state.say or example_texts(stored.config)[0]
+    text = state.say or stored.example_texts[0]
     key = ("block", *stored.cache_key, state.seed, text, state.layer)
 
     def requested_views() -> Mapping[str, Request[BlockView]]:
@@ -199,9 +198,7 @@ def _tokenize(
         }
         assert targets[bos] == BOS
         return ids, target, names, 0
-    from explorer.inspection.attention.attend import tokenize_input
-
-    opened = tokenize_input(stored.config, stored.tokenizer, text)
+    opened = stored.tokenize(text)
     ids = opened.ids[:MAX_TOKENS]
     answers = (
         list(CLASSES) if stored.tokenizer is None else [visible_whitespace(token) for token in stored.tokenizer.tokens]

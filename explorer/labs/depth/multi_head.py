@@ -27,7 +27,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.stored_model import StoredModel
 from explorer.ui.wording import count_seeds, quote_first
 from explorer.web.results import pack, register_arrays
 
@@ -114,7 +114,7 @@ def head_measures_section(session: PageSession[DepthState]) -> None:
 def _find_model() -> StoredModel | None:
     """Return the language model whose layer is shown; without it show why."""
     try:
-        return stored_models.find_model(RUN)
+        return stored_models.find_run(RUN)
     except LineageError as error:
         show_problems([str(error)])
         return None
@@ -147,11 +147,10 @@ def _untrained_models(config: RunConfig, vocabulary: int) -> list[TransformerDec
 
 def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading | str:
     """Run all trained and untrained seeds on a text; return a message if the model knows too little of it."""
-    from explorer.inspection.attention.attend import tokenize_input
     from explorer.inspection.transformer.multi_head import split_heads
 
     assert stored.tokenizer is not None  # the run was trained on text
-    tokenized = tokenize_input(stored.config, stored.tokenizer, text)
+    tokenized = stored.tokenize(text)
     if len(tokenized.ids) < 2 or tokenized.empty:
         return (
             f"Of this text the model knows {'nothing' if tokenized.empty else 'one character only'}: it learned from "

@@ -7,13 +7,12 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.labs.generation.models import check_generates_text
 from explorer.labs.generation.state import MAX_MODELS, GenerationState
 from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training import stored_models
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 
 PROMPTS = ("Romeo", "ROMEO:", "To be, or not to be", "The king ", "")
 
@@ -59,13 +58,13 @@ def sampling_row(session: PageSession[GenerationState]) -> None:
                 reset_button(session)
 
 
-def selected_models(session: PageSession[GenerationState]) -> dict[str, StoredModel]:
+def selected_models(session: PageSession[GenerationState]) -> dict[str, InspectableModel]:
     """Return the selected models that can generate, by name; show why others cannot."""
     found, messages = {}, []
     for name in session.state.models:
         try:
             stored_model = stored_models.find_model(name)
-            check_generates_text(stored_model)
+            stored_model.check_generates_text()
             found[name] = stored_model
         except LineageError as error:
             messages.append(str(error))

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING
 
 from jaxtyping import Int
 
-from explorer.catalogue import task_row
-from explorer.errors import InvalidSetting
 from explorer.labs.generation.state import GenerationState
-from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, TransformerTextConfig
-from explorer.tasks.text.config import TextConfig
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import quote_first
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from explorer.generation.generate import TextGenerator
     from explorer.generation.sampling import Sampling
     from explorer.tokenization.text import Tokenizer
 
@@ -43,12 +38,12 @@ def sampling_settings(state: GenerationState) -> Sampling:
     return Sampling(float(state.t), top_k, float(state.top_p), float(state.min_p), state.seed)
 
 
-def encode_prompt(stored_model: StoredModel, prompt: str) -> EncodedPrompt:
+def encode_prompt(stored_model: InspectableModel, prompt: str) -> EncodedPrompt:
     """Encode a prompt for a stored model. Raises DamagedRun or TextError."""
     from explorer.generation.generate import FROM_NOTHING, prompt_ids
 
-    task, tokenizer = stored_model.config.task_as(TextConfig), tokenizer_of(stored_model)
-    lowered = prompt.lower() if task.lower else prompt
+    tokenizer = tokenizer_of(stored_model)
+    lowered = prompt.lower() if stored_model.lowercase else prompt
     ids, unseen = prompt_ids(tokenizer, lowered)
     text = tokenizer.decode(ids.tolist())
     notes = []
@@ -59,7 +54,7 @@ def encode_prompt(stored_model: StoredModel, prompt: str) -> EncodedPrompt:
     if unseen:
         become = "left out" if tokenizer.unknown is None else "read as <unk>"
         notes.append(f"It never saw {quote_first(unseen)}: {become}.")
-    if forgotten := count_truncated(stored_model, len(ids)):
+    if forgotten := stored_model.count_truncated(len(ids)):
         remaining = len(ids) - forgotten
         end = text_end(tokenizer.decode(ids[:forgotten].tolist()))
         notes.append(f"It sees only the last {remaining} {stored_model.unit}s; all up to “{end}” is forgotten.")
@@ -68,47 +63,16 @@ def encode_prompt(stored_model: StoredModel, prompt: str) -> EncodedPrompt:
     return EncodedPrompt(tuple(ids.tolist()), text, " ".join(filter(None, notes)))
 
 
-def count_truncated(stored_model: StoredModel, tokens: int) -> int:
-    """Return how many tokens at the beginning of a prompt are outside of the model's context."""
-    from explorer.generation.decoding import window_start
-
-    model, context = stored_model.config.model, stored_model.config.task_as(TextConfig).context
-    if isinstance(model, TransformerTextConfig):
-        return window_start(tokens, context)
-    if isinstance(model, NgramTextConfig):
-        return 0 if model.cache else max(0, tokens - model.n + 1)
-    return max(0, tokens - model.window) if isinstance(model, FeedforwardTextConfig) else 0
-
-
-def tokenizer_of(stored_model: StoredModel) -> Tokenizer:
-    """Return the tokenizer of a run on text."""
+def tokenizer_of(stored_model: InspectableModel) -> Tokenizer:
+    """Return the tokenizer of a language model."""
     tokenizer = stored_model.tokenizer
-    assert tokenizer, "a run on text has one"
+    assert tokenizer, "a language model has one"
     return tokenizer
 
 
-def check_generates_text(stored_model: StoredModel) -> None:
-    """Raises InvalidSetting for a run of a task without text."""
-    task = stored_model.config.task
-    if not isinstance(task, TextConfig):
-        raise InvalidSetting(
-            f"The run “{stored_model.name}” learned {task_row(task).title.lower()}, it cannot write. "
-            "Choose a language model above."
-        )
-
-
-def focused_model(models: Mapping[str, StoredModel], state: GenerationState) -> str:
+def focused_model(models: Mapping[str, InspectableModel], state: GenerationState) -> str:
     """Return the name of the model whose distribution is shown, among those that can generate."""
     return state.focused_model if state.focused_model in models else list(models)[-1]
-
-
-def text_generator(stored_model: StoredModel) -> TextGenerator:
-    """Return the model of a run, ready to generate; it may have to be loaded. Raises DamagedRun."""
-    from explorer.generation.generate import TextGenerator
-
-    return TextGenerator.for_task(
-        stored_model.model(), stored_model.config.task_as(TextConfig), tokenizer_of(stored_model)
-    )
 
 
 def sampling_key(state: GenerationState) -> tuple[Hashable, ...]:

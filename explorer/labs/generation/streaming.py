@@ -15,7 +15,6 @@ from explorer.labs.generation.models import (
     encode_prompt,
     id_tensor,
     sampling_settings,
-    text_generator,
     tokenizer_of,
 )
 from explorer.labs.generation.state import GenerationState
@@ -24,7 +23,7 @@ from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section, tab_token
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.web.results import register as register_answer
 from explorer.web.token_streams import StreamAnswer
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _KEY = "writing"
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
     """Draw a long text of every model, from the same prompt and with the same random numbers."""
     state = session.state
     explanation("The random numbers are those of above, so at the same temperature each text begins in the same way.")
@@ -57,7 +56,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
 
 
 def _draw_streams(
-    models: Mapping[str, StoredModel],
+    models: Mapping[str, InspectableModel],
     addresses: Mapping[str, str],
     state: GenerationState,
     document: Document,
@@ -69,7 +68,7 @@ def _draw_streams(
             {
                 "name": name,
                 "title": models[name].title,
-                "colour": models[name].row.colour,
+                "colour": models[name].colour,
                 "address": addresses[name],
                 "prompt": prompt.text,
                 "unit": models[name].unit,
@@ -87,11 +86,11 @@ def _draw_streams(
     document.component("text_stream", data, _KEY)
 
 
-def stream_text(stored_model: StoredModel, state: GenerationState) -> Iterator[Chunk]:
+def stream_text(stored_model: InspectableModel, state: GenerationState) -> Iterator[Chunk]:
     """Generate the text of a model chunk by chunk. Raises LineageError."""
     from explorer.generation.streaming import stream_chunks
 
     prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
     return stream_chunks(
-        text_generator(stored_model), tokenizer_of(stored_model), prompt, state.length, sampling_settings(state)
+        stored_model.text_generator(), tokenizer_of(stored_model), prompt, state.length, sampling_settings(state)
     )

@@ -19,7 +19,6 @@ from explorer.labs.generation.models import (
     sampling_key,
     sampling_settings,
     text_end,
-    text_generator,
     tokenizer_of,
 )
 from explorer.labs.generation.state import GenerationState
@@ -28,7 +27,7 @@ from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.web import background
 from explorer.web.results import is_ready, pack, register_arrays
 
@@ -50,18 +49,18 @@ class GeneratedTexts:
     content: bytes  # every array that the browser needs
 
 
-def cache_key(stored_model: StoredModel, state: GenerationState) -> tuple[Hashable, ...]:
+def cache_key(stored_model: InspectableModel, state: GenerationState) -> tuple[Hashable, ...]:
     """Return the cache key of a model's texts. The key of a model trained on a visitor's text contains its SHA-256."""
     return ("studio-texts", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
 
 
-def generate_texts(stored_model: StoredModel, state: GenerationState) -> GeneratedTexts:
+def generate_texts(stored_model: InspectableModel, state: GenerationState) -> GeneratedTexts:
     """Generate the texts of a model at all temperatures, in a second at most. Raises DamagedRun or TextError."""
     from explorer.generation.temperature_grid import UNITS_PER_NAT, component_arrays, compute_temperature_grid
 
     prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
     grid = compute_temperature_grid(
-        text_generator(stored_model), id_tensor(prompt.ids), state.tokens, sampling_settings(state)
+        stored_model.text_generator(), id_tensor(prompt.ids), state.tokens, sampling_settings(state)
     )
     arrays, pieces = component_arrays(grid, tokenizer, prompt.ids)
     surprisals = (grid.top_surprisals[..., :2] / UNITS_PER_NAT).astype(np.float32)
@@ -77,19 +76,19 @@ class SelectedPosition:
     content: bytes  # logits and noise, for the browser
 
 
-def inspect_position(stored_model: StoredModel, state: GenerationState) -> SelectedPosition:
+def inspect_position(stored_model: InspectableModel, state: GenerationState) -> SelectedPosition:
     """Compute the logits of the selected position. Raises LineageError."""
     from explorer.generation.temperature_grid import sampling_inputs
 
     prompt, preceding = encode_prompt(stored_model, state.prompt), _preceding_ids(stored_model, state)
     found = sampling_inputs(
-        text_generator(stored_model), id_tensor(prompt.ids), id_tensor(preceding), sampling_settings(state)
+        stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(preceding), sampling_settings(state)
     )
     content = pack({"logits": found.logits, "noise": found.noise})
     return SelectedPosition(text_end(tokenizer_of(stored_model).decode([*prompt.ids, *preceding])), content)
 
 
-def _preceding_ids(stored_model: StoredModel, state: GenerationState) -> tuple[int, ...]:
+def _preceding_ids(stored_model: InspectableModel, state: GenerationState) -> tuple[int, ...]:
     """Return the tokens before the selected position: of the text if it is computed, otherwise generated again.
 
     It does not wait for the text, because work that waits for other work can block all threads.
@@ -101,7 +100,7 @@ def _preceding_ids(stored_model: StoredModel, state: GenerationState) -> tuple[i
     return sample_tokens(stored_model, replace(state, t=temperatures()[state.of]), (), state.at)
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
     """Draw the slider, the texts and the distribution."""
     state = session.state
 
@@ -121,7 +120,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
 
 
 def required_results(
-    models: Mapping[str, StoredModel], state: GenerationState
+    models: Mapping[str, InspectableModel], state: GenerationState
 ) -> dict[str, Request[GeneratedTexts | SelectedPosition]]:
     """Return what the component needs: every model's texts, then the selected position of the focused one."""
     results: dict[str, Request[GeneratedTexts | SelectedPosition]] = {
@@ -136,7 +135,7 @@ def required_results(
 
 
 def _draw_slider(
-    models: Mapping[str, StoredModel],
+    models: Mapping[str, InspectableModel],
     state: GenerationState,
     document: Document,
     found: Mapping[str, GeneratedTexts | SelectedPosition],
@@ -155,7 +154,7 @@ def _draw_slider(
             {
                 "name": name,
                 "title": models[name].title,
-                "colour": models[name].row.colour,
+                "colour": models[name].colour,
                 "unit": models[name].unit,
                 "address": register_arrays(texts.content, models[name].cache_key),
                 "pieces": list(texts.pieces),
@@ -189,7 +188,7 @@ def _draw_slider(
     document.component("temperature", data, _KEY)
 
 
-def apply_events(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> bool:
+def apply_events(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> bool:
     """Apply the component's events to the state, temperature and selected position; return whether it has changed."""
     state = session.state
     if isinstance(event := pop_event(_KEY, "temperature"), int | float) and 0 <= event <= 2:

@@ -6,28 +6,24 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 
 import numpy as np
-from jaxtyping import Integer
-from numpy import ndarray
 
 from explorer.figures.language.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
 from explorer.labs.generation import findings
 from explorer.labs.generation.findings import MeasuredTexts
-from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_key, sampling_settings, text_generator
+from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_key, sampling_settings
 from explorer.labs.generation.state import GenerationState
-from explorer.tasks.text.config import TextConfig
-from explorer.ui import visitor_text
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 
 SEEDS = 8  # texts of a model at each temperature
 HEIGHT = 300
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
     """Draw three statistics of eight texts at every temperature."""
     explanation(
         "**Distinct-4** is the share of sequences of four tokens that are distinct. **Repetition** is the share of "
@@ -45,7 +41,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
 
 
 def _draw_statistics(
-    models: Mapping[str, StoredModel],
+    models: Mapping[str, InspectableModel],
     state: GenerationState,
     document: Document,
     measured: Mapping[str, MeasuredTexts],
@@ -59,21 +55,21 @@ def _draw_statistics(
     document.caption(findings.statistics_caption(named, state))
 
 
-def _cache_key(stored_model: StoredModel, state: GenerationState) -> tuple[Hashable, ...]:
+def _cache_key(stored_model: InspectableModel, state: GenerationState) -> tuple[Hashable, ...]:
     return ("studio-measures", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
 
 
-def measure(stored_model: StoredModel, state: GenerationState) -> MeasuredTexts:
+def measure(stored_model: InspectableModel, state: GenerationState) -> MeasuredTexts:
     """Compute the statistics of a model's texts and of its corpus, in a second or two. Raises LineageError."""
     from explorer.generation.text_statistics import compute_statistics
     from explorer.generation.text_statistics import compute_statistics_by_temperature as over_temperatures
 
-    task, generator = stored_model.config.task_as(TextConfig), text_generator(stored_model)
+    generator, corpus = stored_model.text_generator(), stored_model.corpus_tokens()
     prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
     written = over_temperatures(generator, prompt, state.tokens, sampling_settings(state), seeds=SEEDS)
-    if not visitor_text.is_available(task):
+    if corpus is None:
         return MeasuredTexts(written, None, False)
-    ids, held_out = _corpus_tokens(task)
+    ids, held_out = corpus
     starts = np.linspace(0, max(0, len(ids) - state.tokens - 2), findings.CORPUS_PIECES).astype(int)
     rows = []
     for start in starts.tolist():
@@ -84,24 +80,17 @@ def measure(stored_model: StoredModel, state: GenerationState) -> MeasuredTexts:
     return MeasuredTexts(written, np.mean(rows, axis=0) if rows else None, held_out)
 
 
-def _corpus_tokens(task: TextConfig) -> tuple[Integer[ndarray, " tokens"], bool]:
-    """Return the tokens of the corpus, of its held-out end if it has one, and whether they are held out."""
-    from explorer.tasks.text import corpora
-    from explorer.tasks.text.token_arrays import load_tokens
-
-    arrays = load_tokens(task, corpora.load_text(task)).arrays
-    return (arrays["held_out"], True) if "held_out" in arrays else (arrays["training"], False)
-
-
-def _panel(which: int, models: Mapping[str, StoredModel], measured: Mapping[str, MeasuredTexts], here: float) -> Panel:
+def _panel(
+    which: int, models: Mapping[str, InspectableModel], measured: Mapping[str, MeasuredTexts], here: float
+) -> Panel:
     """Return the panel of one statistic, with a line for each model."""
     title, name = (("distinct-4", "distinct4"), ("repetition", "repetition8"), ("log-probability", "log_probability"))[
         which
     ]
     courses: list[TextMeasure] = []
     for n, each in measured.items():
-        row = models[n].row
-        again = any(course.colour == row.colour for course in courses)  # two runs of one architecture
+        row = models[n]
+        again = any(course.colour == row.colour for course in courses)  # two models of one architecture
         courses.append(
             TextMeasure(models[n].title, row.colour, "2px,4px" if again else row.dash, getattr(each.generated, name))
         )
@@ -129,12 +118,12 @@ def _panel(which: int, models: Mapping[str, StoredModel], measured: Mapping[str,
 
 
 def _corpus_values(
-    which: int, models: Mapping[str, StoredModel], measured: Mapping[str, MeasuredTexts]
+    which: int, models: Mapping[str, InspectableModel], measured: Mapping[str, MeasuredTexts]
 ) -> list[tuple[str, float]]:
     """Return the statistic of the corpus: one line in ink if it is the same for all models, else one in each model's
     colour.
     """
-    each = [(models[n].row.colour, float(one.corpus[which])) for n, one in measured.items() if one.corpus is not None]
+    each = [(models[n].colour, float(one.corpus[which])) for n, one in measured.items() if one.corpus is not None]
     if len(each) == len(measured) and len({height for _, height in each}) == 1:
         return [("--ink", each[0][1])]
     return each

@@ -16,7 +16,6 @@ from explorer.labs.generation.models import (
     id_tensor,
     sampling_key,
     sampling_settings,
-    text_generator,
     tokenizer_of,
 )
 from explorer.labs.generation.state import MAX_PATH_LENGTH, GenerationState
@@ -25,7 +24,7 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 
 if TYPE_CHECKING:
     from explorer.generation.temperature_grid import Candidate
@@ -35,7 +34,7 @@ _KEY = "tree"
 _MORE = "lineage.tree.more"  # a path, and how many tokens the visitor wants to be sampled after it
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
     """Draw the candidates at every position of a path through the tokens."""
     state = session.state
     stored_model = models[focused_model(models, state)]
@@ -81,7 +80,7 @@ def _store_path(session: PageSession[GenerationState], path: tuple[int, ...], tr
         write_url(session)
 
 
-def _validate(session: PageSession[GenerationState], stored_model: StoredModel) -> GenerationState:
+def _validate(session: PageSession[GenerationState], stored_model: InspectableModel) -> GenerationState:
     """Return the state without a path that contains token ids outside of the model's vocabulary."""
     state, count = session.state, len(tokenizer_of(stored_model).tokens)
     unknown_ids = [id for id in state.path or () if id >= count]
@@ -94,7 +93,9 @@ def _validate(session: PageSession[GenerationState], stored_model: StoredModel) 
     return state
 
 
-def tree_data(stored_model: StoredModel, state: GenerationState, path: tuple[int, ...], more: int) -> dict[str, Any]:
+def tree_data(
+    stored_model: InspectableModel, state: GenerationState, path: tuple[int, ...], more: int
+) -> dict[str, Any]:
     """Return the data of the component: a path, `more` tokens sampled after it, and the candidates at every position.
 
     Raises LineageError.
@@ -104,7 +105,7 @@ def tree_data(stored_model: StoredModel, state: GenerationState, path: tuple[int
 
     prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
     path = (*path, *sample_tokens(stored_model, state, path, more)) if more else path
-    found = trace_path(text_generator(stored_model), id_tensor(prompt.ids), id_tensor(path), sampling_settings(state))
+    found = trace_path(stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(path), sampling_settings(state))
     added = pieces(tokenizer, path, prompt.ids)
 
     def candidates(before: tuple[int, ...], candidates: tuple[Candidate, ...]) -> list[dict[str, object]]:
@@ -122,7 +123,7 @@ def tree_data(stored_model: StoredModel, state: GenerationState, path: tuple[int
 
     return {
         "title": stored_model.title,
-        "colour": stored_model.row.colour,
+        "colour": stored_model.colour,
         "unit": stored_model.unit,
         "prompt": prompt.text,
         "steps": [
@@ -163,12 +164,12 @@ def _apply_events(session: PageSession[GenerationState], vocabulary: int) -> boo
 
 
 def sample_tokens(
-    stored_model: StoredModel, state: GenerationState, path: tuple[int, ...], tokens: int
+    stored_model: InspectableModel, state: GenerationState, path: tuple[int, ...], tokens: int
 ) -> tuple[int, ...]:
     """Sample `tokens` more tokens after a path. Raises LineageError."""
     from explorer.generation.temperature_grid import continue_path
 
     prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
     return tuple(
-        continue_path(text_generator(stored_model), prompt, id_tensor(path), tokens, sampling_settings(state)).tolist()
+        continue_path(stored_model.text_generator(), prompt, id_tensor(path), tokens, sampling_settings(state)).tolist()
     )

@@ -25,7 +25,7 @@ from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.model_input import clamp_heads, parse_head_event, parse_heads, parse_heads_event
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.stored_model import StoredModel
 from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
 

@@ -21,8 +21,7 @@ from explorer.ui.state import url_codec
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
-from explorer.ui.training.model_input import attention_size, example_texts, text_or_example
-from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.training.inspectable_model import InspectableModel
 
 MAX_TOKENS = 12  # the tables have room for
 HEIGHT = 900
@@ -40,7 +39,7 @@ class HeadActivations:
 class SelectedModel:
     """The selected model, or the reason why it has no attention to show."""
 
-    stored: StoredModel | None
+    stored: InspectableModel | None
     layers: int = 1
     heads: int = 1
     error: str = ""
@@ -51,7 +50,7 @@ def select_model(session: PageSession[ScaledAttentionState]) -> SelectedModel:
     state = session.state
     try:
         stored = stored_models.find_model(state.model)
-        layers, heads = attention_size(stored.config)
+        layers, heads = stored.attention.layers, stored.attention.heads
     except LineageError as error:
         return SelectedModel(None, error=str(error))
     if state.layer >= layers or state.head >= heads:
@@ -72,7 +71,7 @@ def trained_head_section(session: PageSession[ScaledAttentionState], selected: S
         empty_panel("Choose a model with attention above.", HEIGHT)
         return
 
-    key = ("scaled-model", *stored.cache_key, text_or_example(stored.config, state.say), state.layer, state.head)
+    key = ("scaled-model", *stored.cache_key, stored.text_or_example(state.say), state.layer, state.head)
 
     def requests() -> Mapping[str, Request[HeadActivations]]:
         before = session.state
@@ -103,12 +102,11 @@ def _draw(state: ScaledAttentionState, document: Document, results: Mapping[str,
         )
 
 
-def read_head(stored: StoredModel, state: ScaledAttentionState) -> HeadActivations:
+def read_head(stored: InspectableModel, state: ScaledAttentionState) -> HeadActivations:
     """Run the model on the first tokens of a text and return the tensors of the selected head. Raises LineageError."""
-    from explorer.inspection.attention.attend import tokenize_input
     from explorer.inspection.attention.logit_lens import head_activations
 
-    text = tokenize_input(stored.config, stored.tokenizer, text_or_example(stored.config, state.say))
+    text = stored.tokenize(stored.text_or_example(state.say))
     ids = text.ids[:MAX_TOKENS]
     activations = head_activations(stored.model(), ids, state.layer, state.head)
     id_text = " ".join(map(str, ids))
@@ -134,7 +132,7 @@ def _without_nan(values: ndarray) -> list[list[float | None]]:
 def _controls(session: PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
     state, stored = session.state, selected.stored
     titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",), selected=(state.model,))
-    examples = example_texts(stored.config) if stored else ()
+    examples = stored.example_texts if stored else ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(
             session,
@@ -149,7 +147,7 @@ def _controls(session: PageSession[ScaledAttentionState], selected: SelectedMode
                 session,
                 "say",
                 st.text_input,
-                shown=text_or_example(stored.config, state.say),
+                shown=stored.text_or_example(state.say),
                 update=lambda s, text: replace(s, say=text, at=""),
                 width=280,
             )

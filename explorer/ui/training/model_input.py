@@ -1,4 +1,4 @@
-"""What pages share that run a stored model on a text: the texts that fit a model, and the head that is shown."""
+"""What pages share that run a model on a text: example texts, and the head that is shown."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from explorer.catalogue import task_row
 from explorer.errors import InvalidSetting, shorten
-from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
-from explorer.tasks.sequence_labelling.agreement import AgreementConfig
-from explorer.tasks.text.config import TextConfig
-from explorer.training.config import RunConfig
 from explorer.ui.state.fields import setting
 
 MAX_TEXT_LENGTH = 2_000  # characters of a text
@@ -44,32 +39,6 @@ class HeadSelection:
     say: str | None = setting(None, longest=MAX_TEXT_LENGTH)  # None: the first of the model's examples
     layer: int = setting(1, low=0, high=63)
     head: int = setting(2, low=0, high=63)
-
-
-def attention_size(config: RunConfig) -> tuple[int, int]:
-    """Return the number of layers and the number of heads in each. Raises InvalidSetting without self-attention."""
-    model = config.model
-    is_agreement = isinstance(config.task, AgreementConfig) and isinstance(model, TransformerTaggerConfig)
-    if not is_agreement and not isinstance(model, TransformerEncoderConfig | TransformerTextConfig):
-        from explorer.inspection.attention.attend import check_attention
-
-        check_attention(config)
-        raise AssertionError("check_attention raises for a model without attention")
-    return model.layers, model.heads  # type: ignore[union-attr]
-
-
-def example_texts(config: RunConfig) -> tuple[str, ...]:
-    """Return example texts for the task of a run, in pairs that differ in one thing."""
-    if isinstance(config.task, TextConfig):
-        return TEXT_EXAMPLES
-    if isinstance(config.task, AgreementConfig):
-        return AGREEMENT_EXAMPLES
-    return TRANSLATION_EXAMPLES.get(task_row(config.task).name, SENTENCE_EXAMPLES)
-
-
-def text_or_example(config: RunConfig, text: str | None) -> str:
-    """Return the visitor's text, or the first example of the task while nothing was typed."""
-    return example_texts(config)[0] if text is None else text
 
 
 def check_heads(given: object) -> None:

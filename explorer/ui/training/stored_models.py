@@ -5,30 +5,19 @@ A run is named as in a URL: by its key, or by its name if it is included.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from explorer.catalogue import MODELS, ModelRow, model_row, task_row
-from explorer.errors import DamagedRun, InvalidSetting, LineageError, StoreError, UnknownRun, shorten
+from explorer.catalogue import MODELS, model_row, task_row
+from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownRun, shorten
 from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.run_store import index, store
 from explorer.run_store.index import Query
-from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import RunConfig
-from explorer.training.record import Record
 from explorer.ui.state.session import focused_run, has_just_arrived, page_url_params
 from explorer.ui.state.visitor import current_visitor
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    from explorer.tokenization.text import Tokenizer
+from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.training.stored_model import StoredModel
 
 TITLES = {  # of included runs that share their architecture with others
     "text-best": "Larger Transformer",
@@ -38,7 +27,6 @@ TITLES = {  # of included runs that share their architecture with others
     "negation-single-transformer-attending": "Transformer on negation, 8 heads",
     "negation-single-transformer-usual-start": "Transformer on negation, standard initialization",
 }
-UNITS = {"char": "letter", "word": "word"}  # by tokenizer
 _FIRST = (
     "text-ngram",
     "text-ngram-modified",
@@ -51,74 +39,14 @@ _FIRST = (
 )
 
 
-@dataclass(frozen=True)
-class StoredModel:
-    """A run with weights, and its name and title."""
-
-    name: str  # in a URL
-    title: str
-    run: StoredRun | Record
-
-    @property
-    def config(self) -> RunConfig:
-        return self.run.config
-
-    @property
-    def row(self) -> ModelRow:
-        return model_row(self.config.model)
-
-    @property
-    def unit(self) -> str:
-        """What a token of its tokenizer is: “letter”, “word” or “token”."""
-        task = self.config.task
-        return UNITS.get(task.tokenizer, "token") if isinstance(task, TextConfig) else "word"
-
-    @property
-    def cache_key(self) -> tuple[Hashable, ...]:
-        """A key of these weights; contains the SHA-256 of an own text, for `background.drop_results`."""
-        if isinstance(self.run, StoredRun):
-            return self.run.cache_key
-        return (self.config.task_as(TextConfig).text, self.run.key, id(self.run))
-
-    @property
-    def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer of this run; None if its task has no text. Raises DamagedRun."""
-        if self.run.tokenizer:
-            return _load_tokenizer(self.run.tokenizer)
-        if isinstance(self.config.task, TextConfig):
-            raise DamagedRun(f"Run {self.run.key} has no tokenizer: it cannot read or write. Train it again.")
-        return None
-
-    def model(self, replica: int = 0, step: int | None = None) -> nn.Module:
-        """Return the model of one seed, which is shared and must not be changed. Raises DamagedRun.
-
-        Loading takes time, so call it through `background.submit`.
-        """
-        weights_key = _WeightsKey(self.cache_key, replica, step, self.run)
-        # A model trained on a visitor's own text is not cached, because the cache would outlive the visit.
-        return _model(weights_key) if isinstance(self.run, StoredRun) else _load_weights(weights_key)
+def find_model(name: str) -> InspectableModel:
+    """Return the model that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
+    return find_run(name)
 
 
-@dataclass(frozen=True)
-class _WeightsKey:
-    cache_key: tuple[Hashable, ...]
-    replica: int
-    step: int | None
-    run: StoredRun | Record = field(compare=False)
-
-
-def _load_weights(weights_key: _WeightsKey) -> nn.Module:
-    from explorer.inspection.load_model import load_model
-
-    return load_model(weights_key.run, weights_key.step).single_replica(weights_key.replica)
-
-
-_model = lru_cache(maxsize=96)(_load_weights)
-
-
-def find_model(name: str) -> StoredModel:
-    """Return the stored model that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
-    found = _find_model(name)
+def find_run(name: str) -> StoredModel:
+    """Return the run that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
+    found = _find_run(name)
     if found.config.own_text and isinstance(found.config.task, NegationConfig | PairsConfig):
         kind = "pairs" if isinstance(found.config.task, PairsConfig) else "sentences"
         page = task_row(found.config.task).page
@@ -129,7 +57,7 @@ def find_model(name: str) -> StoredModel:
     return found
 
 
-def _find_model(name: str) -> StoredModel:
+def _find_run(name: str) -> StoredModel:
     try:
         run = store.find(name)
         name = run.folder.name if run.shipped else run.key
@@ -150,7 +78,7 @@ def model_from_previous_page(tasks: tuple[str, ...], models: tuple[str, ...] = (
     if not (name and has_just_arrived()) or page_url_params():
         return ""
     try:
-        stored_model = find_model(name)
+        stored_model = find_run(name)
     except LineageError:
         return ""  # the previous page has shown the problem
     fits = task_row(stored_model.config.task).name in tasks and (not models or stored_model.row.name in models)
@@ -201,10 +129,3 @@ def _default_title(model: str, name: str, shipped: bool) -> str:
         return f"{model} {name}"
     is_default = name.startswith("text-") and name.removeprefix("text-") in MODELS
     return TITLES.get(name) or (model if is_default else f"{model} {name}")
-
-
-@lru_cache(maxsize=64)
-def _load_tokenizer(text: str) -> Tokenizer:
-    from explorer.tokenization.text import from_json
-
-    return from_json(text)

@@ -11,8 +11,15 @@ import torch.nn.functional as F
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention import head_scores as module
-from explorer.inspection.attention.attend import attend
-from explorer.inspection.attention.head_scores import HeadScores, attention_rollout, head_importance, score_heads
+from explorer.inspection.attention.attend import Ablation, attend
+from explorer.inspection.attention.attention_model import attention_model
+from explorer.inspection.attention.head_scores import (
+    HeadScores,
+    attention_rollout,
+    head_importance,
+    head_importance_on,
+    score_heads,
+)
 from explorer.inspection.load_model import load_model
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig
@@ -264,3 +271,21 @@ def test_head_importance_of_a_diverged_model_is_nan(undefined: float) -> None:
 def test_a_run_without_attention_heads_is_rejected() -> None:
     with pytest.raises(InvalidSetting, match="no attention"):
         head_importance(store.find("negation-single-gru"), 0)
+
+
+def test_head_importance_on_a_text_is_the_increase_of_its_loss() -> None:
+    model = attention_model(load_model(store.find("text-transformer")).single_replica(0))
+    ids = tuple(range(20, 45))
+
+    def losses(ablation: Ablation) -> np.ndarray:
+        return -attend(model, ids, ablation).log_probabilities[np.arange(len(ids) - 1), ids[1:]]
+
+    measured, base = head_importance_on(model, ids), losses(Ablation())
+    assert (measured.sample, measured.targets) == ("this text", len(ids) - 1)
+    np.testing.assert_allclose(measured.base_loss, base.mean(), atol=1e-5)
+    for head in ((0, 0), (1, 3)):
+        changes = losses(Ablation(frozenset({head}))) - base
+        np.testing.assert_allclose(measured.importance[head], changes.mean(), atol=1e-5)
+        np.testing.assert_allclose(measured.error[head], changes.std(ddof=1) / math.sqrt(len(changes)), atol=1e-5)
+    with pytest.raises(InvalidSetting, match="two tokens or more"):
+        head_importance_on(model, ids[:1])

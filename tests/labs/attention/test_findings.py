@@ -29,7 +29,7 @@ def make_reading(now: list[float], before: list[float], state: AttentionState = 
 
 def make_importance(rise: list[float], error: float) -> HeadImportance:
     loss = 1.5 + np.array(rise).reshape(2, 2)
-    return HeadImportance("validation loss, nats a token", 1.5, loss, np.full((2, 2), error), 2_048)
+    return HeadImportance("validation loss, nats a token", 1.5, loss, np.full((2, 2), error), 2_048, available=9_000)
 
 
 def test_the_finding_has_the_answer_and_its_probability() -> None:
@@ -87,12 +87,10 @@ def test_the_most_important_head_is_named_and_unimportant_ones_are_counted() -> 
 
 
 def test_an_only_head_is_not_compared_with_others() -> None:
-    one = HeadImportance("loss", 0.001, np.array([[0.7]]), np.zeros((1, 1)), 6)
+    one = HeadImportance("loss", 0.001, np.array([[0.7]]), np.zeros((1, 1)), 6, "grammar")
     assert_states(importance_finding(one, LABELS[:1]), "Without … only head … loss rises from 0.001 to 0.700 nats")
-    assert importance_caption(one, False).startswith("Measured on all 6 sentences of the grammar")
-    assert importance_caption(make_importance([0.0] * 4, 0.1), True, 9_000).startswith(
-        "Measured on 2,048 of 9,000 held-out tokens"
-    )
+    assert importance_caption(one).startswith("Measured on all 6 sentences of the grammar")
+    assert importance_caption(make_importance([0.0] * 4, 0.1)).startswith("Measured on 2,048 of 9,000 held-out tokens")
 
 
 def test_where_no_head_matters_none_is_named() -> None:

@@ -29,17 +29,17 @@ def visitor_ada(home: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def test_a_shipped_run_has_its_name_whether_found_by_name_or_key() -> None:
-    by_name = stored_models.find_model("text-transformer")
-    assert by_name.name == stored_models.find_model(by_name.run.key).name == "text-transformer"
+    by_name = stored_models.find_run("text-transformer")
+    assert by_name.name == stored_models.find_run(by_name.run.key).name == "text-transformer"
     assert by_name.title == "Transformer"
-    assert stored_models.find_model("text-best").title == "Larger Transformer"
-    assert stored_models.find_model("text-window-8").title == "Feedforward text-window-8"
-    assert by_name.tokenizer and stored_models.find_model("negation-single-transformer").tokenizer is None
+    assert stored_models.find_run("text-best").title == "Larger Transformer"
+    assert stored_models.find_run("text-window-8").title == "Feedforward text-window-8"
+    assert by_name.tokenizer and stored_models.find_run("negation-single-transformer").tokenizer is None
 
 
 def test_a_model_is_loaded_once_per_step() -> None:
-    stored_model = stored_models.find_model("text-through-training")
-    assert stored_model.model() is stored_models.find_model("text-through-training").model()
+    stored_model = stored_models.find_run("text-through-training")
+    assert stored_model.model() is stored_models.find_run("text-through-training").model()
     assert stored_model.model(step=8) is not stored_model.model(step=16)
     with pytest.raises(DamagedRun, match="no weights of step 7"):
         stored_model.model(step=7)
@@ -56,16 +56,16 @@ def test_a_stored_run_is_listed_until_it_is_deleted() -> None:
     assert next(iter(names)) == "text-ngram"
     assert all(name.startswith("text-") or name == run.key for name in names)
     assert run.key not in stored_models.model_titles(("negation",), ("transformer",))
-    assert stored_models.find_model(run.key).model() is not None
+    assert stored_models.find_run(run.key).model() is not None
     shutil.rmtree(run.folder)
     with pytest.raises(UnknownRun, match=f"There is no model “{run.key}” to ask: its run was deleted"):
-        stored_models.find_model(run.key)
+        stored_models.find_run(run.key)
 
 
 @pytest.mark.parametrize("name", ["", "../runs", "abcdefghijkl", "x" * 500])
 def test_an_unknown_name_raises_an_error_with_advice(name: str) -> None:
     with pytest.raises(UnknownRun, match=r"Choose another one, or train it here\."):
-        stored_models.find_model(name)
+        stored_models.find_run(name)
 
 
 def test_a_run_on_a_visitors_text_is_private_and_not_cached() -> None:
@@ -80,13 +80,13 @@ def test_a_run_on_a_visitors_text_is_private_and_not_cached() -> None:
         service.add_watcher(key(config), "ada")
     assert job.view().state == "finished", job.view().problem
     assert stored_models.model_titles(("text",))[key(config)] == "RNN on your text"
-    stored_model = stored_models.find_model(key(config))
+    stored_model = stored_models.find_run(key(config))
     assert sha in stored_model.cache_key
     assert stored_model.model() is not stored_model.model()
     st.session_state["lineage.visitor"] = "eve"
     assert key(config) not in stored_models.model_titles(("text",))
     with pytest.raises(UnknownRun, match="There is no model"):
-        stored_models.find_model(key(config))
+        stored_models.find_run(key(config))
 
 
 def test_a_run_on_own_sentences_is_neither_listed_nor_opened_by_other_pages() -> None:
@@ -97,4 +97,4 @@ def test_a_run_on_own_sentences_is_neither_listed_nor_opened_by_other_pages() ->
     index.refresh()
     assert run.key not in stored_models.model_titles(("negation",), ("transformer",))
     with pytest.raises(InvalidSetting, match=f"/negation.run={run.key}"):
-        stored_models.find_model(run.key)
+        stored_models.find_run(run.key)

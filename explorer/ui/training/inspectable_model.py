@@ -1,0 +1,169 @@
+"""What pages need of a model to inspect it, wherever the model comes from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from explorer.models.attention_layout import AttentionLayout
+
+if TYPE_CHECKING:
+    from jaxtyping import Integer
+    from numpy import ndarray
+    from torch import nn
+
+    from explorer.generation.generate import TextGenerator
+    from explorer.inspection.attention.attend import TokenizedInput
+    from explorer.inspection.attention.head_scores import HeadImportance
+    from explorer.tokenization.text import Tokenizer
+    from explorer.tokenization.words import Words
+
+Evaluated: TypeAlias = Literal["held-out text", "sentences of the task", "this text", ""]
+
+
+class InspectableModel(ABC):
+    """A model with its tokenizer, and the facts that pages show of it.
+
+    `stored_models.find_model` finds it by name: a `StoredModel` is a run, a `PretrainedModel` a real model.
+    """
+
+    name: str  # in a URL
+    title: str
+
+    # ---- how it is drawn and cached
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """What a token is: “letter”, “word” or “token”."""
+
+    @property
+    @abstractmethod
+    def colour(self) -> str:
+        """A CSS variable of static/shared/base.css."""
+
+    @property
+    def dash(self) -> str:
+        """The plotly dash of its lines."""
+        return "solid"
+
+    @property
+    @abstractmethod
+    def cache_key(self) -> tuple[Hashable, ...]:
+        """A key of the weights: every cache key of a result about this model contains it."""
+
+    # ---- its weights
+
+    @abstractmethod
+    def model(self, replica: int = 0, step: int | None = None) -> nn.Module:
+        """Return the model of one seed, which is shared and must not be changed. Raises LineageError.
+
+        Loading takes time, so call it through `background.submit`.
+        """
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of its replicas."""
+        return (0,)
+
+    @property
+    def snapshot_steps(self) -> Sequence[int]:
+        """The steps of the training whose weights can be shown; empty if only one state is known."""
+        return ()
+
+    def held_out_losses(self, replica: int) -> Mapping[str, list[int] | list[float]]:
+        """Return the held-out loss of one seed by training step, as `steps` and `losses`."""
+        return {"steps": [], "losses": []}
+
+    # ---- its attention
+
+    @property
+    @abstractmethod
+    def attention(self) -> AttentionLayout:
+        """Its layers and heads, and what can be ablated. Raises InvalidSetting for a model without attention."""
+
+    @property
+    @abstractmethod
+    def is_causal(self) -> bool:
+        """Whether a token attends to earlier tokens only."""
+
+    @property
+    @abstractmethod
+    def has_rotary_positions(self) -> bool:
+        """Whether queries and keys are rotated by their positions."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The kinds of attention of an encoder-decoder: encoder, decoder, cross. Empty for a model with one kind."""
+        return ()
+
+    @property
+    @abstractmethod
+    def importance_text(self) -> Evaluated:
+        """On what `head_importance` measures the loss; empty where it cannot be measured."""
+
+    @abstractmethod
+    def head_importance(self, replica: int, text: str) -> HeadImportance:
+        """Return the loss without each head. `text` is read if `importance_text` is “this text”."""
+
+    # ---- the texts that it reads
+
+    @property
+    @abstractmethod
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer of a model of texts; None for a model of sentences. Raises DamagedRun."""
+
+    @property
+    def words(self) -> Words | None:
+        """The words that a model of sentences knows; None for a model with a tokenizer."""
+        return None
+
+    @property
+    @abstractmethod
+    def example_texts(self) -> tuple[str, ...]:
+        """Texts that the model can read, in pairs that differ in one thing."""
+
+    def text_or_example(self, text: str | None) -> str:
+        """Return the visitor's text, or the first example while nothing was typed."""
+        return self.example_texts[0] if text is None else text
+
+    @property
+    @abstractmethod
+    def context_length(self) -> int:
+        """How many tokens the model reads at once."""
+
+    @abstractmethod
+    def tokenize(self, text: str) -> TokenizedInput:
+        """Return the tokens of a text that the model reads. Raises LineageError for a text that it cannot read."""
+
+    @abstractmethod
+    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
+        """Return the text of a prediction: a token as it would follow the tokens `before`, or a class."""
+
+    def is_trained_position(self, tokens: Sequence[str], position: int) -> bool:
+        """Return whether the training asked for a prediction at this position of a text."""
+        return True
+
+    # ---- the texts that it generates
+
+    @abstractmethod
+    def check_generates_text(self) -> None:
+        """Raise InvalidSetting for a model that generates no text."""
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether texts are changed to lower case before the model reads them."""
+        return False
+
+    @abstractmethod
+    def text_generator(self) -> TextGenerator:
+        """Return the model, ready to generate; it may have to be loaded. Raises LineageError."""
+
+    @abstractmethod
+    def count_truncated(self, tokens: int) -> int:
+        """Return how many tokens at the beginning of a prompt the model does not see when it generates."""
+
+    def corpus_tokens(self) -> tuple[Integer[ndarray, " tokens"], bool] | None:
+        """Return the tokens of the text that it learned, and whether they are held out; None where it is not here."""
+        return None
