@@ -5,7 +5,7 @@ It keeps what its model needs: the keys and values of every token for a Transfor
 recurrent network, the last few tokens for n-grams. The logits equal those of the plain forward pass, which remains
 the reference. Taps are recorded in the plain forward pass only.
 
-A Transformer attends to at most `context` tokens, as in its training; see `window_start` for longer texts.
+A Transformer attends to at most `context` tokens, as in its training; see `models/context_window.py` for longer texts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from jaxtyping import Complex, Float, Int
 from torch import Tensor, nn
 
 from explorer.models.configs import TransformerTextConfig
+from explorer.models.context_window import window_start
 from explorer.models.gru import GRUCell
 from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
@@ -73,20 +74,6 @@ def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int 
     if isinstance(model, TransformerDecoder):
         return CachedDecoder(model, context, samples)
     raise ValueError(f"{type(model).__name__} is no language model with a decoder")
-
-
-def window_start(read: int, context: int) -> int:
-    """Return the index of the first token in the window of a Transformer after `read` tokens.
-
-    The window holds all tokens while they fit into the context. When it is full, its older half is dropped and the
-    rest is read again at new positions. So the window always has between half and all of the context, and the cost of
-    reading again is small. Dropping one token at every step would require reading everything again each time, because
-    from the second block on the vectors of a token depend on the tokens before it.
-
-    The result depends on the number of tokens only, so a text generated in two parts equals one generated at once.
-    """
-    dropped = (context + 1) // 2
-    return 0 if read <= context else -(-(read - context) // dropped) * dropped
 
 
 class NgramDecoder:

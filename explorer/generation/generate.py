@@ -29,7 +29,7 @@ class TextGenerator:
     """A language model with the context and the padding that it generates with."""
 
     model: nn.Module
-    # The number of tokens that a Transformer attends to (`decoding.window_start`); best is the length of its training.
+    # The number of tokens that a Transformer attends to (`window_start`); best is the length of its training.
     # None: all tokens, or as many as it has learned positions.
     context: int | None = None
     padding: int | None = None  # see `padding_token`; needs the context of the training

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from explorer.errors import InvalidSetting
 from explorer.hub.architectures import Kind
 from explorer.hub.attention import AttentionTaps, Call, attach_taps, recorded_calls
+from explorer.hub.decoder import PretrainedDecoder
 from explorer.models.attention_layout import AttentionLayout
 from explorer.models.taps import Intervention, Tap, record
 
@@ -171,6 +172,37 @@ class PretrainedModule(nn.Module):
             output = self._model(input_ids=ids, use_cache=False)
         value: Tensor = output.logits if self.predicts else output.last_hidden_state
         return value
+
+    def next_logits(self, ids: Int[Tensor, "rows time"], cache: Any) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
+        """Return the logits after the last of more tokens, and the cache with the keys and values of all tokens."""
+        output = self._model(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        return output.logits[:, -1], output.past_key_values
+
+    def make_decoder(self, samples: int, context: int) -> PretrainedDecoder:
+        """Return a decoder that continues `samples` texts. Raises InvalidSetting for a model that cannot continue."""
+        if self.kind != "decoder" or not self.predicts:
+            raise InvalidSetting("This model does not continue texts. Choose a language model.")
+        return PretrainedDecoder(self, samples, context)
+
+    @torch.inference_mode()
+    def translate(self, ids: Sequence[int], most: int) -> tuple[int, ...]:
+        """Return the most probable token after each other (greedy decoding), up to the end token or `most` tokens.
+
+        The start token is not part of it. Raises InvalidSetting for a model without an encoder and a decoder.
+        """
+        if self.kind != "encoder-decoder":
+            raise InvalidSetting("This model does not translate. Choose one with an encoder and a decoder.")
+        config = self._model.config
+        ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
+        encoded = self._model.get_encoder()(input_ids=torch.tensor([tuple(ids)]))
+        written = [self.decoder_start]
+        while len(written) <= most and (len(written) == 1 or written[-1] not in ends):
+            target = torch.tensor([written])
+            logits = self._model(encoder_outputs=encoded, decoder_input_ids=target, use_cache=False).logits[0, -1]
+            if config.pad_token_id is not None:
+                logits[config.pad_token_id] = -torch.inf  # Marian gives it a high logit; it is never meant
+            written.append(int(logits.argmax()))
+        return tuple(written[1:])
 
     @property
     def decoder_start(self) -> int:

@@ -24,6 +24,16 @@ _HIDDEN = [byte for byte in range(256) if byte not in _VISIBLE]
 _BYTE_OF = {chr(byte): byte for byte in _VISIBLE} | {chr(256 + i): byte for i, byte in enumerate(_HIDDEN)}
 
 
+def readable_bytes(token: str) -> str:
+    r"""Return the text of a token of byte-level BPE, with incomplete characters escaped as \xf0.
+
+    A character that stands for no byte is kept: such tokens were added to the vocabulary as text.
+    """
+    if not _BYTE_OF.keys() >= set(token):
+        return token
+    return bytes(_BYTE_OF[char] for char in token).decode("utf-8", "backslashreplace")
+
+
 class Subwords(Pipeline):
     """The base class of both BPE tokenizers."""
 
@@ -128,8 +138,7 @@ class ByteLevelBPE(Subwords):
 
     @staticmethod
     def _readable_token(token: str) -> str:
-        r"""Return the text of a token, with incomplete characters escaped as \xf0."""
-        return bytes(_BYTE_OF[char] for char in token).decode("utf-8", "backslashreplace")
+        return readable_bytes(token)
 
     @staticmethod
     def _width(char: str) -> int:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from explorer.generation.decoding import Decoder, make_decoder, window_start
+from explorer.generation.decoding import Decoder, make_decoder
+from explorer.models.context_window import window_start
 from explorer.models.layers import stack
 from explorer.models.taps import record
 from tests.generation.small import CONFIGS, CONTEXT, FEW, TRANSFORMERS, model, texts

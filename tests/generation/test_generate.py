@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer.generation import generate
-from explorer.generation.decoding import make_decoder, window_start
+from explorer.generation.decoding import make_decoder
 from explorer.generation.generate import (
     TextGenerator,
     continue_text,
@@ -19,6 +19,7 @@ from explorer.generation.generate import (
     prompt_ids,
 )
 from explorer.generation.sampling import Sampling, gumbel_noise, noise_generator, truncate_logits
+from explorer.models.context_window import window_start
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.text import Tokenizer, train

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from explorer.errors import InvalidSetting
+from explorer.generation.decoding import make_decoder
 from explorer.hub import attention
 from explorer.hub.loading import load
 from explorer.hub.pretrained import PARTS, PretrainedModule
@@ -259,3 +260,33 @@ def test_the_lens_ends_with_the_prediction(name: str, pretrained: Any) -> None:
     with torch.inference_mode():
         expected = module.part().logits(TEXT).log_softmax(-1).numpy()
     assert np.allclose(lens[-1], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt_neox", "qwen3", "mistral", "phi3", "opt", "gemma3_text"])
+def test_decoding_step_by_step_equals_the_forward_pass(name: str, pretrained: Any) -> None:
+    module = pretrained(name)
+    decoder = make_decoder(module, context=12, samples=2)
+    expected = module(torch.tensor([TEXT]))[0]
+    assert torch.allclose(decoder.read(torch.tensor([TEXT[:4]]))[1], expected[3], atol=1e-4)
+    for position in range(4, len(TEXT)):
+        found = decoder.step(torch.tensor([TEXT[position], TEXT[position]]))
+        assert torch.allclose(found[0], expected[position], atol=1e-4 * float(expected.abs().max()))
+    for _ in range(6):  # past the end of the window, which moves on
+        found = decoder.step(torch.tensor([7, 8]))
+    assert found.shape == (2, VOCABULARY) and not torch.equal(found[0], found[1])
+
+
+def test_an_encoder_writes_no_text(pretrained: Any) -> None:
+    with pytest.raises(InvalidSetting, match="does not continue texts"):
+        make_decoder(pretrained("bert"), context=12)
+
+
+@pytest.mark.parametrize("name", ["t5", "marian", "bart"])
+def test_greedy_translation_equals_that_of_transformers(name: str, pretrained: Any) -> None:
+    module = pretrained(name)
+    pad = module.model.config.pad_token_id
+    expected = _eager(name).generate(
+        torch.tensor([TEXT]), max_new_tokens=9, num_beams=1, do_sample=False, bad_words_ids=[[pad]],
+        forced_eos_token_id=None,
+    )[0, 1:].tolist()  # fmt: skip
+    assert list(module.translate(TEXT, 9)) == expected

@@ -17,10 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from explorer.generation.decoding import window_start
 from explorer.generation.generate import prompt_ids
 from explorer.generation.sampling import gumbel_noise, noise_generator
 from explorer.models.configs import TransformerTextConfig
+from explorer.models.context_window import window_start
 from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
 from explorer.models.layers import learning, replica, stack
