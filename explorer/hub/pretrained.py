@@ -175,7 +175,7 @@ class PretrainedModule(nn.Module):
 
     def next_logits(self, ids: Int[Tensor, "rows time"], cache: Any) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
         """Return the logits after the last of more tokens, and the cache with the keys and values of all tokens."""
-        output = self._model(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        output = self._model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=1)
         return output.logits[:, -1], output.past_key_values
 
     def make_decoder(self, samples: int, context: int) -> PretrainedDecoder:

@@ -204,7 +204,7 @@ class StoredModel(InspectableModel):
         return TextGenerator.for_task(self.model(), self.config.task_as(TextConfig), self.tokenizer)
 
     def count_truncated(self, tokens: int) -> int:
-        from explorer.generation.decoding import window_start
+        from explorer.models.context_window import window_start
 
         model = self.config.model
         if isinstance(model, TransformerTextConfig):
