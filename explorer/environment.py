@@ -21,6 +21,7 @@ from explorer.errors import InvalidSetting, shorten
 
 _PREFIX = "LINEAGE_"
 _SECRET_NAMES = ("LINEAGE_SECRET", "LINEAGE_OPERATOR_PASSWORD", "LINEAGE_DATABASE_URL")  # never shown in a message
+_MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -39,6 +40,13 @@ def _check_origins(text: str) -> str:
     for entry in split_list(text):
         if not _ORIGIN.fullmatch(entry):
             raise ValueError(f"{shorten(entry)} is no origin such as https://example.org")
+    return text
+
+
+def _check_models(text: str) -> str:
+    for entry in split_list(text):
+        if not _MODEL.fullmatch(entry):
+            raise ValueError(f"{shorten(entry)} is no model such as gpt2, OWNER/NAME or OWNER/NAME@REVISION")
     return text
 
 
@@ -93,6 +101,13 @@ class Environment(pydantic_settings.BaseSettings):
     most_disk: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes of all stored runs
     most_upload: Annotated[int, pydantic.Field(ge=1)] = 50_000_000  # bytes of an imported run, unpacked
 
+    # Real pretrained models, see docs/real-models.md.
+    models: Annotated[str, pydantic.AfterValidator(_check_models)] = (  # that may be downloaded: NAME or NAME@REVISION
+        "gpt2, distilgpt2, pythia-14m, pythia-70m, pythia-160m, smollm2-135m, bert-base-uncased, "
+        "distilbert-base-uncased, all-minilm-l6-v2, t5-small, opus-mt-en-de"
+    )
+    models_memory: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes of all loaded weights, in 32 bits
+
     @property
     def memory_of_jobs(self) -> int:
         """Bytes that all running trainings may need together."""
@@ -112,6 +127,16 @@ class Environment(pydantic_settings.BaseSettings):
     def jobs(self) -> Path:
         """The folder of the checkpoints of unfinished trainings."""
         return self.home / "jobs"
+
+    @property
+    def opened_models(self) -> Path:
+        """The folder of the cards of opened real models."""
+        return self.home / "models"
+
+    @property
+    def downloaded_models(self) -> Path:
+        """The folder of downloaded real models."""
+        return self.cache / "models"
 
     @property
     def trash(self) -> Path:

@@ -33,6 +33,7 @@ NUMBERS = {
     "checkpoint_seconds": 5.0,
     "most_disk": 2_000_000_000,
     "most_upload": 50_000_000,
+    "models_memory": 2_000_000_000,
 }
 
 
@@ -46,7 +47,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_released_defaults_do_not_change() -> None:
     values = environment().model_dump()
     assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
-    texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors"}
+    texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors", "models"}
     assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "executor", "jobs_memory", *texts}
     assert (values["database_url"], values["operator_password"]) == ("", "")
     assert values["data_dir"] is None

@@ -12,13 +12,10 @@ from torch import Tensor
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import attention
 from explorer.hub.architectures import check, predicts_tokens
+from explorer.hub.packages import MISSING
 from explorer.hub.pretrained import PretrainedModule
 from explorer.models.taps import record
 
-MISSING_PACKAGE = (
-    "Real models need the package transformers, which is not installed here. The operator installs it with "
-    "“pip install -r requirements-models.txt”."
-)
 _MAX_CONFIG = 1_000_000  # bytes of config.json
 _PARITY_TOKENS = 16
 _PARITY = 1e-5  # of the largest logit
@@ -49,7 +46,7 @@ def require_transformers() -> Any:
     try:
         import transformers
     except ImportError:
-        raise InvalidSetting(MISSING_PACKAGE) from None
+        raise InvalidSetting(MISSING) from None
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers

