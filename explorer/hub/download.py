@@ -374,7 +374,11 @@ def hub_errors(repository: str) -> Iterator[None]:
     except errors.OfflineModeIsEnabled:
         raise offline_error() from None
     except errors.HfHubHTTPError as error:
-        status = getattr(error.response, "status_code", "an error")
+        status = error.response.status_code
+        if status in (401, 403):
+            raise InvalidSetting(
+                f"The hub refuses access to {repository} ({status}): it does not exist, is private, or needs a login."
+            ) from None
         raise InvalidSetting(
             f"The hub answered the request for {repository} with {status}. Try again later."
         ) from error

@@ -24,7 +24,7 @@ class FakeHub:
     commit: str = COMMIT
     address: str = ""
     refuse: tuple[int, str] | None = None  # HTTP status and X-Error-Code of every answer
-    end_after: int = 0  # bytes of a long file, after which the connection ends, once
+    end_after: int = 0  # bytes of a long file, after which the connection ends, once; not of a header
     ignores_ranges: bool = False
     replaced: dict[str, bytes] = field(default_factory=dict)  # other content than the repository lists
     requests: list[tuple[str, str]] = field(default_factory=list)  # path and range
@@ -70,7 +70,8 @@ def serve(hub: FakeHub) -> Iterator[FakeHub]:
             for name, value in {"Content-Length": str(len(content)), **headers}.items():
                 self.send_header(name.replace("_", "-"), value)
             self.end_headers()
-            if hub.end_after and len(content) > hub.end_after:
+            is_header = self.headers.get("Range", "").startswith("bytes=0-")
+            if hub.end_after and len(content) > hub.end_after and not is_header:
                 self.wfile.write(content[: hub.end_after])
                 hub.end_after = 0
                 self.close_connection = True
@@ -105,6 +106,7 @@ def serve(hub: FakeHub) -> Iterator[FakeHub]:
                 self.answer(200, content)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign,assignment]  # a client that has cancelled
     hub.address = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

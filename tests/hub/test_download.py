@@ -1,0 +1,306 @@
+"""Downloads from a server on this machine: checks before the weights, resuming, checksums, and clear errors."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.environment import environment
+from explorer.errors import InvalidSetting
+from explorer.hub import download, opened, opening
+from explorer.hub.download import Progress
+from tests import needs
+from tests.hub.fake_hub import COMMIT, OTHER_COMMIT, FakeHub, read_folder, serve
+from tests.hub.tiny_models import random_model, save_random_model
+
+pytestmark = needs.transformers
+ID = "Tiny/GPT2-test"
+NAME = "gpt2-test"
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a repository; not all of them may be downloaded."""
+    folder = save_random_model("gpt2", tmp_path_factory.mktemp("model") / "gpt2")
+    return read_folder(folder) | {
+        "pytorch_model.bin": b"pickle",
+        "code.py": b"raise SystemExit",
+        "tokenizer_config.json": b"{}",
+        "onnx/model.safetensors": b"other",
+    }
+
+
+@pytest.fixture
+def hub(contents: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+    monkeypatch.setenv("LINEAGE_MODELS", ID)
+    with serve(FakeHub(ID, dict(contents))) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.address)
+        yield server
+
+
+def weight_requests(hub: FakeHub) -> list[str]:
+    """Return the ranges of the requests for weights, without those for the header."""
+    ranges = [wanted for path, wanted in hub.requests if path.endswith(".safetensors")]
+    return [wanted for wanted in ranges if not wanted.startswith("bytes=0-")]
+
+
+def test_a_download_brings_what_is_needed_and_the_card_names_its_commit(hub: FakeHub) -> None:
+    progress = Progress()
+    card = opened.open_model(ID.casefold(), progress=progress)
+    assert (card.name, card.source, card.revision, card.licence) == (NAME, ID, COMMIT, "mit")
+    assert not card.from_folder and card.layers == 3
+    folder = Path(card.folder)
+    assert folder == environment().downloaded_models / "Tiny--GPT2-test" / COMMIT
+    names = {"config.json", "generation_config.json", "tokenizer_config.json", "model.safetensors"}
+    assert {file.name for file in folder.iterdir()} == {*names, "source.json"}
+    assert progress.received == progress.total == sum(len(hub.files[name]) for name in names)
+    assert progress.stage == "open"
+
+
+def test_what_is_on_this_machine_needs_no_request(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = opened.open_model(NAME)
+    hub.requests.clear()
+    hub.commit = OTHER_COMMIT  # the main branch has moved: an opened model stays at its commit
+    assert opened.open_model(NAME).revision == COMMIT and not hub.requests
+    opened.close_model(NAME)
+    again = opened.open_model(NAME, offline=True)
+    assert (again.revision, again.licence, again.folder) == (COMMIT, "mit", card.folder) and not hub.requests
+    opened.close_model(NAME)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert opened.open_model(NAME, revision=COMMIT).folder == card.folder and not hub.requests
+    opened.close_model(NAME)
+    shutil.rmtree(card.folder)
+    with pytest.raises(InvalidSetting, match="not on this machine, and requests to the hub are switched off"):
+        opened.open_model(NAME)
+    assert not hub.requests
+
+
+def test_a_model_in_the_cache_of_huggingface_hub_is_used(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.file_download.constants.HF_HUB_CACHE", str(tmp_path / "hf"))
+    repository = tmp_path / "hf" / "models--Tiny--GPT2-test"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(COMMIT, "utf-8")
+    snapshot = save_random_model("gpt2", repository / "snapshots" / COMMIT)
+    card = opened.open_model(NAME, offline=True)
+    assert (card.folder, card.revision) == (str(snapshot), COMMIT) and not hub.requests
+    opened.close_model(NAME)
+    (snapshot / "model.safetensors").unlink()  # an incomplete snapshot
+    with pytest.raises(InvalidSetting, match="not on this machine"):
+        opened.open_model(NAME, offline=True)
+
+
+def test_another_revision_can_be_open_under_another_name(hub: FakeHub) -> None:
+    hub.commit = OTHER_COMMIT
+    card = opened.open_model(NAME, "step-1000", revision="step1000")
+    assert (card.name, card.revision) == ("step-1000", OTHER_COMMIT)
+    assert hub.requests[0][0] == f"/api/models/{ID}/revision/step1000"
+
+
+def test_a_sharded_model_is_downloaded(hub: FakeHub, tmp_path: Path) -> None:
+    random_model("gpt2").save_pretrained(tmp_path / "shards", max_shard_size="20KB")
+    hub.files = read_folder(tmp_path / "shards")
+    assert opened.open_model(NAME).layers == 3
+
+
+def test_an_interrupted_download_continues_where_it_ended(hub: FakeHub) -> None:
+    hub.end_after = 40_000  # of about 170,000
+    opened.open_model(NAME)  # the next try of the same download
+    assert [wanted for wanted in weight_requests(hub) if wanted] == ["bytes=40000-"]
+
+
+def test_a_cancelled_download_continues_when_the_model_is_opened_again(hub: FakeHub) -> None:
+    hub.paused.clear()
+    progress = Progress()
+    problems: list[str] = []
+
+    def run() -> None:
+        try:
+            opened.open_model(NAME, progress=progress)
+        except InvalidSetting as error:
+            problems.append(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not any(path.endswith(".safetensors") and not wanted for path, wanted in hub.requests):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    progress.cancel()
+    hub.paused.set()
+    thread.join(10)
+    assert problems == ["Cancelled. What has arrived is kept, and opening the model again continues from there."]
+    assert opened.opened_models() == []
+    part = environment().downloaded_models / "Tiny--GPT2-test" / COMMIT / ".model.safetensors.part"
+    assert 0 < part.stat().st_size < len(hub.files["model.safetensors"])
+    have = part.stat().st_size
+    assert opened.open_model(NAME).name == NAME
+    assert weight_requests(hub)[-1] == f"bytes={have}-"
+
+
+def test_a_server_without_ranges_sends_everything_again(hub: FakeHub) -> None:
+    hub.ignores_ranges, hub.end_after = True, 40_000
+    progress = Progress()
+    assert opened.open_model(NAME, progress=progress).layers == 3
+    assert progress.received == progress.total
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_other_content_than_the_hub_names_is_deleted(name: str, hub: FakeHub) -> None:
+    content = hub.files[name]
+    changed = content.replace(b'"n_layer": 3', b'"n_layer": 2') if name.endswith(".json") else content[:-1] + b"\x7f"
+    assert changed != content and len(changed) == len(content)
+    hub.replaced = {name: changed}
+    with pytest.raises(InvalidSetting, match=f"{name} has arrived with other content than the hub names"):
+        opened.open_model(NAME)
+    hub.replaced = {}
+    assert opened.open_model(NAME).layers == 3
+
+
+def test_a_file_that_is_longer_than_announced_is_cut_off(hub: FakeHub) -> None:
+    hub.replaced = {"generation_config.json": hub.files["generation_config.json"] + b" " * 3_000_000}
+    with pytest.raises(InvalidSetting, match="has arrived with other content"):
+        opened.open_model(NAME)
+
+
+def change_config(hub: FakeHub, **changes: object) -> None:
+    hub.files["config.json"] = json.dumps(json.loads(hub.files["config.json"]) | changes).encode()
+
+
+def replace_weights(hub: FakeHub, content: bytes) -> None:
+    hub.files["model.safetensors"] = content
+
+
+REFUSED = {
+    "an unknown family": (lambda hub: change_config(hub, model_type="bloom"), "bloom"),
+    "code": (lambda hub: change_config(hub, auto_map={"AutoModel": "code.Model"}), "auto_map"),
+    "code of a tokenizer": (
+        lambda hub: hub.files.update({"tokenizer_config.json": b'{"auto_map": {"a": "b"}}'}),
+        "tokenizer of this model is Python code",
+    ),
+    "no safetensors": (lambda hub: hub.files.pop("model.safetensors"), "has no model.safetensors. It has pytorch"),
+    "no configuration": (lambda hub: hub.files.pop("config.json"), "has no config.json"),
+    "no JSON": (lambda hub: hub.files.update({"config.json": b"<html>"}), "config.json of .* cannot be read"),
+    "no weights": (lambda hub: replace_weights(hub, b"\x80\x04" * 40), "is no safetensors file"),
+    "a huge header": (lambda hub: replace_weights(hub, b"\xff" * 40), "is no safetensors file"),
+    "negative shapes": (
+        lambda hub: replace_weights(hub, (29).to_bytes(8, "little") + b'{"a":{"dtype":1,"shape":["x"]}'),
+        "is no safetensors file",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_repository_is_refused_before_its_weights_are_downloaded(what: str, hub: FakeHub) -> None:
+    change, reason = REFUSED[what]
+    change(hub)
+    with pytest.raises(InvalidSetting, match=reason):
+        opened.open_model(NAME)
+    assert not environment().downloaded_models.exists() and opened.opened_models() == []
+
+
+def test_memory_and_disk_are_checked_before_the_download(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
+    with pytest.raises(InvalidSetting, match="LINEAGE_MODELS_MEMORY"):
+        opened.open_model(NAME)
+    monkeypatch.delenv("LINEAGE_MODELS_MEMORY")
+    monkeypatch.setattr(download, "_ROOM", 10**15)
+    with pytest.raises(InvalidSetting, match=r"on disk, and .* are free in .* LINEAGE_CACHE"):
+        opened.open_model(NAME)
+    assert not weight_requests(hub) and not environment().downloaded_models.exists()
+
+
+def test_a_full_disk_during_the_download_is_one_sentence(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(download, "_receive", refuse)
+    with pytest.raises(InvalidSetting, match="The disk is full"):
+        opened.open_model(NAME)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "reason"),
+    [
+        (403, "GatedRepo", f"{ID} is gated"),
+        (404, "RepoNotFound", f"no repository {ID}"),
+        (401, "", f"refuses access to {ID}"),
+        (404, "RevisionNotFound", "no such revision"),
+        (500, "", "answered the request for .* with 500"),
+        (503, "", "answered the request for .* with 503"),
+    ],
+)
+def test_what_the_hub_refuses_is_one_sentence(status: int, code: str, reason: str, hub: FakeHub) -> None:
+    hub.refuse = status, code
+    with pytest.raises(InvalidSetting, match=reason):
+        opened.open_model(NAME)
+
+
+def test_no_network_is_one_sentence(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{unused.getsockname()[1]}")
+        with pytest.raises(InvalidSetting, match=r"The hub could not be reached.*Without a network, open a folder"):
+            opened.open_model(NAME)
+
+
+def test_two_processes_do_not_open_one_name_at_once(hub: FakeHub) -> None:
+    with opened._one_at_a_time(NAME), pytest.raises(InvalidSetting, match="is being opened already"):
+        opened.open_model(NAME)
+
+
+# On a server
+
+
+def wait_until(condition: object, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_server_opens_a_model_and_says_how_far_it_is(hub: FakeHub) -> None:
+    hub.paused.clear()
+    current = opening.start_opening(NAME)
+    wait_until(lambda: current.progress.stage == "downloading" and current.progress.received)
+    assert "downloading: " in current.describe() and " of " in current.describe()
+    assert opening.list_openings() == [current]
+    hub.paused.set()
+    wait_until(lambda: not opening.list_openings())
+    assert [card.name for card in opened.opened_models()] == [NAME]
+
+
+def test_a_failed_opening_stays_until_it_is_dismissed_and_a_cancelled_one_does_not(hub: FakeHub) -> None:
+    failed = opening.start_opening("no such model")
+    wait_until(lambda: failed.problem)
+    assert "neither a folder" in failed.problem and opening.list_openings() == [failed]
+    hub.paused.clear()
+    current = opening.start_opening(NAME)
+    waiting = opening.start_opening(NAME, "other")
+    wait_until(lambda: current.progress.received)
+    assert waiting.describe() == "waiting"
+    opening.cancel_or_dismiss(current.number)
+    opening.cancel_or_dismiss(waiting.number)
+    opening.cancel_or_dismiss(failed.number)
+    opening.cancel_or_dismiss(10**9)
+    hub.paused.set()
+    wait_until(lambda: not opening.list_openings())
+    assert opened.opened_models() == []
+
+
+def test_at_most_ten_models_wait(hub: FakeHub) -> None:
+    hub.paused.clear()
+    for i in range(opening.MOST_WAITING):
+        opening.start_opening(NAME, f"n{i}")
+    with pytest.raises(InvalidSetting, match="Dismiss some of them first"):
+        opening.start_opening(NAME)
+    opening.reset()
+    hub.paused.set()
