@@ -210,7 +210,8 @@ class AttentionResult:
     """Attention weights and predictions of one forward pass."""
 
     weights: Float32[ndarray, "layers heads query key"]  # NaN where the mask hides the key, and for padding queries
-    log_probabilities: Float32[ndarray, "answers outcomes"]  # after each token, or one row of classes
+    # After each token, or one row of classes; no row for a model that predicts nothing.
+    log_probabilities: Float32[ndarray, "answers outcomes"]
 
 
 @torch.inference_mode()
@@ -222,7 +223,7 @@ def attend(model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_
     weights = torch.stack([trace[name][0] for name in names])
     return AttentionResult(
         to_array(weights.masked_fill(~transformer.visible_pairs(trace, ids), torch.nan)),
-        to_array(logits.log_softmax(-1)),
+        to_array(logits.log_softmax(-1) if transformer.layout.answers else logits[:0]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -71,6 +71,22 @@ def logit_lens(
     if position is not None and transformer.layout.answers_every_token:
         depths = depths[:, [position]]
     return to_array(transformer.readout(depths).log_softmax(dim=-1))
+
+
+@torch.inference_mode()
+def most_probable_by_depth(
+    model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_ABLATION
+) -> tuple[Int[ndarray, "depths answers"], Float32[ndarray, "depths answers"]]:
+    """Return the most probable outcome of the logit lens at every depth, and its probability.
+
+    One depth is read at a time, because a real model has tens of thousands of outcomes after every token. Raises
+    InvalidSetting.
+    """
+    transformer = attention_model(model)
+    _, trace = forward_with_taps(transformer, ids, ablation)
+    best = [transformer.readout(trace[tap])[0].softmax(dim=-1).max(dim=-1) for tap in transformer.depth_taps]
+    outcomes, probabilities = (torch.stack(values) for values in zip(*best, strict=True))
+    return outcomes.numpy(), to_array(probabilities)
 
 
 @torch.inference_mode()

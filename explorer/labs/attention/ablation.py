@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
 from explorer.figures import attention as figures
@@ -24,7 +23,6 @@ from explorer.ui.training.inspectable_model import Evaluated, InspectableModel
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
 
-MAX_ANSWERS = 5  # that are shown
 _IMPORTANCE_TEXTS: Mapping[Evaluated, str] = {
     "held-out text": "text that was not in the training",
     "sentences of the task": "sentences of the task",
@@ -42,14 +40,14 @@ def answer_row(stored_model: InspectableModel, at: int | None, reading: Attentio
     )
 
 
-def answer_data(stored_model: InspectableModel, at: int | None, reading: AttentionReading) -> dict[str, object]:
-    """Return the most probable answers with and without the ablation, for the component of the heads."""
-    row = answer_row(stored_model, at, reading)
-    ablated, original = (
-        np.exp(reading.log_probabilities[row]),
-        np.exp(reading.original_log_probabilities[row]),
-    )
-    shown = np.argsort(-np.maximum(ablated, original), kind="stable")[:MAX_ANSWERS]
+def answer_data(stored_model: InspectableModel, at: int | None, reading: AttentionReading) -> dict[str, object] | None:
+    """Return the most probable answers with and without the ablation, for the component of the heads.
+
+    None for a model that predicts nothing.
+    """
+    if reading.answers is None:
+        return None
+    row, answers = answer_row(stored_model, at, reading), reading.answers
     where = "the next token" if stored_model.tokenizer else "read at the first token"
     if stored_model.attention.answers_every_token:
         where = f"after “{findings.text_end(reading.input.tokens[: row + 1], separator(stored_model))}”"
@@ -57,11 +55,13 @@ def answer_data(stored_model: InspectableModel, at: int | None, reading: Attenti
         "where": where,
         "rows": [
             {
-                "text": stored_model.outcome_text(int(i), reading.input.ids),
-                "now": round(float(ablated[i]), 6),
-                "before": round(float(original[i]), 6),
+                "text": stored_model.outcome_text(int(outcome), reading.input.ids),
+                "now": round(float(now), 6),
+                "before": round(float(before), 6),
             }
-            for i in shown
+            for outcome, now, before in zip(
+                answers.outcomes[row], answers.probabilities[row], answers.original[row], strict=True
+            )
         ],
         "changed": reading.state.is_ablated,
     }

@@ -33,9 +33,11 @@ def answer_finding(
     at every token; trained: whether the training asked for a prediction at this token;
     separator: stands between the tokens.
     """
-    probabilities, original = np.exp(reading.log_probabilities[row]), np.exp(reading.original_log_probabilities[row])
+    if reading.answers is None:
+        return "This model predicts no tokens: it makes a vector of every token from the tokens that it attends to."
+    probabilities, original = reading.answers.probabilities[row], reading.answers.original[row]
     top, original_top = int(probabilities.argmax()), int(original.argmax())
-    name, original_name = outcome_name(top), outcome_name(original_top)
+    name, original_name = (outcome_name(int(reading.answers.outcomes[row, i])) for i in (top, original_top))
     where = f" after “{text_end(reading.input.tokens[: row + 1], separator)}”" if every_token else ""
     if not trained:
         return f"The model was not trained to predict anything{where}: it learned the verb and the pronoun only."

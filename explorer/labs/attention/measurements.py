@@ -9,8 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
 
-from explorer.labs.attention.results import AttentionReading, AttentionSnapshots, HeadActivations, LayerAnswers
+from explorer.labs.attention.results import (
+    AttentionReading,
+    AttentionSnapshots,
+    HeadActivations,
+    LayerAnswers,
+    TopAnswers,
+)
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.result_section import Request
 from explorer.ui.training.inspectable_model import InspectableModel
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from explorer.inspection.attention.attend import Ablation, TokenizedInput
 
 MAX_BYTES = 2_000_000  # of the weights of one reading, and of all its snapshots together
+MAX_ANSWERS = 5  # outcomes that are shown of each answer
 MIN_SNAPSHOTS = 3  # fewer do not make a slider
 HEAD_ARRAYS = ("queries", "keys", "values", "raw", "scaled", "weights", "mixed")  # that the walkthrough shows
 
@@ -92,9 +101,24 @@ def compute_reading(stored_model: InspectableModel, state: AttentionState) -> At
         (stored_model.attention.layers, stored_model.attention.heads),
         padding,
         pack({"weights": packed}),
-        ablated.log_probabilities,
-        original.log_probabilities,
+        top_answers(ablated.log_probabilities, original.log_probabilities) if stored_model.attention.answers else None,
     )
+
+
+def top_answers(
+    ablated: Float[ndarray, "answers outcomes"], original: Float[ndarray, "answers outcomes"]
+) -> TopAnswers:
+    """Return the most probable outcomes of each answer from the log-probabilities with and without an ablation.
+
+    Only few are kept, because a real model has tens of thousands of outcomes after every token.
+    """
+    larger = np.maximum(ablated, original)
+    few = min(MAX_ANSWERS, larger.shape[-1])
+    outcomes = np.sort(np.argpartition(-larger, few - 1, axis=-1)[:, :few], axis=-1)
+    order = np.argsort(-np.take_along_axis(larger, outcomes, -1), axis=-1, kind="stable")
+    outcomes = np.take_along_axis(outcomes, order, -1)
+    now, before = (np.exp(np.take_along_axis(values, outcomes, -1)) for values in (ablated, original))
+    return TopAnswers(outcomes, now, before)
 
 
 def select_snapshots(stored_model: InspectableModel, tokens: int, shown: int | None = None) -> list[int]:
@@ -147,10 +171,10 @@ def compute_layers(stored_model: InspectableModel, state: AttentionState) -> Lay
     """
     from explorer.inspection.attention.attend import attend
     from explorer.inspection.attention.head_scores import attention_rollout
-    from explorer.inspection.attention.logit_lens import logit_lens
+    from explorer.inspection.attention.logit_lens import most_probable_by_depth
 
     reading, ablation = compute_reading(stored_model, state), requested_ablation(state)
     model = stored_model.model(state.seed, state.step)
-    predictions = logit_lens(model, reading.input.ids, ablation)
+    predictions, confidence = most_probable_by_depth(model, reading.input.ids, ablation)
     rollout = attention_rollout(attend(model, reading.input.ids, ablation).weights)
-    return LayerAnswers(reading, predictions.argmax(axis=-1), np.exp(predictions.max(axis=-1)), rollout)
+    return LayerAnswers(reading, predictions, confidence, rollout)

@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class TopAnswers:
+    """The most probable outcomes after each token (of a classifier: one row), with and without the ablation.
+
+    They are sorted by the larger one of both probabilities, so each is the first of its kind or close to it.
+    """
+
+    outcomes: Int[ndarray, "answers few"]
+    probabilities: Float[ndarray, "answers few"]
+    original: Float[ndarray, "answers few"]  # without the ablation
+
+
+@dataclass(frozen=True, eq=False)
 class AttentionReading:
     """One forward pass over a text: the attention weights of every head, and what the model predicts."""
 
@@ -23,8 +35,7 @@ class AttentionReading:
     size: tuple[int, int]  # layers, heads
     padding_positions: tuple[int, ...]  # masked as queries and as keys
     content: bytes  # the packed weights, for the browser
-    log_probabilities: Float[ndarray, "answers outcomes"]  # after each token; of a classifier one row
-    original_log_probabilities: Float[ndarray, "answers outcomes"]  # without the ablation
+    answers: TopAnswers | None  # None for a model that predicts nothing
 
 
 @dataclass(frozen=True, eq=False)

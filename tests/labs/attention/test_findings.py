@@ -13,6 +13,7 @@ from explorer.labs.attention.findings import (
     lens_finding,
     text_end,
 )
+from explorer.labs.attention.measurements import top_answers
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState
 from tests.words import assert_mentions, assert_states
@@ -24,7 +25,7 @@ LABELS = ["layer 1, head 1", "layer 1, head 2", "layer 2, head 1", "layer 2, hea
 def make_reading(now: list[float], before: list[float], state: AttentionState = DEFAULTS) -> AttentionReading:
     tokenized = TokenizedInput((1, 2), ("a", "\n"), "", "", (), (), False)
     as_logs = (np.log(np.array([[0.5, 0.5], p], dtype=np.float32)) for p in (now, before))
-    return AttentionReading(state, tokenized, (1, 1), (), b"", *as_logs)
+    return AttentionReading(state, tokenized, (1, 1), (), b"", top_answers(*as_logs))
 
 
 def make_importance(rise: list[float], error: float) -> HeadImportance:
@@ -109,3 +110,11 @@ def test_where_no_head_matters_none_is_named() -> None:
 def test_the_finding_has_the_layer_after_which_the_prediction_never_changes(right: list[bool], expected: str) -> None:
     finding = lens_finding(["the embedding", "layer 1", "layer 2"], np.array([0.1, 0.5, 0.9]), np.array(right))
     assert_mentions(finding, expected)
+
+
+def test_only_the_most_probable_answers_are_kept() -> None:
+    now, before = np.full((1, 9), 0.01), np.full((1, 9), 0.01)
+    now[0, 4], before[0, 7], now[0, 2] = 0.9, 0.8, 0.1
+    top = top_answers(np.log(now), np.log(before))
+    assert top.outcomes[0, :3].tolist() == [4, 7, 2] and top.outcomes.shape == (1, 5)
+    assert top.probabilities[0, :2] == pytest.approx([0.9, 0.01]) and top.original[0, :2] == pytest.approx([0.01, 0.8])
