@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Complex, Float, Int
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from explorer.errors import InvalidSetting
 from explorer.hub.pretrained import PretrainedModule
 from explorer.models.attention_layout import AttentionLayout
+from explorer.models.layers import LayerNorm, Linear, RMSNorm
 from explorer.models.taps import Intervention, Trace
 from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
 from explorer.models.transformer_encoder import TransformerEncoder
@@ -63,7 +64,33 @@ class AttentionModel(Protocol):
     def embed_and_blocks(
         self, ids: Int[Tensor, "rows time"]
     ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
-        """Return the input of the first block, and the blocks as functions of their input alone."""
+        """Return the input of the first block, and the blocks as functions of their input alone.
+
+        For a single row of ids the functions take any number of rows.
+        """
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the last state of the residual stream is the sum of the embedding and of what all parts add."""
+
+    def head_outputs(
+        self, layer: int, mixed: Float[Tensor, "heads time head_width"]
+    ) -> Float[Tensor, "heads time width"]:
+        """Return what each head of a layer adds to the residual stream, from the value of its tap `mixed`."""
+
+    def attention_bias(self, layer: int) -> Float[Tensor, " width"]:
+        """Return what the attention of a layer adds besides its heads: the bias of the output projection."""
+
+    def direct_logits(
+        self, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"], outcomes: Sequence[int]
+    ) -> Float[Tensor, "parts outcomes"]:
+        """Return what parts of the last state `final` add to logits, with the scale of the final norm that of `final`.
+
+        It is linear in `parts`. The logits are those of all parts of `final` together plus `logit_offset`.
+        """
+
+    def logit_offset(self, outcomes: Sequence[int]) -> Float[Tensor, " outcomes"]:
+        """Return what the biases of the final norm and of the output layer add to logits."""
 
 
 def attention_model(module: nn.Module | AttentionModel) -> AttentionModel:
@@ -92,6 +119,8 @@ class _OwnTransformer(ABC):
     ) -> None:
         layers, heads = len(module.blocks), module.blocks[0].attention.heads  # type: ignore[arg-type,index,union-attr]
         self._module = module
+        self._readout: Linear = module.readout  # type: ignore[assignment]
+        self._final_norm: nn.Module = getattr(module, "final_norm", nn.Identity())
         self.layout = AttentionLayout(layers, heads, causal, positions, answers_every_token)
         self.depth_taps = ("embedded", *(f"blocks.{layer}.output" for layer in range(layers)))
 
@@ -109,6 +138,30 @@ class _OwnTransformer(ABC):
     def position_interventions(self) -> dict[str, Intervention]:
         return {"embedded": self._subtract_positions}
 
+    @property
+    def adds_up(self) -> bool:
+        return False  # a norm comes after each part
+
+    def head_outputs(
+        self, layer: int, mixed: Float[Tensor, "heads time head_width"]
+    ) -> Float[Tensor, "heads time width"]:
+        weight = self._module.blocks[layer].attention.output.weight  # type: ignore[index,union-attr]
+        by_head = weight.unflatten(-1, (self.layout.heads, -1))
+        return torch.einsum("htd,whd->htw", mixed, by_head)
+
+    def attention_bias(self, layer: int) -> Float[Tensor, " width"]:
+        return torch.zeros(self._readout.weight.shape[-1])  # the projection has none
+
+    def direct_logits(
+        self, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"], outcomes: Sequence[int]
+    ) -> Float[Tensor, "parts outcomes"]:
+        return normalize_linearly(self._final_norm, parts, final) @ self._readout.weight[list(outcomes)].T
+
+    def logit_offset(self, outcomes: Sequence[int]) -> Float[Tensor, " outcomes"]:
+        bias = getattr(self._final_norm, "bias", None)
+        logits: Tensor = self._readout(torch.zeros(self._readout.weight.shape[-1]) if bias is None else bias)
+        return logits[list(outcomes)]
+
     @abstractmethod
     def _subtract_positions(
         self, value: Float[Tensor, "*batch time width"], step: int
@@ -123,6 +176,11 @@ class _OwnReader(_OwnTransformer):
         positions = module.config.positions != "none"
         super().__init__(module, causal=isinstance(module, TransformerDecoder), positions=positions)
         self._reader = module
+
+    @property
+    def adds_up(self) -> bool:
+        config = self._reader.config
+        return (config.norm_place == "pre" or config.norm == "none") and getattr(config, "residual", True)
 
     def readout(self, vectors: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch answers outcomes"]:
         logits: Tensor = self._reader.readout(self._reader.final_norm(vectors))
@@ -168,7 +226,9 @@ class _OwnTagger(_OwnReader):
         self, ids: Int[Tensor, "rows time"]
     ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
         mask, rotation = self._reader.mask(ids), self._rotation(ids.shape[-1])
-        return self._embed(ids), [partial(block, mask=mask, rotation=rotation) for block in self._reader.blocks]
+        return self._embed(ids), [
+            partial(_call_masked, block, mask, rotation=rotation) for block in self._reader.blocks
+        ]
 
 
 class _OwnEncoder(_OwnTransformer):
@@ -191,12 +251,37 @@ class _OwnEncoder(_OwnTransformer):
         ids = ids[:, : self._encoder.window]
         time, mask = ids.shape[-1], (ids != self._encoder.padding)[:, None, None]
         x = self._encoder.add_positions(self._encoder.embedding(ids))
-        return x, [partial(block, mask=mask, queries=time) for block in self._encoder.blocks]
+        return x, [partial(_call_masked, block, mask, queries=time) for block in self._encoder.blocks]
 
     def _subtract_positions(
         self, value: Float[Tensor, "*batch time width"], step: int
     ) -> Float[Tensor, "*batch time width"]:
         return value - self._encoder.position.weight.narrow(-2, 0, value.shape[-2]).unsqueeze(-3)
+
+
+def _call_masked(
+    block: nn.Module, mask: Bool[Tensor, "rows 1 query time"], x: Float[Tensor, "*rows time width"], **more: Any
+) -> Float[Tensor, "*rows time width"]:
+    """Return the output of a block; the mask of a single row is that of every row."""
+    output: Tensor = block(x, mask=mask.expand(len(x), -1, -1, -1), **more)
+    return output
+
+
+def normalize_linearly(
+    norm: nn.Module, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"]
+) -> Float[Tensor, "parts width"]:
+    """Return parts of the vector `final` as its norm passes them on, with the scale of `final` and without the bias.
+
+    Raises TypeError for a norm that is not a LayerNorm, an RMSNorm or the identity.
+    """
+    if isinstance(norm, nn.Identity):
+        return parts
+    if isinstance(norm, LayerNorm):
+        scale = (final.var(correction=0) + 1e-5).rsqrt()
+        return (parts - parts.mean(dim=-1, keepdim=True)) * scale * norm.weight
+    if isinstance(norm, RMSNorm):
+        return parts * (final.square().mean() + 1e-5).rsqrt() * norm.weight
+    raise TypeError(f"{type(norm).__name__} is no norm of a Transformer")
 
 
 def _undo_rotation(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -121,6 +122,22 @@ class FromElsewhere(nn.Module):
 
     def embed_and_blocks(self, ids: Tensor) -> tuple[Tensor, list]:
         return self._view.embed_and_blocks(ids)
+
+    @property
+    def adds_up(self) -> bool:
+        return self._view.adds_up
+
+    def head_outputs(self, layer: int, mixed: Tensor) -> Tensor:
+        return self._view.head_outputs(layer, mixed)
+
+    def attention_bias(self, layer: int) -> Tensor:
+        return self._view.attention_bias(layer)
+
+    def direct_logits(self, parts: Tensor, final: Tensor, outcomes: Sequence[int]) -> Tensor:
+        return self._view.direct_logits(parts, final, outcomes)
+
+    def logit_offset(self, outcomes: Sequence[int]) -> Tensor:
+        return self._view.logit_offset(outcomes)
 
 
 def test_a_model_that_implements_the_protocol_is_inspected_as_it_is() -> None:

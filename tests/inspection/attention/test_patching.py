@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+
+from explorer.errors import InvalidSetting
+from explorer.inspection.attention import patching
+from explorer.inspection.attention.attention_model import Ids, attention_model
+from explorer.inspection.attention.logit_attribution import attribute_logit
+from explorer.inspection.attention.patching import MAX_TOKENS, Patching, patch_states
+from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
+from explorer.models.taps import Intervention, intervene, record
+from explorer.models.transformer_decoder import TransformerDecoder
+from explorer.models.transformer_encoder import TransformerEncoder
+from explorer.models.transformer_tagger import TransformerTagger
+
+WORDS, LAYERS, HEADS = 13, 3, 2
+SIZES: dict[str, Any] = {"width": 12, "heads": HEADS, "layers": LAYERS, "hidden": 11}
+CLEAN, CHANGED = (3, 1, 4, 1, 5, 9, 2, 6), (3, 1, 7, 1, 5, 0, 2, 6)
+FIRST = 2  # position at which they differ
+
+
+def shuffled(model: nn.Module, scale: float = 2.0) -> nn.Module:
+    """Return the model with random norms and biases too, and with weights so large that a token changes the answer."""
+    generator = Generator().manual_seed(5)
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+        if parameter.dim() > 1:
+            parameter *= scale
+        else:
+            parameter += 0.5 * torch.randn(parameter.shape, generator=generator)
+    return model.eval()
+
+
+def decoder(**settings: Any) -> nn.Module:
+    config = TransformerTextConfig(**SIZES, start="usual", **settings)
+    scale = 1.0 if config.norm == "none" else 2.0
+    return shuffled(TransformerDecoder(config, WORDS, 70, Generator().manual_seed(1)), scale)
+
+
+def tagger(**settings: Any) -> nn.Module:
+    config = TransformerTaggerConfig(**SIZES, **settings)
+    return shuffled(TransformerTagger(config, WORDS, 5, 21, Generator().manual_seed(1)))
+
+
+def encoder() -> nn.Module:
+    config = TransformerEncoderConfig(**SIZES, window=9, start=1.0)
+    return shuffled(TransformerEncoder(config, WORDS, 3, WORDS - 1, Generator().manual_seed(1)))
+
+
+SUMS = {  # models whose last state is the sum of what their parts add
+    "layer norm": decoder(norm="layer", biases=True),
+    "RMS norm": decoder(norm="rms", positions="rotary"),
+    "no norm": decoder(norm="none", norm_place="post", biases=True, positions="sinusoidal", activation="relu"),
+    "tagger": tagger(norm="layer", norm_place="pre"),
+    "causal tagger": tagger(norm="rms", norm_place="pre", causal=True),
+    "without feedforward": tagger(norm="layer", norm_place="pre", feedforward=False),
+}
+OTHERS = {
+    "norm after": decoder(norm_place="post", biases=True),
+    "tagger, norm after": tagger(),
+    "without residual": tagger(norm_place="pre", residual=False),
+    "encoder": encoder(),
+}
+MODELS = {**SUMS, **OTHERS}
+CAUSAL = {"layer norm", "RMS norm", "no norm", "norm after", "causal tagger"}
+
+
+def answer_with(model: nn.Module, ids: Ids, changes: dict[str, Intervention]) -> Tensor:
+    """Return the logits at the answer of a whole forward pass with interventions."""
+    transformer = attention_model(model)
+    with intervene(model, changes):
+        logits = transformer.logits(ids)
+    return logits[-1 if transformer.layout.answers_every_token else 0]
+
+
+def trace_of(model: nn.Module, ids: Ids) -> dict[str, Tensor]:
+    with record(model) as trace:
+        attention_model(model).logits(ids)
+    return dict(trace)
+
+
+def assert_predicts(log_probabilities: np.ndarray, found: Patching, logits: Tensor) -> None:
+    expected = logits.log_softmax(dim=-1)[list(found.outcomes)]
+    np.testing.assert_allclose(log_probabilities, expected, atol=2e-5)
+
+
+def value_at(value: Tensor, clean: Tensor, where: Any) -> Tensor:
+    changed = value.clone()
+    changed[:, where] = clean[:, where]
+    return changed
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_state_gives_what_a_whole_forward_pass_with_this_intervention_gives(name: str) -> None:
+    model = MODELS[name]
+    found, clean, transformer = patch_states(model, CLEAN, CHANGED), trace_of(model, CLEAN), attention_model(model)
+    assert found.positions == tuple(range(FIRST if name in CAUSAL else 0, len(CLEAN)))
+    for depth, tap in enumerate(transformer.depth_taps):
+        for column, at in enumerate(found.positions):
+            state = {tap: lambda value, step, tap=tap, at=at: value_at(value, clean[tap], at)}
+            assert_predicts(found.residual[depth, column], found, answer_with(model, CHANGED, state))
+    for layer in range(LAYERS):
+        tap = transformer.tap(layer, "mixed")
+        for head in range(HEADS):
+            state = {tap: lambda value, step, tap=tap, head=head: value_at(value, clean[tap], head)}
+            assert_predicts(found.heads[layer, head], found, answer_with(model, CHANGED, state))
+        assert_predicts(found.layers[layer, 0], found, answer_with(model, CHANGED, {tap: clean[tap]}))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_all_positions_at_once_restore_the_clean_answer_and_none_restores_nothing(name: str) -> None:
+    model = MODELS[name]
+    found, clean, changed = patch_states(model, CLEAN, CHANGED), trace_of(model, CLEAN), trace_of(model, CHANGED)
+    for tap in attention_model(model).depth_taps:
+        assert_predicts(found.clean, found, answer_with(model, CHANGED, {tap: clean[tap]}))
+        assert_predicts(found.changed, found, answer_with(model, CHANGED, {tap: changed[tap]}))
+    assert found.share(found.clean) == 1 and found.share(found.changed) == 0
+    at = found.positions.index(found.position)
+    for column, position in enumerate(found.positions):  # the last state of the answer is all that is read
+        np.testing.assert_allclose(
+            found.residual[-1, column], found.clean if column == at else found.changed, atol=2e-5
+        )
+        if CLEAN[position] == CHANGED[position]:
+            np.testing.assert_allclose(found.residual[0, column], found.changed, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_only_token_that_differs_carries_the_whole_answer_at_the_embedding(name: str) -> None:
+    one = (*CLEAN[:FIRST], 7, *CLEAN[FIRST + 1 :])
+    found = patch_states(MODELS[name], CLEAN, one)
+    np.testing.assert_allclose(found.residual[0, found.positions.index(FIRST)], found.clean, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_what_a_layer_adds_is_patched_alone_and_with_its_attention(name: str) -> None:
+    model = MODELS[name]
+    found, transformer = patch_states(model, CLEAN, CHANGED), attention_model(model)
+    clean, changed = trace_of(model, CLEAN), trace_of(model, CHANGED)
+    depths = transformer.depth_taps
+    for layer, block in enumerate(model.blocks):  # type: ignore[arg-type]
+        before, after = (changed[depths[i]] for i in (layer, layer + 1))
+        clean_before, clean_after = (clean[depths[i]] for i in (layer, layer + 1))
+        whole = before + clean_after - clean_before
+        assert_predicts(found.layers[layer, 2], found, answer_with(model, CHANGED, {depths[layer + 1]: whole}))
+        added = []
+        for trace in (clean, changed):
+            mixed = trace[transformer.tap(layer, "mixed")].transpose(-2, -3).flatten(-2)
+            middle = trace[depths[layer]] + block.attention.output(mixed)
+            has_feedforward = getattr(block, "has_feedforward", True)
+            added.append(block.feedforward(block.feedforward_norm(middle)) if has_feedforward else 0 * middle)
+        logits = answer_with(model, CHANGED, {depths[layer + 1]: after + added[0] - added[1]})
+        assert_predicts(found.layers[layer, 1], found, logits)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_a_layer_adds_is_left_out_where_it_adds_nothing(name: str) -> None:
+    layers = patch_states(MODELS[name], CLEAN, CHANGED).layers
+    assert not np.isnan(layers[:, 0]).any() and np.isnan(layers[:, 1:]).all()
+
+
+def by_hand() -> nn.Module:
+    """Return a model of one layer: both heads attend equally to all tokens and copy one number each.
+
+    Token 0 is the vector (1, 0), token 1 is (0, 1), and the logits are the state after the layer.
+    """
+    config = TransformerTextConfig(width=2, heads=2, layers=1, hidden=2, norm="none", positions="none", biases=False)
+    model = TransformerDecoder(config, 2, 4, Generator().manual_seed(0)).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.zero_()
+    block: Any = model.blocks[0]
+    block.attention.project.weight[4:] = torch.eye(2)
+    for weight in (model.embedding.weight, model.readout.weight, block.attention.output.weight):
+        weight += torch.eye(2)
+    return model
+
+
+def test_shares_of_a_model_worked_by_hand() -> None:
+    # At the last token: clean (1, 0) + mean of (1, 0), (1, 0) = (2, 0); changed (1, 0) + mean of (0, 1), (1, 0)
+    # = (1.5, 0.5). Either head alone moves one of the two numbers by a half.
+    found = patch_states(by_hand(), (0, 0), (1, 0))
+    assert found.outcomes == (0, 1), "the second most probable one, as both texts lead to the same"
+    assert [found.metric(each) for each in (found.clean, found.changed)] == pytest.approx([2, 1], abs=1e-6)
+    np.testing.assert_allclose(found.share(found.residual), [[1, 0], [0, 1]], atol=1e-6)
+    np.testing.assert_allclose(found.share(found.heads), [[0.5, 0.5]], atol=1e-6)
+    np.testing.assert_allclose(found.share(found.layers), [[1, 0, 1]], atol=1e-6)
+    np.testing.assert_allclose(np.exp(found.heads[0, 0]), torch.tensor([2, 0.5]).softmax(0), atol=1e-6)
+
+
+def test_parts_of_a_logit_worked_by_hand() -> None:
+    of_one = attribute_logit(by_hand(), (1, 0), outcome=0)
+    assert (of_one.logit, of_one.embedding, of_one.offset) == pytest.approx((1.5, 1, 0))
+    np.testing.assert_allclose(of_one.heads, [[0.5, 0]], atol=1e-6)
+    difference = attribute_logit(by_hand(), (1, 0), outcome=0, contrast=1)
+    assert (difference.logit, difference.embedding) == pytest.approx((1, 1))
+    np.testing.assert_allclose(difference.heads, [[0.5, -0.5]], atol=1e-6)
+    names = ["embedding", "layer 1, head 1", "layer 1, head 2", "layer 1, feedforward"]
+    assert [name for name, _ in difference.parts()] == names
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("contrast", [None, 2])
+def test_the_parts_of_a_logit_add_up(name: str, contrast: int | None) -> None:
+    model = SUMS[name]
+    logits = attention_model(model).logits(CLEAN)
+    for position in range(len(CLEAN)):
+        for outcome in (0, 4):
+            found = attribute_logit(model, CLEAN, position, outcome, contrast)
+            expected = float(logits[position, outcome] - (0 if contrast is None else logits[position, contrast]))
+            parts = [value for _, value in found.parts()]
+            largest = max(map(abs, parts))
+            assert found.logit == pytest.approx(expected, abs=1e-5)
+            assert sum(parts) == pytest.approx(found.logit, abs=1e-4 * largest)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_part_adds_what_the_logit_loses_without_it_if_the_scale_is_kept(name: str) -> None:
+    """The last state without one head goes through the norm with the old scale, computed here in another way."""
+    model: Any = SUMS[name]
+    found, transformer = attribute_logit(model, CLEAN, outcome=1), attention_model(model)
+    trace = trace_of(model, CLEAN)
+    final = trace[transformer.depth_taps[-1]][0, -1]
+    mixed = trace[transformer.tap(1, "mixed")][0, :, -1].clone()
+    whole = model.blocks[1].attention.output(mixed.flatten())
+    mixed[0] = 0
+    head = whole - model.blocks[1].attention.output(mixed.flatten())
+    norm, kind = model.final_norm, type(model.final_norm).__name__
+    changed = final - head
+    if kind != "Identity":
+        centre = torch.mean if kind == "LayerNorm" else torch.zeros_like
+        scale = (final - centre(final)).square().mean().add(1e-5).sqrt()
+        changed = (changed - centre(changed)) / scale * norm.weight + getattr(norm, "bias", torch.zeros(12))
+    assert found.heads[1, 0] == pytest.approx(found.logit - float(model.readout(changed)[1]), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_logit_that_is_no_sum_is_not_divided(name: str) -> None:
+    with pytest.raises(InvalidSetting, match="cannot be divided among the parts"):
+        attribute_logit(OTHERS[name], CLEAN)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (CHANGED[:-1], "The first text has 8 tokens, the changed text 7. .* exchange words"),
+        (CLEAN, "The two texts are the same. Change a word"),
+        ((*CLEAN[:5], 9, 2, 6), "The two texts are the same"),
+    ],
+)
+def test_texts_that_cannot_be_compared_are_refused(changed: Ids, message: str) -> None:
+    with pytest.raises(InvalidSetting, match=message):
+        patch_states(MODELS["layer norm"], CLEAN, changed)
+
+
+def test_a_change_after_the_answer_leaves_nothing_to_restore() -> None:
+    later = (*CLEAN[:-1], 8)
+    with pytest.raises(InvalidSetting, match=r"answers both texts in the same way.*comes before it"):
+        patch_states(MODELS["layer norm"], CLEAN, later, position=3)
+    assert patch_states(MODELS["tagger"], CLEAN, later, position=3).position == 3
+
+
+def test_long_texts_are_refused_and_many_positions_are_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = tuple(i % WORDS for i in range(MAX_TOKENS + 1))
+    with pytest.raises(InvalidSetting, match=r"65 tokens\. Patching takes at most 64"):
+        patch_states(MODELS["RMS norm"], ids, (1, *ids[1:]))
+    whole = patch_states(MODELS["RMS norm"], CLEAN, CHANGED)
+    monkeypatch.setattr(patching, "MAX_POSITIONS", 4)
+    monkeypatch.setattr(patching, "_MAX_ROW_TOKENS", 1)  # one row at a time
+    found = patch_states(MODELS["RMS norm"], CLEAN, CHANGED)
+    assert found.positions == (2, 5, 6, 7), "the tokens that differ, and those nearest to the answer"
+    columns = [whole.positions.index(position) for position in found.positions]
+    np.testing.assert_allclose(found.residual, whole.residual[:, columns], atol=1e-5)
+    np.testing.assert_allclose(found.heads, whole.heads, atol=1e-5)
+
+
+def test_the_two_answers_can_be_chosen() -> None:
+    model = MODELS["layer norm"]
+    found = patch_states(model, CLEAN, CHANGED, position=6, answer=5, contrast=8)
+    logits = [attention_model(model).logits(ids)[6] for ids in (CLEAN, CHANGED)]
+    assert found.outcomes[:2] == (5, 8) and len(set(found.outcomes)) == len(found.outcomes)
+    assert found.metric(found.clean) == pytest.approx(float(logits[0][5] - logits[0][8]), abs=1e-5)
+    assert found.metric(found.changed) == pytest.approx(float(logits[1][5] - logits[1][8]), abs=1e-5)
+    np.testing.assert_allclose(found.clean, logits[0].log_softmax(-1)[list(found.outcomes)], atol=1e-5)
+    assert {int(each.argmax()) for each in logits} <= set(found.outcomes)
+
+
+@pytest.mark.parametrize("wrong", [{"position": 8}, {"position": -1}, {"answer": WORDS}, {"answer": 2, "contrast": 2}])
+def test_positions_and_outcomes_that_do_not_exist_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InvalidSetting, match=r"There is no (token|outcome) .* from 0 to|are the same"):
+        patch_states(MODELS["layer norm"], CLEAN, CHANGED, **wrong)
+
+
+def test_weights_that_are_not_finite_are_reported() -> None:
+    model: Any = decoder()
+    model.readout.weight[:] = torch.nan
+    with pytest.raises(InvalidSetting, match="no finite probabilities"):
+        patch_states(model, CLEAN, CHANGED)
