@@ -96,6 +96,11 @@ def patch_states(
     (clean_logits, clean_trace), (changed_logits, changed_trace) = (
         forward_with_taps(transformer, ids) for ids in (clean, changed)
     )
+    if len(clean_trace[transformer.depth_taps[0]][0]) != len(clean):
+        raise InvalidSetting(
+            "This model reads one text and answers in another, so its states do not belong to the tokens of the text. "
+            "Choose a model that only has an encoder or only a decoder."
+        )
     answers = [logits[at].log_softmax(dim=-1) for logits in (clean_logits, changed_logits)]
     outcomes = _choose_outcomes(answers[0], answers[1], answer, contrast)
     clean_answer, changed_answer = (each[list(outcomes)] for each in answers)
