@@ -53,6 +53,8 @@ If the run of a training exists already, `train` shows that run. `import` never 
 | `head`, `token`, `state` | `inspect` |
 | `exported`, `imported`, `deleted`, `reindexed` | the command of this name |
 | `lesson`, `step`, `measure` | `lessons` |
+| `opened`, `allowed` (a model that may be downloaded) | `open` |
+| `closed` | `close` |
 | `folder`, `version` | `where` |
 | `error` | every command; standard error has the same sentence, and the exit code is 2 |
 

@@ -13,7 +13,16 @@ from typing import Annotated
 import typer
 
 from explorer import __version__
-from explorer.cli import app_server, completion, lessons, model_commands, run_commands, settings, training
+from explorer.cli import (
+    app_server,
+    completion,
+    lessons,
+    model_commands,
+    real_models,
+    run_commands,
+    settings,
+    training,
+)
 from explorer.cli.examples import EXAMPLES, PROGRAM
 from explorer.cli.program import EXIT_CODES, Command, Group, format_examples, run_program
 
@@ -37,6 +46,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": run_commands.export_run,
     "import": run_commands.import_run,
     "delete": run_commands.delete,
+    "open": real_models.open_model,
+    "close": real_models.close_models,
     "lessons": lessons.lessons,
     "where": run_commands.print_folders,
     "reindex": run_commands.reindex,

@@ -139,6 +139,27 @@ def settings(ctx: Any, incomplete: str) -> list[str]:
     return _matching(proposals, incomplete)
 
 
+def allowed_models(incomplete: str) -> list[str]:
+    """Return the names of the real models that may be downloaded."""
+    from explorer.hub import allowed
+
+    try:
+        return _matching(allowed.allowed_models(), incomplete)
+    except LineageError:
+        return []
+
+
+def opened_models(incomplete: str) -> list[str]:
+    """Return the names of the opened real models."""
+    from explorer.environment import environment
+
+    try:
+        found = sorted(file.parent.name for file in environment().opened_models.glob("*/card.json"))
+    except (LineageError, OSError):
+        return []
+    return _matching(found, incomplete)
+
+
 def lessons(incomplete: str) -> list[str]:
     """Return the names of the lessons."""
     return _matching((file.stem.split("-", 1)[-1] for file in sorted(LESSONS.glob("*.yaml"))), incomplete)

@@ -67,6 +67,14 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "import": {"lineage import rnn.zip": "Add the run in a zip to the runs of this machine"},
     "delete": {"lineage delete k3jx5m2abcde": "Delete a run"},
     "reindex": {"lineage reindex": "Rebuild the index after folders were moved by hand"},
+    "open": {
+        "lineage open": "List the real models that are open, and those that can be downloaded",
+        "lineage open gpt2": "Download and open GPT-2",
+        "lineage open models/SmolLM2-135M --name smollm2": "Open a folder with a model in safetensors",
+        "lineage open pythia-70m --revision step1000 --name pythia-step1000": "Open a checkpoint of a training",
+        "lineage open bert-base-uncased --offline": "Open a model that is on this machine already",
+    },
+    "close": {"lineage close gpt2": "Forget an opened model; its files stay"},
     "lessons": {
         "lineage lessons": "List the lessons",
         "lineage lessons counting": "Measure the answers of one lesson",

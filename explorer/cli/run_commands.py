@@ -263,8 +263,8 @@ def print_folders(as_json: Json = False) -> None:
 
     settings = environment()
     places: dict[str, tuple[str, Path | None]] = {
-        "home": ("your runs, unfinished jobs and the index (LINEAGE_HOME)", settings.home),
-        "cache": ("downloaded texts and token arrays (LINEAGE_CACHE)", settings.cache),
+        "home": ("your runs, unfinished jobs, the index and the cards of real models (LINEAGE_HOME)", settings.home),
+        "cache": ("downloaded texts and models, and token arrays (LINEAGE_CACHE)", settings.cache),
         "data": ("your own copies of training texts (LINEAGE_DATA_DIR)", settings.data_dir),
     }
     rows: list[dict[str, Any]] = []

@@ -39,7 +39,7 @@ class Repository:
     id: str  # OWNER/NAME
     revision: str  # a commit, a branch or a tag; empty: the main branch when the model is opened
 
-    def at(self, revision: str) -> Repository:
+    def at_revision(self, revision: str) -> Repository:
         """Return the repository at another revision. Raises InvalidSetting for an impossible one."""
         if not _REVISION.fullmatch(revision):
             raise InvalidSetting(f"“{shorten(revision)}” is no revision: give a commit, a tag or a branch.")

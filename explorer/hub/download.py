@@ -26,8 +26,9 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.hub import files
 from explorer.hub.allowed import COMMIT, Repository
 from explorer.hub.architectures import check
-from explorer.number_format import format_bytes
+from explorer.number_format import format_bytes, format_percent
 
+DOWNLOADING = "downloading"  # the stage that counts bytes
 SOURCE = "source.json"  # written last: repository, commit and licence of a complete download
 _SECONDS = 30.0  # without any byte, after which a request has failed
 _TRIES = 5  # of a file that stops arriving, each after it has continued
@@ -73,6 +74,13 @@ class Progress:
     @property
     def cancelled(self) -> bool:
         return self._cancelled.is_set()
+
+    def describe(self) -> str:
+        """Return the stage, with the bytes of a download."""
+        if self.stage != DOWNLOADING or not self.total:
+            return self.stage
+        share = format_percent(min(self.received / self.total, 1), 0)
+        return f"{DOWNLOADING}: {format_bytes(self.received)} of {format_bytes(self.total)} ({share})"
 
 
 @dataclass(frozen=True)
@@ -249,7 +257,7 @@ def _receive(remote: RemoteModel, wanted: RemoteFile, part: Path, have: int, pro
         if have and not continues:  # the server sends everything again
             progress.received -= have
         with part.open("ab" if continues else "wb") as out:
-            for chunk in response.iter_bytes(1 << 20):
+            for chunk in response.iter_bytes():
                 out.write(chunk)
                 progress.add(len(chunk))
                 if out.tell() > wanted.size:
@@ -278,7 +286,7 @@ def _read_bytes(remote: RemoteModel, name: str, most: int, byte_range: str = "")
     """Return a file, or a part of it. Raises InvalidSetting if it has more than `most` bytes."""
     content = b""
     with _request(remote, name, byte_range) as response:
-        for chunk in response.iter_bytes(1 << 16):
+        for chunk in response.iter_bytes():
             content += chunk
             if len(content) > most:
                 if byte_range:  # a server that ignores ranges sends the whole file

@@ -41,7 +41,7 @@ def load_folder(folder: Path, fingerprint: str, size: int) -> PretrainedModule:
     with _loading:
         if module := _find_loaded(key):  # by the thread that had the lock before
             return module
-        _make_room(size)
+        _drop_least_recently_used(size)
         from explorer.hub.loading import load
 
         try:
@@ -86,7 +86,7 @@ def _find_loaded(key: Key) -> PretrainedModule | None:
     return None
 
 
-def _make_room(size: int) -> None:
+def _drop_least_recently_used(size: int) -> None:
     """Drop the least recently used models until another one of this size fits."""
     with _lock:
         while _loaded and (

@@ -43,7 +43,7 @@ _CARD = "card.json"
 _MOST_PATH = 1_000  # characters
 
 
-class _Found(NamedTuple):
+class _FoundFiles(NamedTuple):
     """The files of a model, and where they are from."""
 
     folder: Path
@@ -129,13 +129,13 @@ def open_model(
     progress.begin("checking")
     repository, source = _parse_source(given)
     if repository and revision:
-        repository = repository.at(revision)
+        repository = repository.at_revision(revision)
     elif revision:
         raise InvalidSetting("A folder has no revisions. Leave the revision out.")
     name = check_name(name or (repository.name if repository else suggest_name(Path(source).name)))
     _check_free(name, source)
     with _one_at_a_time(name):
-        found = _find_files(repository, offline, progress) if repository else _Found(Path(source))
+        found = _find_files(repository, offline, progress) if repository else _FoundFiles(Path(source))
         progress.begin("checking files")
         facts = files.inspect_folder(found.folder)
         progress.begin("loading")
@@ -193,7 +193,7 @@ def _one_at_a_time(name: str) -> Iterator[None]:
         raise InvalidSetting(f"The model {name} is being opened already. Wait until that has ended.") from None
 
 
-def _find_files(repository: Repository, offline: bool, progress: Progress) -> _Found:
+def _find_files(repository: Repository, offline: bool, progress: Progress) -> _FoundFiles:
     """Return the files of a repository: those on this machine, or a download."""
     commit = _known_commit(repository)
     if commit and (folder := download.find_local(repository, commit)):
@@ -208,10 +208,10 @@ def _find_files(repository: Repository, offline: bool, progress: Progress) -> _F
     progress.begin("asking the hub")
     remote = download.read_repository(repository)
     if folder := download.find_local(repository, remote.commit):
-        return _Found(folder, remote.commit, remote.licence)
+        return _FoundFiles(folder, remote.commit, remote.licence)
     wanted = download.check_before_download(remote)
-    progress.begin("downloading")
-    return _Found(download.download(remote, wanted, progress), remote.commit, remote.licence)
+    progress.begin(download.DOWNLOADING)
+    return _FoundFiles(download.download(remote, wanted, progress), remote.commit, remote.licence)
 
 
 def _known_commit(repository: Repository) -> str:
@@ -221,11 +221,13 @@ def _known_commit(repository: Repository) -> str:
     return next((card.revision for card in opened_models() if card.source == repository.id), "")
 
 
-def _found_locally(folder: Path, commit: str) -> _Found:
-    return _Found(folder, commit, download.read_source(folder).get("licence", ""))
+def _found_locally(folder: Path, commit: str) -> _FoundFiles:
+    return _FoundFiles(folder, commit, download.read_source(folder).get("licence", ""))
 
 
-def _make_card(name: str, source: str, found: _Found, facts: files.FolderFacts, module: PretrainedModule) -> ModelCard:
+def _make_card(
+    name: str, source: str, found: _FoundFiles, facts: files.FolderFacts, module: PretrainedModule
+) -> ModelCard:
     config = module.model.config  # of the transformers library, which has defaults and one name for each size
     return ModelCard(
         name=name,

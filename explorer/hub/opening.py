@@ -12,7 +12,6 @@ from explorer.errors import InvalidSetting, LineageError
 from explorer.hub.download import Progress
 from explorer.hub.opened import open_model
 from explorer.hub.packages import check_installed
-from explorer.number_format import format_bytes, format_percent
 
 log = logging.getLogger(__name__)
 MOST_WAITING = 10
@@ -30,14 +29,6 @@ class Opening:
     number: int = field(default_factory=lambda: next(_numbers))
     progress: Progress = field(default_factory=Progress)
     problem: str = ""  # why it could not be opened
-
-    def describe(self) -> str:
-        """Return what is being done, with the bytes of a download."""
-        progress = self.progress
-        if progress.stage != "downloading" or not progress.total:
-            return progress.stage
-        share = format_percent(min(progress.received / progress.total, 1), 0)
-        return f"downloading: {format_bytes(progress.received)} of {format_bytes(progress.total)} ({share})"
 
 
 def start_opening(given: str, name: str = "", revision: str = "") -> Opening:

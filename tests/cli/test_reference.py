@@ -16,7 +16,18 @@ from tests.terminal import RunCommand
 
 LINES = [line for examples in (PROGRAM, *EXAMPLES.values()) for line in examples]
 # These take seconds, need a file, or belong to one machine; what they do is tested elsewhere.
-SLOW_OR_SPECIAL = ("train", "mytext.txt", "k3jx5m2abcde", "pretrain", "rnn.zip", "app", "reindex", "text-best")
+SLOW_OR_SPECIAL = (
+    "train",
+    "mytext.txt",
+    "k3jx5m2abcde",
+    "pretrain",
+    "rnn.zip",
+    "app",
+    "reindex",
+    "text-best",
+    "open ",
+    "close",
+)
 
 
 def test_the_reference_is_that_of_the_program() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import threading
@@ -271,7 +272,7 @@ def test_a_server_opens_a_model_and_says_how_far_it_is(hub: FakeHub) -> None:
     hub.paused.clear()
     current = opening.start_opening(NAME)
     wait_until(lambda: current.progress.stage == "downloading" and current.progress.received)
-    assert "downloading: " in current.describe() and " of " in current.describe()
+    assert re.fullmatch(r"downloading: [\d.]+ MB of 0\.2 MB \(.*\d+\s%\)", current.progress.describe())
     assert opening.list_openings() == [current]
     hub.paused.set()
     wait_until(lambda: not opening.list_openings())
@@ -286,7 +287,7 @@ def test_a_failed_opening_stays_until_it_is_dismissed_and_a_cancelled_one_does_n
     current = opening.start_opening(NAME)
     waiting = opening.start_opening(NAME, "other")
     wait_until(lambda: current.progress.received)
-    assert waiting.describe() == "waiting"
+    assert waiting.progress.describe() == "waiting"
     opening.cancel_or_dismiss(current.number)
     opening.cancel_or_dismiss(waiting.number)
     opening.cancel_or_dismiss(failed.number)
