@@ -11,6 +11,7 @@ from explorer.errors import LineageError
 from explorer.labs.compare.state import MOST, Comparison
 from explorer.labs.runs.actions import actions_row
 from explorer.labs.runs.findings import filtered_finding, overview_finding
+from explorer.labs.runs.real_models import real_models_section
 from explorer.labs.runs.run_dialog import open_run
 from explorer.labs.runs.state import RunsState, search_runs
 from explorer.labs.runs.table import overview, runs_section, search_row
@@ -58,6 +59,7 @@ def page(session: PageSession[RunsState]) -> None:
         runs_section(session, entries, visitor)
     else:
         empty_panel("Remove a filter, or train a run on another page.", 120)
+    real_models_section(session)
     with actions:
         actions_row(session, url_params_of("compare", Comparison), MOST)
     disk_usage()

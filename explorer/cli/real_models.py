@@ -72,7 +72,7 @@ def open_model(
         print_json(_card_fields(card))
         return
     print(f"Open as {opened.PREFIX}{card.name}")
-    for label, value in card.facts():
+    for label, value in (*card.facts(), ("folder", card.folder)):
         print_wrapped(f"{label}: {escape_invisible(value)}", "  ")
     print_wrapped(
         f"To look at it, open the app and the address attention?model={opened.PREFIX}{card.name}. "

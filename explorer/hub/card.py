@@ -52,8 +52,8 @@ class ModelCard(pydantic.BaseModel, frozen=True):
         """Return names and values of what visitors should know."""
         return [
             ("training", NOT_TRAINED_HERE),
-            ("source", self.source),
-            ("revision", self.revision[:12] or "none: a local folder"),
+            ("source", "a folder on the server" if self.from_folder else self.source),  # without its path
+            *([("commit", self.revision[:12])] if self.revision else []),
             ("licence", self.licence or "not stated"),
             ("kind", f"{self.kind} ({self.model_type})"),
             ("parameters", format_count(self.parameters)),

@@ -80,7 +80,7 @@ class Progress:
         if self.stage != DOWNLOADING or not self.total:
             return self.stage
         share = format_percent(min(self.received / self.total, 1), 0)
-        return f"{DOWNLOADING}: {format_bytes(self.received)} of {format_bytes(self.total)} ({share})"
+        return f"{DOWNLOADING}, {format_bytes(self.received)} of {format_bytes(self.total)} ({share})"
 
 
 @dataclass(frozen=True)

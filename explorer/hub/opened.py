@@ -93,12 +93,14 @@ def load_model(card: ModelCard) -> PretrainedModule:
     Raises InvalidSetting if its files have changed since it was opened, or if it cannot be loaded.
     """
     folder = Path(card.folder)
-    again = f"Open the model again: “lineage open {card.source} --name {card.name}”."
+    source = "FOLDER" if card.from_folder else card.source  # visitors read the message: no path of the server
+    again = f"The operator opens it again with “lineage open {source} --name {card.name}”."
     try:
         if files.fingerprint(folder, files.weight_files(folder)) != card.fingerprint:
-            raise InvalidSetting(f"The files of {card.name} in {folder} have changed since it was opened. {again}")
+            raise InvalidSetting(f"The files of {card.name} have changed since it was opened. {again}")
     except OSError:
-        raise InvalidSetting(f"The files of {card.name} are no longer in {folder}. {again}") from None
+        log.warning("the model %s is no longer in %s", card.name, folder)
+        raise InvalidSetting(f"The files of {card.name} are no longer where they were. {again}") from None
     return memory.load_folder(folder, card.fingerprint, card.memory)
 
 

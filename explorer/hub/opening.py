@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from explorer.errors import InvalidSetting, LineageError
+from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.hub.download import Progress
 from explorer.hub.opened import open_model
 from explorer.hub.packages import check_installed
@@ -29,6 +29,11 @@ class Opening:
     number: int = field(default_factory=lambda: next(_numbers))
     progress: Progress = field(default_factory=Progress)
     problem: str = ""  # why it could not be opened
+
+    @property
+    def title(self) -> str:
+        """What was requested, in few characters."""
+        return shorten(self.given, 60)
 
 
 def start_opening(given: str, name: str = "", revision: str = "") -> Opening:

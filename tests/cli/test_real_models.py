@@ -61,7 +61,7 @@ def test_a_download_prints_its_progress_on_standard_error(
     with serve(FakeHub("a/tiny", read_folder(save_random_model("gpt2", tmp_path / "model")))) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
         code, out, err = ask("open", "tiny")
-        assert code == 0 and f"revision: {COMMIT[:12]}" in out and "loading\n" in err
+        assert code == 0 and f"commit: {COMMIT[:12]}" in out and "loading\n" in err
 
 
 @pytest.mark.parametrize(

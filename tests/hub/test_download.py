@@ -272,7 +272,7 @@ def test_a_server_opens_a_model_and_says_how_far_it_is(hub: FakeHub) -> None:
     hub.paused.clear()
     current = opening.start_opening(NAME)
     wait_until(lambda: current.progress.stage == "downloading" and current.progress.received)
-    assert re.fullmatch(r"downloading: [\d.]+ MB of 0\.2 MB \(.*\d+\s%\)", current.progress.describe())
+    assert re.fullmatch(r"downloading, [\d.]+ MB of 0\.2 MB \(.*\d+\s%\)", current.progress.describe())
     assert opening.list_openings() == [current]
     hub.paused.set()
     wait_until(lambda: not opening.list_openings())
