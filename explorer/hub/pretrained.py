@@ -294,8 +294,19 @@ class PretrainedModule(nn.Module):
             for measurement in measured
             if measurement.block is wrapper
         }
+        self.block_designs = {
+            name: measurement.design
+            for name, wrappers in self._blocks.items()
+            for measurement in measured
+            if measurement.block is wrappers[-1]  # the first block of some models has no norm before its attention
+        }
         adds_up = self.kind == "decoder" and self.predicts and all(each.adds_up for each in measured)
         self.linear_readout = self._find_readout() if adds_up else None
+
+    @property
+    def all_blocks(self) -> list[nn.Module]:
+        """All blocks of all stacks, as modules of `transformers`."""
+        return [wrapper.module for wrappers in self._blocks.values() for wrapper in wrappers]
 
     def output_projection(self, stack: str, layer: int) -> tuple[Float[Tensor, "width mixed"], Tensor | None]:
         """Return weight and bias of the map from the concatenated heads to what they add to the residual stream."""
@@ -309,7 +320,7 @@ class PretrainedModule(nn.Module):
             if module is self._blocks["blocks"][0].module
         )
         parent = self._model.get_submodule(path.rpartition(".")[0])
-        norms = [m for m in parent.children() if "norm" in type(m).__name__.lower() and hasattr(m, "weight")]
+        norms = [m for m in parent.children() if is_norm(m) and hasattr(m, "weight")]
         if len(norms) != 1:
             return None
         norm, output = norms[0], self._model.get_output_embeddings()
@@ -328,11 +339,37 @@ class PretrainedModule(nn.Module):
         )
 
 
+def is_norm(module: nn.Module) -> bool:
+    """Return whether a module of `transformers` is a norm: a layer norm or an RMS norm."""
+    return "norm" in type(module).__name__.lower()
+
+
 def _weight_and_bias(module: Any) -> tuple[Tensor, Tensor | None]:
     """Return weight (outputs, inputs) and bias of a linear map; the `Conv1D` of GPT-2 has its weight transposed."""
     weight = module.weight.detach()
     bias = getattr(module, "bias", None)
     return (weight.T if type(module).__name__ == "Conv1D" else weight), None if bias is None else bias.detach()
+
+
+@dataclass
+class BlockDesign:
+    """How the parts of a block follow each other, as one forward pass shows it."""
+
+    norm: nn.Module | None = None  # one of its norms
+    norm_first: bool = False  # whether the attention reads the output of a norm
+    norm_last: bool = False  # whether the output of the block, or of its feedforward part, is normalized
+    parallel: bool = False  # whether the feedforward part reads the input of the block
+    feedforward: list[Any] = field(default_factory=list)  # its linear maps, in order
+
+    @property
+    def hidden(self) -> int:
+        """How many numbers the last linear map of the feedforward part reads."""
+        return int(_weight_and_bias(self.feedforward[-1])[0].shape[1])
+
+    @property
+    def gated(self) -> bool:
+        """Whether the feedforward part multiplies two projections of its input, which may be one linear map."""
+        return sum(len(_weight_and_bias(each)[0]) for each in self.feedforward[:-1]) == 2 * self.hidden
 
 
 class _BlockMeasurement:
@@ -342,23 +379,42 @@ class _BlockMeasurement:
         self.block, self._calls = block, calls
         self.projection: Any = None
         self.adds_up = False
+        self.design = BlockDesign()
         self._attended: Tensor | None = None  # what the attention adds
         self._last: Tensor | None = None  # the output of the last linear map
         self._input: Tensor | None = None
         linear = [m for m in block.module.modules() if isinstance(m, nn.Linear) or type(m).__name__ == "Conv1D"]
+        norms = [m for m in block.module.modules() if is_norm(m)]
         self._hooks = [
             block.module.register_forward_pre_hook(self._begin, with_kwargs=True),
             block.module.register_forward_hook(self._end),
             *(module.register_forward_hook(self._see_linear) for module in linear),
+            *(module.register_forward_hook(self._see_norm) for module in norms),
         ]
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._input = _split(args, kwargs)[0]
 
     def _see_linear(self, module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
-        if self.projection is None and self._calls and torch.equal(args[0].flatten(), self._calls[-1].output.flatten()):
-            self.projection, self._attended = module, output
+        design = self.design
+        if self._calls and torch.equal(args[0].flatten(), self._calls[-1].output.flatten()):
+            if self.projection is None:
+                self.projection, self._attended = module, output
+            design.feedforward.clear()  # what came before belongs to the attention
+        else:
+            design.feedforward.append(module)
+            design.parallel |= self._reads_input_after_attention(args[0])
+        design.norm_last = False
         self._last = output
+
+    def _see_norm(self, module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+        design = self.design
+        design.norm_first |= self._last is None
+        design.norm, design.norm_last = module, True
+        design.parallel |= self._reads_input_after_attention(args[0])
+
+    def _reads_input_after_attention(self, given: Tensor) -> bool:
+        return self.projection is not None and self._input is not None and torch.equal(given, self._input)
 
     def _end(self, module: nn.Module, args: object, output: Any) -> None:
         module.__dict__["output_length"] = len(output) if isinstance(output, tuple) else 0
