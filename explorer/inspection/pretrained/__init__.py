@@ -1,0 +1,1 @@
+"""Experiments with real pretrained models over many texts, with intervals and controls."""

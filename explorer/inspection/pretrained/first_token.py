@@ -1,0 +1,82 @@
+"""How much attention every head gives to the first token of a sentence (Xiao et al. 2023, “attention sinks”)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.pretrained.intervals import Estimate, estimate
+from explorer.models.taps import record
+
+MOST = 0.5  # share of the attention from which on a head rests on the first token
+
+
+@dataclass(frozen=True, eq=False)
+class FirstTokenAttention:
+    """Shares of attention that go to the first token, from all later ones."""
+
+    shares: Float[ndarray, "texts layers heads"]  # mean over the tokens after the first
+    uniform: Float[ndarray, " texts"]  # what uniform attention gives it
+    value_norms: Float[ndarray, "texts layers heads"]  # norm of its value vector, divided by the mean of the others
+
+    def is_resting(self) -> Float[ndarray, "layers heads"]:
+        """Return whether each head gives more than half of its attention to the first token, on average."""
+        above: ndarray = self.shares.mean(axis=0) > MOST
+        return above
+
+    def resting_heads(self) -> Estimate:
+        """Return how many heads give more than half of their attention to the first token."""
+        return estimate(self.shares, partial(_count_above))
+
+    def resting_share_by_text(self) -> Float[ndarray, " texts"]:
+        """Return the share of such heads in each single text."""
+        share: ndarray = (self.shares > MOST).mean(axis=(1, 2))
+        return share
+
+    def mean_share(self) -> Estimate:
+        """Return the share of attention to the first token, mean over all heads."""
+        return estimate(self.shares.mean(axis=(1, 2)))
+
+    def value_norm(self) -> Estimate | None:
+        """Return how long the value vector of the first token is in these heads; None without such a head."""
+        resting = self.is_resting()
+        return estimate(self.value_norms[:, resting].mean(axis=1)) if resting.any() else None
+
+
+def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> float:
+    return float((shares.mean(axis=axis) > MOST).sum())
+
+
+@torch.inference_mode()
+def first_token_attention(model: AttentionModel, texts: Sequence[Sequence[int]]) -> FirstTokenAttention:
+    """Measure the attention to the first token of each text, given as ids; texts have at least two tokens."""
+    shares, uniform, norms = [], [], []
+    layers = range(model.layout.layers)
+    for ids in texts:
+        with record(model.module) as trace:
+            model.logits(ids)
+        weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in layers])
+        values = torch.stack([trace[model.tap(layer, "values")][0] for layer in layers]).norm(dim=-1)
+        visible = model.visible_pairs(trace, ids)[1:]
+        shares.append(weights[:, :, 1:, 0].mean(dim=-1).numpy())
+        uniform.append(float((visible[:, 0] / visible.sum(dim=-1)).mean()))
+        norms.append((values[..., 0] / values[..., 1:].mean(dim=-1)).numpy())
+    return FirstTokenAttention(np.stack(shares), np.array(uniform), np.stack(norms))
+
+
+def replace_first(texts: Sequence[Sequence[int]], pool: Sequence[int], seed: int = 0) -> list[tuple[int, ...]]:
+    """Return texts with a random token of the pool as their first."""
+    drawn = np.random.default_rng(seed).choice(np.array(pool), len(texts))
+    return [(int(token), *ids[1:]) for token, ids in zip(drawn, texts, strict=True)]
+
+
+def remove_first(texts: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return texts that begin with their second token."""
+    return [tuple(ids[1:]) for ids in texts]

@@ -1,0 +1,57 @@
+"""Figures over many texts, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from explorer.number_format import format_interval
+
+DRAWS = 2_000  # resamples of a bootstrap
+_NORMAL = 1.959964  # the 97.5 % quantile
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % interval over texts."""
+
+    value: float
+    low: float
+    high: float
+    texts: int
+
+    def format(self, digits: int = 2) -> str:
+        """Return the figure with its interval: 0.20 (0.12 to 0.34)."""
+        return format_interval(self.value, self.low, self.high, digits)
+
+
+def estimate(
+    values: Float[ndarray, "texts *shape"], statistic: Callable[..., ndarray] = np.mean
+) -> Estimate:
+    """Return a statistic of texts with the percentile interval of a bootstrap (Efron 1979).
+
+    values: one number, or one array, for each text
+    statistic: called with the array of the texts and `axis=0`; it returns one number
+    """
+    rng = np.random.default_rng(0)  # the same resamples at each call, so that a page shows the same interval again
+    texts = len(values)
+    resampled = [float(statistic(values[rng.integers(texts, size=texts)], axis=0)) for _ in range(DRAWS)]
+    low, high = np.quantile(resampled, (0.025, 0.975))
+    return Estimate(float(statistic(values, axis=0)), float(low), float(high), texts)
+
+
+def estimate_share(hits: Bool[ndarray, " texts"]) -> Estimate:
+    """Return the share of texts for which something is true, with the interval of Wilson (1927).
+
+    Unlike a bootstrap, it is not empty if all texts agree.
+    """
+    texts = len(hits)
+    share = float(np.mean(hits))
+    shrink = 1 + _NORMAL**2 / texts
+    middle = (share + _NORMAL**2 / (2 * texts)) / shrink
+    margin = _NORMAL / shrink * np.sqrt(share * (1 - share) / texts + _NORMAL**2 / (4 * texts**2))
+    return Estimate(share, float(max(0, middle - margin)), float(min(1, middle + margin)), texts)

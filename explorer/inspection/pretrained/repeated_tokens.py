@@ -1,0 +1,209 @@
+"""Induction heads of a language model, on random tokens that occur twice in the same order.
+
+An induction head attends, from a token of the second copy, to the token after its earlier occurrence (Olsson et al.
+2022). It depends on a previous-token head in a layer below (Elhage et al. 2021). Heads are chosen by their scores on
+some sequences, and removed (their output is zero) on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Float64, Int
+from numpy import ndarray
+from torch import Tensor
+
+from explorer.errors import InvalidSetting
+from explorer.inspection.attention.attend import Ablation, Head, interventions
+from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.pretrained.intervals import Estimate, estimate
+from explorer.inspection.verdicts import MeanDifference, mean_difference
+from explorer.models.attention_layout import AttentionLayout
+from explorer.models.taps import intervene, record
+from explorer.seeds import generator
+
+PERIOD = 24  # tokens of each copy
+SEQUENCES = 16
+MOST_REMOVED = 4  # induction heads
+DRAWS = 20  # groups of random heads
+_CHUNK = 4  # sequences in one forward pass
+
+
+def repeated_tokens(
+    pool: Sequence[int], seed: int, sequences: int = SEQUENCES, period: int = PERIOD, before: Sequence[int] = ()
+) -> Int[Tensor, "sequences time"]:
+    """Return sequences of `period` different random tokens of the pool, twice in the same order.
+
+    before: ids that the model expects before every text
+    Raises InvalidSetting if the pool is smaller than the period.
+    """
+    if len(pool) < period:
+        raise InvalidSetting(f"{period} different tokens are needed; this model has {len(pool)} that can be used.")
+    draws, tokens = generator(seed, "repeated tokens"), torch.tensor(tuple(pool))
+    first = torch.stack([tokens[torch.randperm(len(tokens), generator=draws)[:period]] for _ in range(sequences)])
+    start = torch.tensor(tuple(before), dtype=torch.int64).expand(sequences, -1)
+    return torch.cat([start, first, first], dim=1)
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatScores:
+    """Mean attention of every head to the two tokens that matter, for each sequence."""
+
+    induction: Float[ndarray, "sequences layers heads"]  # from the second copy to the token after the earlier occurrence
+    previous: Float[ndarray, "sequences layers heads"]  # to the token before
+
+    def best_induction_heads(self, count: int = MOST_REMOVED) -> tuple[Head, ...]:
+        """Return the heads with the highest induction scores, the highest first."""
+        return _highest(self.induction.mean(axis=0), count)
+
+    def previous_token_head(self) -> Head | None:
+        """Return the head with the highest previous-token score below the best induction head; None in layer 0."""
+        layer = self.best_induction_heads(1)[0][0]
+        return _highest(self.previous.mean(axis=0)[:layer], 1)[0] if layer else None
+
+    def induction_of(self, head: Head) -> Estimate:
+        return estimate(self.induction[:, head[0], head[1]])
+
+    def previous_of(self, head: Head) -> Estimate:
+        return estimate(self.previous[:, head[0], head[1]])
+
+
+def _highest(scores: Float[ndarray, "layers heads"], count: int) -> tuple[Head, ...]:
+    order = np.argsort(-scores, axis=None, kind="stable")[:count]
+    return tuple((int(i) // scores.shape[1], int(i) % scores.shape[1]) for i in order)
+
+
+def repeat_scores(
+    weights: Float[Tensor, "layers heads query key"], period: int
+) -> tuple[Float[Tensor, "layers heads"], Float[Tensor, "layers heads"]]:
+    """Return the induction scores and the previous-token scores of one sequence; the last two periods are the copies."""
+    time = weights.shape[-1]
+    second = torch.arange(time - period, time)
+    later = torch.arange(1, time)
+    return weights[..., second, second - period + 1].mean(dim=-1), weights[..., later, later - 1].mean(dim=-1)
+
+
+@torch.inference_mode()
+def score_heads(model: AttentionModel, ids: Int[Tensor, "sequences time"], period: int = PERIOD) -> RepeatScores:
+    """Score every head on each sequence."""
+    found = []
+    for row in ids.tolist():
+        with record(model.module) as trace:
+            model.logits(row)
+        weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in range(model.layout.layers)])
+        found.append(repeat_scores(weights, period))
+    induction, previous = (torch.stack(scores).numpy() for scores in zip(*found, strict=True))
+    return RepeatScores(induction, previous)
+
+
+@torch.inference_mode()
+def losses_without(
+    model: AttentionModel,
+    ids: Int[Tensor, "sequences time"],
+    removed: Sequence[Sequence[Head]],
+    period: int = PERIOD,
+) -> Float64[ndarray, "groups sequences"]:
+    """Return the loss on the second copy, in nats per token, without each of these groups of heads (none: no heads).
+
+    Only tokens that can be predicted from their first occurrence count: all of the second copy but the first. The
+    layers below the lowest removed head are unchanged and computed once. Raises InvalidSetting for an unknown head.
+    """
+    losses = [_losses_of_chunk(model, ids[start : start + _CHUNK], removed, period) for start in range(0, len(ids), _CHUNK)]
+    return np.concatenate(losses, axis=1)
+
+
+def _losses_of_chunk(
+    model: AttentionModel, ids: Int[Tensor, "rows time"], removed: Sequence[Sequence[Head]], period: int
+) -> Float64[ndarray, "groups rows"]:
+    x, blocks = model.embed_and_blocks(ids)
+    inputs = [x]
+    for block in blocks[:-1]:
+        inputs.append(block(inputs[-1]))
+    found = []
+    for heads in removed:
+        lowest = min((layer for layer, _ in heads), default=len(blocks) - 1)
+        y = inputs[lowest]
+        with intervene(model.module, interventions(model, Ablation(zero_ablated=frozenset(heads)))):
+            for block in blocks[lowest:]:
+                y = block(y)
+        logits = model.readout(y[:, -period:-1])
+        losses = F.cross_entropy(logits.flatten(0, 1), ids[:, 1 - period :].flatten(), reduction="none")
+        found.append(losses.view(len(ids), -1).double().mean(dim=1).numpy())
+    return np.stack(found)
+
+
+def matched_heads(
+    heads: Sequence[Head], excluded: Sequence[Head], layout: AttentionLayout, draws: int = DRAWS, seed: int = 0
+) -> list[tuple[Head, ...]]:
+    """Return random groups of heads for comparison: each has as many heads in each layer as the group `heads`.
+
+    No group occurs twice and none contains one of the `excluded` heads; there are fewer than `draws` if fewer exist.
+    """
+    rng = np.random.default_rng(seed)
+    layers = sorted({layer for layer, _ in heads})
+    others = {
+        layer: [head for head in range(layout.heads) if (layer, head) not in {*heads, *excluded}] for layer in layers
+    }
+    counts = {layer: sum(at == layer for at, _ in heads) for layer in layers}
+    if any(len(others[layer]) < counts[layer] for layer in layers):
+        return []
+    found: dict[tuple[Head, ...], None] = {}
+    for _ in range(50 * draws):
+        group = tuple(
+            (layer, int(head))
+            for layer in layers
+            for head in sorted(rng.choice(others[layer], counts[layer], replace=False))
+        )
+        found[group] = None
+        if len(found) == draws:
+            break
+    return list(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Removal:
+    """The loss on the second copy with all heads, without a group of heads, and without random groups instead."""
+
+    heads: tuple[Head, ...]
+    with_all: Float64[ndarray, " sequences"]  # nats per token
+    without: Float64[ndarray, " sequences"]
+    controls: Float64[ndarray, "groups sequences"]
+
+    @property
+    def increase(self) -> MeanDifference:
+        """How much the loss rises: mean over the sequences with Student's t interval of the pairs."""
+        found = mean_difference(self.with_all, self.without, paired=True)
+        assert found is not None, "there are several sequences"
+        return found
+
+    @property
+    def control_losses(self) -> Float64[ndarray, " groups"]:
+        """The mean loss without each random group."""
+        return self.controls.mean(axis=1)
+
+    @property
+    def p(self) -> float:
+        """The share of groups, counting this one, without which the loss is at least as high as without this one."""
+        return (1 + int((self.control_losses >= self.without.mean()).sum())) / (1 + len(self.controls))
+
+
+def measure_removal(
+    model: AttentionModel,
+    ids: Int[Tensor, "sequences time"],
+    heads: Sequence[Head],
+    excluded: Sequence[Head] = (),
+    draws: int = DRAWS,
+    period: int = PERIOD,
+) -> Removal:
+    """Remove a group of heads, and random groups of the same layers instead.
+
+    ids: other sequences than those by which the heads were chosen
+    excluded: heads that are in no random group
+    """
+    groups = matched_heads(heads, excluded, model.layout, draws)
+    losses = losses_without(model, ids, [(), heads, *groups], period)
+    return Removal(tuple(heads), losses[0], losses[1], losses[2:])
