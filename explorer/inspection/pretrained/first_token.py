@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -33,7 +32,7 @@ class FirstTokenAttention:
 
     def resting_heads(self) -> Estimate:
         """Return how many heads give more than half of their attention to the first token."""
-        return estimate(self.shares, partial(_count_above))
+        return estimate(self.shares, _count_above)
 
     def resting_share_by_text(self) -> Float[ndarray, " texts"]:
         """Return the share of such heads in each single text."""
@@ -50,8 +49,9 @@ class FirstTokenAttention:
         return estimate(self.value_norms[:, resting].mean(axis=1)) if resting.any() else None
 
 
-def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> float:
-    return float((shares.mean(axis=axis) > MOST).sum())
+def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> ndarray:
+    count: ndarray = (shares.mean(axis=axis) > MOST).sum()
+    return count
 
 
 @torch.inference_mode()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Num
 from numpy import ndarray
 
 from explorer.number_format import format_interval
@@ -29,12 +29,10 @@ class Estimate:
         return format_interval(self.value, self.low, self.high, digits)
 
 
-def estimate(
-    values: Float[ndarray, "texts *shape"], statistic: Callable[..., ndarray] = np.mean
-) -> Estimate:
+def estimate(values: Num[ndarray, "*shape"], statistic: Callable[..., ndarray] = np.mean) -> Estimate:
     """Return a statistic of texts with the percentile interval of a bootstrap (Efron 1979).
 
-    values: one number, or one array, for each text
+    values: one number, or one array, for each text (the first axis)
     statistic: called with the array of the texts and `axis=0`; it returns one number
     """
     rng = np.random.default_rng(0)  # the same resamples at each call, so that a page shows the same interval again

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -26,6 +27,7 @@ from explorer.models.attention_layout import AttentionLayout
 from explorer.models.taps import intervene, record
 from explorer.seeds import generator
 
+Ids: TypeAlias = Int[Tensor, "sequences time"]
 PERIOD = 24  # tokens of each copy
 SEQUENCES = 16
 MOST_REMOVED = 4  # induction heads
@@ -35,7 +37,7 @@ _CHUNK = 4  # sequences in one forward pass
 
 def repeated_tokens(
     pool: Sequence[int], seed: int, sequences: int = SEQUENCES, period: int = PERIOD, before: Sequence[int] = ()
-) -> Int[Tensor, "sequences time"]:
+) -> Ids:
     """Return sequences of `period` different random tokens of the pool, twice in the same order.
 
     before: ids that the model expects before every text
@@ -53,7 +55,9 @@ def repeated_tokens(
 class RepeatScores:
     """Mean attention of every head to the two tokens that matter, for each sequence."""
 
-    induction: Float[ndarray, "sequences layers heads"]  # from the second copy to the token after the earlier occurrence
+    induction: Float[
+        ndarray, "sequences layers heads"
+    ]  # from the second copy to the token after the earlier occurrence
     previous: Float[ndarray, "sequences layers heads"]  # to the token before
 
     def best_induction_heads(self, count: int = MOST_REMOVED) -> tuple[Head, ...]:
@@ -80,7 +84,7 @@ def _highest(scores: Float[ndarray, "layers heads"], count: int) -> tuple[Head, 
 def repeat_scores(
     weights: Float[Tensor, "layers heads query key"], period: int
 ) -> tuple[Float[Tensor, "layers heads"], Float[Tensor, "layers heads"]]:
-    """Return the induction scores and the previous-token scores of one sequence; the last two periods are the copies."""
+    """Return the induction scores and the previous-token scores of one sequence, which ends with both copies."""
     time = weights.shape[-1]
     second = torch.arange(time - period, time)
     later = torch.arange(1, time)
@@ -88,7 +92,7 @@ def repeat_scores(
 
 
 @torch.inference_mode()
-def score_heads(model: AttentionModel, ids: Int[Tensor, "sequences time"], period: int = PERIOD) -> RepeatScores:
+def score_heads(model: AttentionModel, ids: Ids, period: int = PERIOD) -> RepeatScores:
     """Score every head on each sequence."""
     found = []
     for row in ids.tolist():
@@ -103,7 +107,7 @@ def score_heads(model: AttentionModel, ids: Int[Tensor, "sequences time"], perio
 @torch.inference_mode()
 def losses_without(
     model: AttentionModel,
-    ids: Int[Tensor, "sequences time"],
+    ids: Ids,
     removed: Sequence[Sequence[Head]],
     period: int = PERIOD,
 ) -> Float64[ndarray, "groups sequences"]:
@@ -112,7 +116,9 @@ def losses_without(
     Only tokens that can be predicted from their first occurrence count: all of the second copy but the first. The
     layers below the lowest removed head are unchanged and computed once. Raises InvalidSetting for an unknown head.
     """
-    losses = [_losses_of_chunk(model, ids[start : start + _CHUNK], removed, period) for start in range(0, len(ids), _CHUNK)]
+    losses = [
+        _losses_of_chunk(model, ids[start : start + _CHUNK], removed, period) for start in range(0, len(ids), _CHUNK)
+    ]
     return np.concatenate(losses, axis=1)
 
 
@@ -183,7 +189,8 @@ class Removal:
     @property
     def control_losses(self) -> Float64[ndarray, " groups"]:
         """The mean loss without each random group."""
-        return self.controls.mean(axis=1)
+        means: ndarray = self.controls.mean(axis=1)
+        return means
 
     @property
     def p(self) -> float:
@@ -193,7 +200,7 @@ class Removal:
 
 def measure_removal(
     model: AttentionModel,
-    ids: Int[Tensor, "sequences time"],
+    ids: Ids,
     heads: Sequence[Head],
     excluded: Sequence[Head] = (),
     draws: int = DRAWS,

@@ -41,7 +41,9 @@ def find_occurrence(tokenizer: PretrainedTokenizer, text: str, word: str, sense:
     if found is None:
         raise InvalidSetting(f"The sentence “{shorten(text)}” does not have the word “{shorten(word)}”.")
     spans, before = tokenizer.spans(text), len(tokenizer.before)
-    positions = tuple(before + i for i, (_, start, end) in enumerate(spans) if start < found.end() and end > found.start())
+    positions = tuple(
+        before + i for i, (_, start, end) in enumerate(spans) if start < found.end() and end > found.start()
+    )
     return Occurrence(tokenizer.around([id for id, *_ in spans]), positions, word, sense)
 
 

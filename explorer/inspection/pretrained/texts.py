@@ -14,7 +14,7 @@ class AmbiguousSentence:
     text: str
 
 
-# Six words with two senses each, in six sentences of each sense. None of a word's sentences shares a phrase with another.
+# Six words with two senses each, in six sentences of each sense, which share no phrase.
 _SENSES: dict[str, dict[str, tuple[str, ...]]] = {
     "bank": {
         "river": (

@@ -1,0 +1,95 @@
+"""An opened real model with what the experiments need of it, and the experiments as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from explorer.hub.card import ModelCard
+from explorer.hub.opened import load_model
+from explorer.hub.pretrained import PretrainedModule
+from explorer.hub.tokenizer import PretrainedTokenizer, load_tokenizer
+from explorer.inspection.attention.attend import Head
+from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.pretrained import answer_depth, first_token, repeated_tokens, senses
+from explorer.inspection.pretrained.coreference import Coreference, coreference
+from explorer.inspection.pretrained.random_network import random_network
+from explorer.inspection.pretrained.texts import PROMPTS, SENTENCES
+
+FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
+FIRST_TOKENS: tuple[FirstTokens, ...] = ("unchanged", "replaced", "removed", "longer", "random network")
+JOINED = 4  # sentences of a longer text
+_SELECTION, _MEASUREMENT = 1, 2  # seeds of the sequences that choose heads, and of those on which they are removed
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedModel:
+    """A model, its tokenizer, and the tokens from which random ones are drawn."""
+
+    module: PretrainedModule
+    tokenizer: PretrainedTokenizer
+
+    @property
+    def model(self) -> AttentionModel:
+        return self.module.part()
+
+    @cached_property
+    def pool(self) -> tuple[int, ...]:
+        """All tokens but the special ones and those that no text has."""
+        special, known = self.tokenizer.special, min(self.module.vocabulary, len(self.tokenizer.tokens))
+        return tuple(
+            id for id in range(known) if id not in special and not self.tokenizer.tokens[id].startswith("<unused ")
+        )
+
+    def ids(self, text: str) -> tuple[int, ...]:
+        """Return the ids of a text with the tokens around it."""
+        return self.tokenizer.around(self.tokenizer.encode(text).tolist())
+
+    # ---- the experiments
+
+    def score_heads(self) -> repeated_tokens.RepeatScores:
+        """Score all heads on random tokens that occur twice."""
+        return repeated_tokens.score_heads(self.model, self._repeated(_SELECTION))
+
+    def remove_heads(self, heads: Sequence[Head], excluded: Sequence[Head], draws: int) -> repeated_tokens.Removal:
+        """Remove heads on sequences other than those of `score_heads`, and random heads of the same layers."""
+        return repeated_tokens.measure_removal(self.model, self._repeated(_MEASUREMENT), heads, excluded, draws)
+
+    def _repeated(self, seed: int) -> repeated_tokens.Ids:
+        return repeated_tokens.repeated_tokens(self.pool, seed, before=self.tokenizer.before)
+
+    def first_token(self, variant: FirstTokens) -> first_token.FirstTokenAttention:
+        """Measure the attention to the first token of sentences, or of changed ones."""
+        texts = [self.ids(text) for text in SENTENCES]
+        if variant == "replaced":
+            texts = first_token.replace_first(texts, self.pool)
+        if variant == "removed":
+            texts = first_token.remove_first(texts)
+        if variant == "longer":  # sentences from all over the list, so that they are about different things
+            count = len(SENTENCES) // JOINED
+            texts = [self.ids(" ".join(SENTENCES[i::count][:JOINED])) for i in range(count)]
+        module = random_network(self.module) if variant == "random network" else self.module
+        return first_token.first_token_attention(module.part(), texts)
+
+    def sense_neighbours(self, random_seed: int | None = None) -> senses.SenseNeighbours:
+        """Measure whether nearest neighbours have the same sense, or do so in a random network of this seed."""
+        module = self.module if random_seed is None else random_network(self.module, random_seed)
+        return senses.sense_neighbours(module.part(), senses.ambiguous_occurrences(self.tokenizer))
+
+    def answers_by_depth(self) -> answer_depth.AnswersByDepth:
+        """Read off the answers to all prompts at every depth. Raises InvalidSetting for a model that gives none."""
+        prompts = answer_depth.single_token_prompts(self.tokenizer)
+        return answer_depth.answers_by_depth(self.model, prompts, len(PROMPTS))
+
+    def coreference(self) -> Coreference:
+        """Measure whether a head finds what “it” means."""
+        return coreference(self.model, self.tokenizer)
+
+
+def opened_model(card: ModelCard) -> OpenedModel:
+    """Return the model of a card; loading takes seconds. Raises InvalidSetting if it cannot be loaded."""
+    module = load_model(card)
+    return OpenedModel(module, load_tokenizer(Path(card.folder), module.vocabulary))

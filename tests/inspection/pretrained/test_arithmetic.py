@@ -1,0 +1,177 @@
+"""The arithmetic of the experiments on hand-made attention, ranks and vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from explorer.errors import InvalidSetting
+from explorer.inspection.pretrained.answer_depth import AnswersByDepth
+from explorer.inspection.pretrained.coreference import Coreference
+from explorer.inspection.pretrained.first_token import FirstTokenAttention, remove_first, replace_first
+from explorer.inspection.pretrained.intervals import estimate, estimate_share
+from explorer.inspection.pretrained.repeated_tokens import (
+    Removal,
+    RepeatScores,
+    matched_heads,
+    repeat_scores,
+    repeated_tokens,
+)
+from explorer.inspection.pretrained.senses import Occurrence, sense_neighbours
+from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, PRONOUN_PAIRS
+from explorer.models.attention_layout import AttentionLayout
+from explorer.models.taps import Tap
+
+
+def test_an_interval_contains_the_figure_and_narrows_with_more_texts() -> None:
+    values = np.random.default_rng(1).normal(3, 1, 400)
+    many, few = estimate(values), estimate(values[:25])
+    assert many.value == pytest.approx(values.mean()) and many.low < many.value < many.high
+    assert many.high - many.low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
+    assert few.high - few.low > 2 * (many.high - many.low) and (many.texts, few.texts) == (400, 25)
+    assert estimate(values, np.median).value == np.median(values)
+
+
+def test_the_interval_of_a_share_is_not_empty_if_all_texts_agree() -> None:
+    found = estimate_share(np.ones(20, bool))
+    assert found.value == 1 and found.low == pytest.approx(0.8389, abs=1e-3) and found.high == 1
+    half = estimate_share(np.arange(100) < 50)
+    assert (half.low, half.high) == pytest.approx((0.4038, 0.5962), abs=1e-3)  # Wilson 1927
+
+
+def test_sequences_repeat_different_tokens_of_the_pool() -> None:
+    ids = repeated_tokens(range(10, 60), seed=3, sequences=5, period=8, before=(1, 2))
+    assert ids.shape == (5, 18) and ids[:, :2].tolist() == [[1, 2]] * 5
+    assert torch.equal(ids[:, 2:10], ids[:, 10:])
+    assert all(len(set(row)) == 8 and set(row) <= set(range(10, 60)) for row in ids[:, 2:10].tolist())
+    assert torch.equal(ids, repeated_tokens(range(10, 60), seed=3, sequences=5, period=8, before=(1, 2)))
+    assert not torch.equal(ids, repeated_tokens(range(10, 60), seed=4, sequences=5, period=8, before=(1, 2)))
+    with pytest.raises(InvalidSetting, match="8 different tokens are needed; this model has 7"):
+        repeated_tokens(range(7), seed=0, period=8)
+
+
+def test_a_perfect_induction_head_and_a_perfect_previous_token_head_score_1() -> None:
+    period, time = 4, 9
+    weights = torch.full((1, 3, time, time), 1 / time)
+    weights[0, :2] = 0
+    for query in range(time):
+        weights[0, 0, query, max(query - period + 1, 0)] = 1  # the token after the earlier occurrence
+        weights[0, 1, query, max(query - 1, 0)] = 1
+    induction, previous = repeat_scores(weights, period)
+    assert induction[0].tolist() == pytest.approx([1, 0, 1 / time])
+    assert previous[0].tolist() == pytest.approx([1 / 8, 1, 1 / time], abs=0.13)
+    assert previous[0, 1] == 1
+
+
+def test_the_previous_token_head_is_below_the_induction_head() -> None:
+    scores = np.zeros((2, 3, 2), np.float32)
+    previous = scores.copy()
+    scores[:, 1, 1], scores[:, 2, 0] = 0.9, 0.4
+    previous[:, 0, 1], previous[:, 2, 1] = 0.5, 0.8
+    found = RepeatScores(scores, previous)
+    assert found.best_induction_heads(2) == ((1, 1), (2, 0)) and found.previous_token_head() == (0, 1)
+    assert found.induction_of((1, 1)).value == pytest.approx(0.9)
+    assert RepeatScores(scores[:, 1:], previous[:, 1:]).previous_token_head() is None
+
+
+def test_random_heads_are_matched_in_layer() -> None:
+    layout = AttentionLayout(3, 4, True, True, True)
+    heads, best = [(1, 0), (1, 2), (2, 3)], [(1, 0), (1, 2), (2, 3), (2, 0)]
+    groups = matched_heads(heads, best, layout, draws=50)
+    assert sorted(groups) == [((1, 1), (1, 3), (2, 1)), ((1, 1), (1, 3), (2, 2))], "every possible group, once"
+    many = matched_heads([(0, 0)], [], AttentionLayout(1, 30, True, True, True), draws=10)
+    assert len(many) == len(set(many)) == 10 and ((0, 0),) not in many
+    assert matched_heads(heads, [(2, 0), (2, 1), (2, 2)], layout) == []
+
+
+def test_a_removal_is_compared_with_random_groups() -> None:
+    before, after = np.array([1.0, 1.2, 0.8]), np.array([3.0, 3.1, 2.9])
+    controls = np.array([[1.0] * 3, [1.5] * 3, [3.5] * 3])
+    found = Removal(((0, 0),), before, after, controls)
+    assert found.increase.mean == pytest.approx(2) and 1.7 < found.increase.low < 2 < found.increase.high
+    assert found.control_losses.tolist() == [1.0, 1.5, 3.5] and found.p == 2 / 4
+
+
+def test_heads_that_rest_on_the_first_token_are_counted() -> None:
+    shares = np.zeros((4, 2, 2), np.float32)
+    shares[:, 0, 0], shares[:, 1, 1] = 0.9, (0.4, 0.4, 0.6, 0.9)
+    norms = np.ones((4, 2, 2), np.float32)
+    norms[:, 0, 0], norms[:, 1, 1] = 0.1, 0.3
+    found = FirstTokenAttention(shares, np.full(4, 0.2), norms)
+    assert found.is_resting().tolist() == [[True, False], [False, True]]
+    assert found.resting_heads().value == 2 and found.resting_heads().low == 1
+    assert found.resting_share_by_text().tolist() == [0.25, 0.25, 0.5, 0.5]
+    norm = found.value_norm()
+    assert norm is not None and norm.value == pytest.approx(0.2)
+    assert FirstTokenAttention(shares * 0, np.full(4, 0.2), norms).value_norm() is None
+
+
+def test_the_first_token_is_replaced_or_removed() -> None:
+    texts = [(1, 2, 3), (4, 5, 6)]
+    assert remove_first(texts) == [(2, 3), (5, 6)]
+    replaced = replace_first(texts, pool=(8, 9))
+    assert [each[1:] for each in replaced] == [(2, 3), (5, 6)] and {each[0] for each in replaced} <= {8, 9}
+
+
+class _Vectors(nn.Module):
+    """Stands for a model of one layer: token i has the vector i of a table, shifted in the output by its neighbour."""
+
+    layout = AttentionLayout(1, 1, False, False, True)
+    depth_taps = ("embedded", "output")
+
+    def __init__(self, table: torch.Tensor) -> None:
+        super().__init__()
+        self.module, self.table, self.embedded, self.output = self, table, Tap(), Tap()
+
+    def logits(self, ids: tuple[int, ...]) -> torch.Tensor:
+        vectors = self.embedded(self.table[list(ids)][None])
+        value: torch.Tensor = self.output(vectors + vectors.flip(1))
+        return value
+
+
+def test_the_nearest_occurrence_has_the_same_sense_if_the_context_decides() -> None:
+    table = torch.eye(4)  # token 0 is the word, 1 and 2 are contexts of its senses
+    occurrences = [Occurrence((0, context), (0,), "w", f"sense {context}") for context in (1, 1, 1, 2, 2, 2)]
+    model = _Vectors(table)
+    found = sense_neighbours(model, occurrences)  # type: ignore[arg-type]  # it has what the function needs
+    assert found.same[1].all() and found.chance == pytest.approx(2 / 5)
+    assert found.same[0].tolist() == [True] * 3 + [False] * 3, "equal vectors: the first one is the nearest"
+    assert found.by_word(1) == {"w": 1.0} and found.by_depth()[1].value == 1
+
+
+def test_the_depth_from_which_on_an_answer_is_the_most_probable_token() -> None:
+    ranks = np.array([[9, 1, 9, 1], [1, 1, 5, 1], [3, 1, 2, 1], [1, 1, 1, 1]])
+    probabilities = np.array([[0.0, 0.5, 0.0, 0.1], [0.3, 0.5, 0.1, 0.2], [0.05, 0.5, 0.3, 0.4], [0.4, 0.5, 0.9, 0.8]])
+    found = AnswersByDepth(PROMPTS[:4], 4, 4, ranks, probabilities, ranks + 5.0)
+    assert found.layers == 3 and found.settled_depths().tolist() == [3, 0, 3, 0]
+    assert found.rise_layers().tolist() == [0, 0, 1, 2]
+    assert found.settled().value == 1.5
+
+
+def _preferences(switching: int, pairs: int = 16, seed: int = 0) -> np.ndarray:
+    values = np.random.default_rng(seed).normal(size=(pairs, 2, 3, 4)).astype(np.float32)
+    values[:switching, 0, 1, 2], values[:switching, 1, 1, 2] = 1, -1
+    return values
+
+
+def test_a_head_that_switches_with_the_meaning_of_it_is_found_and_others_are_chance() -> None:
+    found = Coreference(_preferences(16), "it")
+    assert found.best_head == (1, 2) and found.best_share().value == 1 and found.p() < 0.005
+    chance = Coreference(_preferences(0), "it")
+    assert chance.best_share().value < 0.7 and chance.p() > 0.1
+    always_first = np.ones((16, 2, 3, 4), np.float32)
+    assert Coreference(always_first, "it").best_share().value == 0 and Coreference(always_first, "it").p() == 1
+
+
+def test_the_texts_are_balanced_and_each_has_its_words() -> None:
+    for word in {each.word for each in AMBIGUOUS}:
+        senses = [each.sense for each in AMBIGUOUS if each.word == word]
+        assert len(set(senses)) == 2 and {senses.count(sense) for sense in senses} == {6}
+    assert len({each.text for each in AMBIGUOUS}) == len(AMBIGUOUS)
+    assert len(PROMPTS) >= 40 and len({each.text for each in PROMPTS}) == len(PROMPTS)
+    for pair in PRONOUN_PAIRS:
+        words = pair.text.replace(".", "").split()
+        assert pair.text.count("{}") == 1 and words.count("it") == 1
+        assert words.count(pair.first) == words.count(pair.second) == 1 and len(set(pair.words)) == 2
