@@ -71,11 +71,12 @@ def page(session: PageSession[AttentionState]) -> None:
     elif controls.check_text(session, stored_model):
         head_explorer.section(session, stored_model)
         head = f"layer {session.state.layer + 1}, head {session.state.head + 1}"
-        folded_section(
-            "walkthrough",
-            f"How does {head} compute its weights?",
-            lambda: head_walkthrough.section(session, stored_model),
-        )
+        if session.state.shows_one_text(stored_model.parts):
+            folded_section(
+                "walkthrough",
+                f"How does {head} compute its weights?",
+                lambda: head_walkthrough.section(session, stored_model),
+            )
         folded_section(
             "layers",
             "What would the model predict after each layer?",

@@ -45,7 +45,7 @@ class TemperatureGrid:
     entropy: Float32[ndarray, "temperatures tokens"]  # of the distribution at its temperature, after truncation
     log_normalizer: Float32[ndarray, "temperatures tokens"]
     # Ids of the likeliest tokens, in descending order; equally likely ones as in `truncate_logits`.
-    top_ids: UInt16[ndarray, "temperatures tokens top"]
+    top_ids: UInt16[ndarray, "temperatures tokens top"] | Int32[ndarray, "temperatures tokens top"]
     top_surprisals: UInt16[ndarray, "temperatures tokens top"]  # in 1/2048 nats, at most 65,535
 
 
@@ -119,7 +119,7 @@ def _grid_fields(
         chosen,
         entropy,
         log_normalizer,
-        top.gather(-1, order).to(torch.uint16),
+        top.gather(-1, order).to(torch.uint16 if logits.shape[-1] <= 2**16 else torch.int32),
         fixed.to(torch.uint16),
     )
 

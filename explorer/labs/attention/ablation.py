@@ -33,11 +33,17 @@ _IMPORTANCE_TEXTS: Mapping[Evaluated, str] = {
 
 def answer_row(stored_model: InspectableModel, at: int | None, reading: AttentionReading) -> int:
     """Return the row of the answer: the one at the query, or the only one of a classifier."""
-    return (
-        0
-        if not stored_model.attention.answers_every_token
-        else query_position(stored_model, at, len(reading.input.ids))
-    )
+    every_token = stored_model.attention.answers_every_token
+    return query_position(stored_model, at, reading.queries) if every_token else 0
+
+
+def answer_place(stored_model: InspectableModel, row: int, reading: AttentionReading) -> str:
+    """Return where the model predicts something, as the end of a sentence; empty for a classifier."""
+    if not stored_model.attention.answers_every_token:
+        return ""
+    if stored_model.predicts_in_place:
+        return f"in place of “{reading.queries[row].strip()}”"
+    return f"after “{findings.text_end(reading.queries[: row + 1], separator(stored_model))}”"
 
 
 def answer_data(stored_model: InspectableModel, at: int | None, reading: AttentionReading) -> dict[str, object] | None:
@@ -48,14 +54,11 @@ def answer_data(stored_model: InspectableModel, at: int | None, reading: Attenti
     if reading.answers is None:
         return None
     row, answers = answer_row(stored_model, at, reading), reading.answers
-    where = "the next token" if stored_model.tokenizer else "read at the first token"
-    if stored_model.attention.answers_every_token:
-        where = f"after “{findings.text_end(reading.input.tokens[: row + 1], separator(stored_model))}”"
     return {
-        "where": where,
+        "where": answer_place(stored_model, row, reading) or "read at the first token",
         "rows": [
             {
-                "text": stored_model.outcome_text(int(outcome), reading.input.ids),
+                "text": stored_model.outcome_text(int(outcome), reading.query_ids),
                 "now": round(float(now), 6),
                 "before": round(float(before), 6),
             }
@@ -69,7 +72,7 @@ def answer_data(stored_model: InspectableModel, at: int | None, reading: Attenti
 
 def separator(stored_model: InspectableModel) -> str:
     """Return what stands between two tokens of a text: a space between words."""
-    return "" if stored_model.tokenizer else " "
+    return "" if stored_model.words is None else " "
 
 
 def importance_request(stored_model: InspectableModel, state: AttentionState) -> dict[str, Request[HeadImportance]]:
@@ -89,7 +92,7 @@ def importance_section(state: AttentionState, stored_model: InspectableModel) ->
         "A head with an interesting pattern can be unimportant, and one with a dull pattern can be needed."
     )
     if not stored_model.importance_text:
-        st.caption("The text for this measurement is not on this machine.")
+        st.caption(stored_model.importance_problem)
         return
     if state.step is not None or state.is_ablated:
         st.caption("Measured on the unchanged model at the end of training.")

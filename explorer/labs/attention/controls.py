@@ -9,12 +9,13 @@ import streamlit as st
 from explorer.errors import LineageError, SentenceError
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
-from explorer.ui.page_sections import empty_panel, show_problems
+from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
 from explorer.ui.training.inspectable_model import InspectableModel
 
+PART_TITLES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder"}
 UNNAMED_HEAD = AttentionState.url_base()  # a URL that names no head asks for this one
 
 
@@ -36,6 +37,15 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
                 options=titles,
                 width=400,
             )
+            if stored_model and stored_model.parts:
+                bind_widget(
+                    session,
+                    "kind",
+                    st.segmented_control,
+                    shown=state.kind or "cross",
+                    update=lambda s, kind: replace(s, kind=kind, at=None),
+                    options={part: PART_TITLES[part] for part in stored_model.parts},
+                )
             if stored_model and len(stored_model.seeds) > 1:
                 seeds = {i: f"seed {seed}" for i, seed in enumerate(stored_model.seeds)}
                 bind_widget(session, "seed", st.selectbox, options=seeds, width=110)
@@ -51,6 +61,8 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
             wrap=True,
             label_visibility="collapsed",
         )
+        if stored_model.summary:
+            st.caption(escape_markdown(stored_model.summary))
 
 
 def selected_model(session: PageSession[AttentionState]) -> tuple[InspectableModel | None, str]:
@@ -73,6 +85,9 @@ def selected_model(session: PageSession[AttentionState]) -> tuple[InspectableMod
             f"This model has no head {', '.join(sorted(missing_heads))}; it has layers 0 to {layout.layers - 1}, heads "
             f"0 to {layout.heads - 1}.",
         )
+    if state.kind and state.kind not in stored_model.parts:
+        session.problems += (f"This model has one kind of attention only, and no “{state.kind}”.",)
+        state = replace(state, kind="")
     if state.seed >= len(stored_model.seeds):
         session.problems += (f"This run has no seed {state.seed:,}, counted from 0; its first seed is shown.",)
         state = replace(state, seed=0)

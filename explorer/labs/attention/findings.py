@@ -16,6 +16,7 @@ from explorer.ui.wording import join_words, number_word
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
 
+_MAX_END = 16  # characters
 MIN_STANDARD_ERRORS = 2.5  # of a difference that counts as measurable; the browser uses the same number
 
 
@@ -23,22 +24,20 @@ def answer_finding(
     reading: AttentionReading,
     row: int,
     outcome_name: Callable[[int], str],
-    every_token: bool,
+    where: str,
     trained: bool = True,
-    separator: str = "",
 ) -> str:
     """Return the most probable answer, and how the ablation changes it.
 
-    row: the row of the answer; outcome_name: returns the text of an outcome id; every_token: whether the model predicts
-    at every token; trained: whether the training asked for a prediction at this token;
-    separator: stands between the tokens.
+    row: the row of the answer; outcome_name: returns the text of an outcome id; where: where the model predicts it, as
+    the end of a sentence; trained: whether the training asked for a prediction at this token.
     """
     if reading.answers is None:
-        return "This model predicts no tokens: it makes a vector of every token from the tokens that it attends to."
+        return "Here no token is predicted: attention makes a vector of each token from the tokens that it attends to."
     probabilities, original = reading.answers.probabilities[row], reading.answers.original[row]
     top, original_top = int(probabilities.argmax()), int(original.argmax())
     name, original_name = (outcome_name(int(reading.answers.outcomes[row, i])) for i in (top, original_top))
-    where = f" after “{text_end(reading.input.tokens[: row + 1], separator)}”" if every_token else ""
+    where = f" {where}" if where else ""
     if not trained:
         return f"The model was not trained to predict anything{where}: it learned the verb and the pronoun only."
     if not reading.state.is_ablated:
@@ -71,11 +70,17 @@ def describe_ablation(state: AttentionState) -> str:
 
 
 def text_end(tokens: Sequence[str], separator: str) -> str:
-    """Return the end of a text, at most four words or 16 characters; `separator` stands between its tokens."""
+    """Return the end of a text, at most four words or whole tokens of 16 characters.
+
+    `separator` stands between the tokens.
+    """
     if separator:
         return "…" * (len(tokens) > 4) + separator.join(tokens[-4:])
-    text = "".join(tokens).replace("\n", "↵")
-    return text if len(text) <= 16 else f"…{text[-16:]}"
+    first = len(tokens) - 1
+    while first > 0 and len("".join(tokens[first - 1 :])) <= _MAX_END:
+        first -= 1
+    end = "".join(tokens[first:]).replace("\n", "↵")
+    return f"…{end.lstrip()}" if first > 0 else end
 
 
 def importance_finding(measured: HeadImportance, labels: Sequence[str]) -> str:

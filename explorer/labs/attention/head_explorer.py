@@ -13,7 +13,7 @@ import streamlit as st
 
 from explorer.errors import shorten
 from explorer.labs.attention import findings
-from explorer.labs.attention.ablation import answer_data, answer_row, importance_request, separator
+from explorer.labs.attention.ablation import answer_data, answer_place, answer_row, importance_request
 from explorer.labs.attention.measurements import (
     cache_key,
     compute_snapshots,
@@ -63,7 +63,7 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
         partial(_draw, state, stored_model, tab_token("gaze-snapshots")),
         "The model is reading …",
         640,
-        pool="quick",
+        pool=stored_model.pool,
         partly=True,
         events={_KEY: _EVENTS},
     )
@@ -84,14 +84,14 @@ def _draw(
     importance = importance if isinstance(importance, HeadImportance) else None
     if notes := input_notes(stored_model, reading):
         document.caption(" ".join(notes))
+    row = answer_row(stored_model, state.at, reading)
     document.finding(
         findings.answer_finding(
             reading,
-            answer_row(stored_model, state.at, reading),
-            lambda outcome: stored_model.outcome_text(outcome, reading.input.ids),
-            stored_model.attention.answers_every_token,
-            stored_model.is_trained_position(reading.input.tokens, answer_row(stored_model, state.at, reading)),
-            separator(stored_model),
+            row,
+            lambda outcome: stored_model.outcome_text(outcome, reading.query_ids),
+            answer_place(stored_model, row, reading),
+            stored_model.is_trained_position(reading.queries, row),
         )
     )
     document.component("attention_heads", component_data(stored_model, reading, token, importance, state), _KEY)
@@ -131,18 +131,19 @@ def component_data(
     token: the secret of the browser tab for the address of the snapshots.
     importance: None until it is measured.
     """
-    computed, tokens = reading.state, reading.input.tokens
+    computed, tokens = reading.state, reading.queries
     state = state.clamp(*reading.size, len(tokens))
     return {
         "tokens": list(tokens),
-        "ids": list(reading.input.ids),
+        **({} if state.shows_one_text(stored_model.parts) else {"keys": list(reading.input.tokens)}),
+        "ids": list(reading.query_ids),
         "layers": reading.size[0],
         "heads": reading.size[1],
         "causal": stored_model.is_causal and not computed.unmasked,
         "masked": list(reading.padding_positions),
         "address": register_arrays(reading.content, stored_model.cache_key),
         "open": [state.layer, state.head],
-        "asked": query_position(stored_model, state.at, len(tokens)),
+        "asked": query_position(stored_model, state.at, tokens),
         "scale": state.scale,
         "sort": state.sort,
         "view": state.view,
@@ -177,7 +178,7 @@ def _snapshot_data(stored_model: InspectableModel, state: AttentionState, token:
         return {"address": register_arrays(futures["snapshots"].result().content, stored_model.cache_key)}
 
     compute = partial(compute_snapshots, stored_model, state)
-    section = Section(lambda: {"snapshots": submit(key, compute, "quick")}, answer)
+    section = Section(lambda: {"snapshots": submit(key, compute, stored_model.pool)}, answer)
     address = register(f"{token}{hash(key):x}", section, key)  # computed once the browser fetches it
     return {
         "steps": steps,

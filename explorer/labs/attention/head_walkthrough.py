@@ -46,7 +46,7 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
         partial(_draw, state, stored_model),
         "The head is computed …",
         520,
-        pool="quick",
+        pool=stored_model.pool,
         events={_KEY: ("asked", "step")},
     )
     download_button(stored_model, state)
@@ -70,7 +70,7 @@ def _draw(
     found = results["head"]
     data = {
         "tokens": list(found.tokens),
-        "asked": query_position(stored_model, state.at, len(found.tokens)),
+        "asked": query_position(stored_model, state.at, found.tokens),
         "layer": state.layer,
         "head": state.head,
         "width": found.head_width,
@@ -92,7 +92,8 @@ def download_button(stored_model: InspectableModel, state: AttentionState) -> No
 
         text = tokenize_text(stored_model, state)
         file = io.BytesIO()
-        arrays = tap_arrays(stored_model.model(state.seed, state.step), text.ids, requested_ablation(state))
+        model, _ = stored_model.attention_part(state.kind, text.ids, state.seed, state.step)
+        arrays = tap_arrays(model, text.ids, requested_ablation(state))
         np.savez(file, **arrays, tokens=np.array(text.tokens))  # type: ignore[arg-type]  # no tap has a name of its own settings
         return file.getvalue()
 

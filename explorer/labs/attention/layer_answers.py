@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from jaxtyping import Float, Int
+from numpy import ndarray
+
 from explorer.figures import attention as figures
 from explorer.figures.attention import rollout_map
 from explorer.labs.attention import findings
@@ -41,7 +44,7 @@ def section(state: AttentionState, stored_model: InspectableModel) -> None:
         partial(_draw, stored_model, state.at),
         "The layers are computed …",
         420,
-        pool="quick",
+        pool=stored_model.pool,
     )
 
 
@@ -50,40 +53,54 @@ def _draw(
 ) -> None:
     """Draw the logit lens, and rollout for a model with several layers."""
     layers = results["layers"]
-    tokens = layers.reading.input.tokens
+    if layers.predictions is None or layers.confidence is None:
+        document.text("There is no output layer here, so nothing is predicted after any layer.")
+    else:
+        _draw_lens(stored_model, at, document, layers, layers.predictions, layers.confidence)
+    if layers.rollout is not None and layers.reading.size[0] > 1:  # with one layer, it is its attention weights
+        _draw_rollout(document, layers, layers.rollout)
+
+
+def _draw_lens(
+    stored_model: InspectableModel,
+    at: int | None,
+    document: Document,
+    layers: LayerAnswers,
+    predictions: Int[ndarray, "depths answers"],
+    confidence: Float[ndarray, "depths answers"],
+) -> None:
+    """Draw what the model would predict after each layer, at the query `at` and around it."""
+    tokens = layers.reading.queries
 
     def name(outcome: int) -> str:
-        return stored_model.outcome_text(outcome, layers.reading.input.ids)
+        return stored_model.outcome_text(outcome, layers.reading.query_ids)
 
     row = answer_row(stored_model, at, layers.reading)
-    depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(layers.predictions) - 1))]
-    is_final = layers.predictions[:, row] == layers.predictions[-1, row]
-    document.finding(findings.lens_finding(depths, layers.confidence[:, row], is_final))
-    first = max(0, min(row - MAX_POSITIONS // 2, layers.predictions.shape[1] - MAX_POSITIONS))
-    positions = range(first, min(first + MAX_POSITIONS, layers.predictions.shape[1]))
+    depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(predictions) - 1))]
+    is_final = predictions[:, row] == predictions[-1, row]
+    document.finding(findings.lens_finding(depths, confidence[:, row], is_final))
+    first = max(0, min(row - MAX_POSITIONS // 2, predictions.shape[1] - MAX_POSITIONS))
+    positions = range(first, min(first + MAX_POSITIONS, predictions.shape[1]))
     alt_text = "; ".join(
         f"{depth} “{name(int(best[row]))}” {sure:.2f}"
-        for depth, best, sure in zip(depths, layers.predictions, layers.confidence[:, row], strict=True)
+        for depth, best, sure in zip(depths, predictions, confidence[:, row], strict=True)
     )
+    every_token = stored_model.attention.answers_every_token
     panel = Panel(
         "gaze-lens",
         figures.logit_lens(
             ["embedding", *depths[1:]],
             [visible_whitespace(tokens[i]) for i in positions],
-            [[name(int(best[i])) for i in positions] for best in layers.predictions],
-            layers.confidence[:, list(positions)],
+            [[name(int(best[i])) for i in positions] for best in predictions],
+            confidence[:, list(positions)],
         ),
         alt=f"The most likely prediction at each position after each layer. At the query position: {alt_text}.",
-        caption="Columns: the last token that was read."
-        if stored_model.attention.answers_every_token
-        else "Read at <BOS>.",
+        caption="Columns: the last token that was read." if every_token else "Read at <BOS>.",
     )
     add_plot_frame(document, [panel], key="gaze-lens", height=90 + 44 * len(depths), columns=1)
-    if len(depths) > 2:  # with one layer, rollout is its attention weights
-        _draw_rollout(document, layers)
 
 
-def _draw_rollout(document: Document, layers: LayerAnswers) -> None:
+def _draw_rollout(document: Document, layers: LayerAnswers, rollout: Float[ndarray, "query key"]) -> None:
     """Draw attention rollout. It does not know zero-ablated heads, so it is left out with them."""
     if layers.reading.state.off:
         document.text("Attention rollout is not shown while heads are switched off, because it ignores that.")
@@ -93,14 +110,14 @@ def _draw_rollout(document: Document, layers: LayerAnswers) -> None:
         "residual connection). It estimates how much of each token can reach each position. It ignores the values, so "
         "it shows what can flow, not what does."
     )
-    tokens = layers.reading.input.tokens
+    tokens = layers.reading.queries
     labels = [visible_whitespace(token) for token in tokens] if len(tokens) <= MAX_LABELS else [""] * len(tokens)
-    last = layers.rollout[-1]
+    last = rollout[-1]
     most = sorted(range(len(tokens)), key=lambda i: -last[i])[:3]
     alt_text = ", ".join(f"“{visible_whitespace(tokens[i])}” at position {i + 1} {last[i]:.2f}" for i in most)
     panel = Panel(
         "gaze-rollout",
-        rollout_map(layers.rollout, labels),
+        rollout_map(rollout, labels),
         alt=f"Attention rollout: rows query positions, columns tokens. The last position gets most from {alt_text}.",
         caption="Rows: position after the last layer; columns: tokens that were read. Each row sums to 1.",
     )

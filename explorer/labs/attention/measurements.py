@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -54,7 +54,7 @@ def cache_key(stored_model: InspectableModel, state: AttentionState, kind: str) 
     """
     step = state.step if kind != "through" else None
     text = stored_model.text_or_example(state.say)
-    return (f"gaze-{kind}", *stored_model.cache_key, state.seed, step, text)
+    return (f"gaze-{kind}", *stored_model.cache_key, state.seed, step, state.kind, text)
 
 
 def tokenize_text(stored_model: InspectableModel, state: AttentionState) -> TokenizedInput:
@@ -62,21 +62,15 @@ def tokenize_text(stored_model: InspectableModel, state: AttentionState) -> Toke
 
     Raises LineageError for a text that the model cannot read.
     """
-    tokenized, layout = stored_model.tokenize(stored_model.text_or_example(state.say)), stored_model.attention
+    layout = stored_model.attention
     cells = MAX_BYTES // (2 * layout.layers * layout.heads)
     most = math.isqrt(2 * cells if stored_model.is_causal and not state.unmasked else cells)
-    if len(tokenized.ids) <= most:
-        return tokenized
-    truncated = tokenized.truncated + "".join(tokenized.tokens[:-most])
-    return replace(
-        tokenized, ids=tokenized.ids[-most:], tokens=tokenized.tokens[-most:], truncated=truncated, truncated_at="start"
-    )
+    return stored_model.tokenize(stored_model.text_or_example(state.say), most)
 
 
-def query_position(stored_model: InspectableModel, at: int | None, tokens: int) -> int:
+def query_position(stored_model: InspectableModel, at: int | None, tokens: Sequence[str]) -> int:
     """Return the query's position: the chosen one, by default the one at which the answer is read off."""
-    default = tokens - 1 if stored_model.attention.answers_every_token else 0
-    return default if at is None or at >= tokens else at
+    return stored_model.default_query(tokens) if at is None or at >= len(tokens) else at
 
 
 def reading_request(stored_model: InspectableModel, state: AttentionState) -> Request[AttentionReading]:
@@ -90,7 +84,8 @@ def compute_reading(stored_model: InspectableModel, state: AttentionState) -> At
     from explorer.inspection.attention.attend import attend, pack_weights
 
     tokenized = tokenize_text(stored_model, state)
-    model = stored_model.model(state.seed, state.step)
+    model, query_ids = stored_model.attention_part(state.kind, tokenized.ids, state.seed, state.step)
+    is_text = query_ids == tokenized.ids
     original = attend(model, tokenized.ids)
     ablated = attend(model, tokenized.ids, requested_ablation(state)) if state.is_ablated else original
     packed = pack_weights(ablated.weights, stored_model.is_causal and not state.unmasked)
@@ -98,10 +93,12 @@ def compute_reading(stored_model: InspectableModel, state: AttentionState) -> At
     return AttentionReading(
         state,
         tokenized,
-        (stored_model.attention.layers, stored_model.attention.heads),
+        tokenized.tokens if is_text else stored_model.query_tokens(query_ids),
+        query_ids,
+        (model.layout.layers, model.layout.heads),
         padding,
         pack({"weights": packed}),
-        top_answers(ablated.log_probabilities, original.log_probabilities) if stored_model.attention.answers else None,
+        top_answers(ablated.log_probabilities, original.log_probabilities) if model.layout.answers else None,
     )
 
 
@@ -158,7 +155,7 @@ def compute_head(stored_model: InspectableModel, state: AttentionState) -> HeadA
     from explorer.inspection.attention.logit_lens import head_activations
 
     tokenized = tokenize_text(stored_model, state)
-    model = stored_model.model(state.seed, state.step)
+    model, _ = stored_model.attention_part(state.kind, tokenized.ids, state.seed, state.step)
     head = head_activations(model, tokenized.ids, state.layer, state.head, requested_ablation(state))
     content = pack({name: getattr(head, name) for name in HEAD_ARRAYS})
     return HeadActivations(tokenized.tokens, head.queries.shape[-1], content)
@@ -174,7 +171,10 @@ def compute_layers(stored_model: InspectableModel, state: AttentionState) -> Lay
     from explorer.inspection.attention.logit_lens import most_probable_by_depth
 
     reading, ablation = compute_reading(stored_model, state), requested_ablation(state)
-    model = stored_model.model(state.seed, state.step)
-    predictions, confidence = most_probable_by_depth(model, reading.input.ids, ablation)
-    rollout = attention_rollout(attend(model, reading.input.ids, ablation).weights)
-    return LayerAnswers(reading, predictions, confidence, rollout)
+    ids = reading.input.ids
+    model, _ = stored_model.attention_part(state.kind, ids, state.seed, state.step)
+    weights = attend(model, ids, ablation).weights
+    rollout = attention_rollout(weights) if state.shows_one_text(stored_model.parts) else None
+    if not model.layout.answers:
+        return LayerAnswers(reading, None, None, rollout)
+    return LayerAnswers(reading, *most_probable_by_depth(model, ids, ablation), rollout)

@@ -10,6 +10,7 @@ from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.training import stored_models
+from explorer.ui.training.pretrained_models import pretrained_titles
 from explorer.ui.training.stored_model import StoredModel
 
 ATTENTION_TASKS = (*TYPED_TEXT_TASKS, "agreement")
@@ -36,9 +37,10 @@ def attention_model_titles(selected: str) -> dict[str, str]:
     stored = stored_models.model_titles(ATTENTION_TASKS, ("transformer",), selected=(selected,))
     included = stored_models.included_names()
     names = [name for name in stored if name not in included or name in MENU or name == selected]
+    real = pretrained_titles("decoder", "encoder", "encoder-decoder")
     order = {name: i for i, name in enumerate(MENU)}
     titles: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: order.get(name, len(order))):
+    for name in sorted((name for name in names if name not in real), key=lambda name: order.get(name, len(order))):
         try:
             model = stored_models.find_run(name)
             title = model.run.card.name if isinstance(model.run, StoredRun) else ""
@@ -47,7 +49,7 @@ def attention_model_titles(selected: str) -> dict[str, str]:
             title = stored[name]  # a model that cannot be read is still the selected one
         count = sum(other == title or other.startswith(f"{title} (") for other in titles.values())
         titles[name] = f"{title} ({count + 1})" if count else title
-    return titles
+    return titles | real
 
 
 def describe_model(model: StoredModel) -> str:

@@ -32,6 +32,8 @@ class AttentionReading:
 
     state: AttentionState  # the snapshot and the ablation that were computed
     input: TokenizedInput
+    queries: tuple[str, ...]  # the tokens whose attention it is: of the input, or of its translation
+    query_ids: tuple[int, ...]
     size: tuple[int, int]  # layers, heads
     padding_positions: tuple[int, ...]  # masked as queries and as keys
     content: bytes  # the packed weights, for the browser
@@ -60,6 +62,6 @@ class LayerAnswers:
     """Logit-lens predictions after each layer, and attention rollout."""
 
     reading: AttentionReading
-    predictions: Int[ndarray, "depths answers"]  # the most probable outcome
-    confidence: Float[ndarray, "depths answers"]  # its probability
-    rollout: Float[ndarray, "query key"]
+    predictions: Int[ndarray, "depths answers"] | None  # the most probable outcome; None for one that predicts nothing
+    confidence: Float[ndarray, "depths answers"] | None  # its probability
+    rollout: Float[ndarray, "query key"] | None  # None between two texts

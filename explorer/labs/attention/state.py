@@ -8,6 +8,7 @@ from typing import Literal
 
 from explorer.errors import InvalidSetting
 from explorer.ui.state.fields import PageState, setting
+from explorer.ui.training.inspectable_model import Part
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection, check_heads, clamp_heads
 
 MAX_TOKENS = 1_024  # the longest context there is
@@ -35,6 +36,8 @@ class AttentionState(PageState):
     unmasked: bool = setting(False)  # without the causal mask
     unplaced: bool = setting(False)  # without positions
     walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
+    # Which attention of an encoder-decoder; empty: that of the decoder to the encoder. Other models have one.
+    kind: Part = setting("", "Attention")
 
     @classmethod
     def url_base(cls) -> AttentionState:
@@ -45,6 +48,10 @@ class AttentionState(PageState):
     def is_ablated(self) -> bool:
         """Whether any part of the model is ablated."""
         return bool(self.off or self.flat or self.unmasked or self.unplaced)
+
+    def shows_one_text(self, parts: Sequence[str]) -> bool:
+        """Return whether queries and keys are of one text, in a model with these kinds of attention."""
+        return not parts or self.kind in ("encoder", "decoder")
 
     def normalize(self, requested: str = "") -> AttentionState:
         """Return the state with the requested run as its model; `requested` is a run that another page has shown."""

@@ -8,11 +8,12 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.labs.generation.state import MAX_MODELS, GenerationState
-from explorer.ui.page_sections import show_problems
+from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training import stored_models
 from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.training.pretrained_models import pretrained_titles
 
 PROMPTS = ("Romeo", "ROMEO:", "To be, or not to be", "The king ", "")
 
@@ -39,7 +40,7 @@ def prompt_row(session: PageSession[GenerationState]) -> None:
 
 def model_picker(session: PageSession[GenerationState]) -> None:
     """Draw the choice of models."""
-    titles = stored_models.model_titles(("text",), selected=session.state.models)
+    titles = stored_models.model_titles(("text",), selected=session.state.models) | pretrained_titles("decoder")
     bind_widget(session, "models", st.multiselect, options=titles, max_selections=MAX_MODELS, width=420)
 
 
@@ -69,4 +70,7 @@ def selected_models(session: PageSession[GenerationState]) -> dict[str, Inspecta
         except LineageError as error:
             messages.append(str(error))
     show_problems(messages)
+    for stored_model in found.values():
+        if stored_model.summary:
+            st.caption(escape_markdown(stored_model.summary))
     return found

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.labs.generation.models import focused_model, tokenizer_of
+from explorer.labs.generation.models import focused_model, limit_length, tokenizer_of
 from explorer.labs.generation.state import GenerationState
 from explorer.labs.generation.temperature_slider import GeneratedTexts, cache_key, generate_texts
 from explorer.ui.page_sections import escape_markdown, explanation
@@ -27,6 +27,7 @@ def section(state: GenerationState, models: Mapping[str, InspectableModel]) -> N
     st.latex(r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}")
     st.latex(r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right)")
     st.latex(r"g_i = -\ln(-\ln u_i)")
+    state = limit_length(state, models)
     if models and state.at < state.tokens:
         focus = models[focused_model(models, state)]
         show_when_ready(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxtyping import Int
@@ -44,8 +44,9 @@ def encode_prompt(stored_model: InspectableModel, prompt: str) -> EncodedPrompt:
 
     tokenizer = tokenizer_of(stored_model)
     lowered = prompt.lower() if stored_model.lowercase else prompt
-    ids, unseen = prompt_ids(tokenizer, lowered)
-    text = tokenizer.decode(ids.tolist())
+    given, unseen = prompt_ids(tokenizer, lowered)
+    ids = [*stored_model.prompt_start, *given.tolist()]
+    text = tokenizer.decode(given.tolist())
     notes = []
     if not tokenizer.encode(lowered).tolist():
         notes.append(FROM_NOTHING if prompt.strip() else "")
@@ -56,11 +57,16 @@ def encode_prompt(stored_model: InspectableModel, prompt: str) -> EncodedPrompt:
         notes.append(f"It never saw {quote_first(unseen)}: {become}.")
     if forgotten := stored_model.count_truncated(len(ids)):
         remaining = len(ids) - forgotten
-        end = text_end(tokenizer.decode(ids[:forgotten].tolist()))
+        end = text_end(tokenizer.decode(ids[:forgotten]))
         notes.append(f"It sees only the last {remaining} {stored_model.unit}s; all up to “{end}” is forgotten.")
     if tokenizer.kind == "bpe":
         notes.append("Its tokenizer keeps no spaces: one stands between all tokens.")
-    return EncodedPrompt(tuple(ids.tolist()), text, " ".join(filter(None, notes)))
+    return EncodedPrompt(tuple(ids), text, " ".join(filter(None, notes)))
+
+
+def limit_length(state: GenerationState, models: Mapping[str, InspectableModel]) -> GenerationState:
+    """Return the state with texts that all models can generate in a few seconds, so that they have the same length."""
+    return replace(state, tokens=min([state.tokens, *(each.most_generated for each in models.values())]))
 
 
 def tokenizer_of(stored_model: InspectableModel) -> Tokenizer:

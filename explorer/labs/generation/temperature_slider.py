@@ -16,6 +16,7 @@ from explorer.labs.generation.models import (
     encode_prompt,
     focused_model,
     id_tensor,
+    limit_length,
     sampling_key,
     sampling_settings,
     text_end,
@@ -33,6 +34,7 @@ from explorer.web.results import is_ready, pack, register_arrays
 
 MARKS = ((0, "greedy"), (0.7, ""), (1, "unchanged"), (1.2, ""), (2, "more random"))
 POSITION = "the position that is shown"  # the key of a result; no run has such a name
+MAX_NAMES = 5_000  # tokens whose texts are sent with the data
 _KEY = "temperature"
 
 
@@ -43,7 +45,7 @@ class GeneratedTexts:
     prompt: EncodedPrompt
     ids: Int32[ndarray, "temperatures tokens"]
     # At each position the two most probable tokens, and their surprisal at temperature 1, in nats.
-    likeliest: UInt16[ndarray, "temperatures tokens 2"]
+    likeliest: UInt16[ndarray, "temperatures tokens 2"] | Int32[ndarray, "temperatures tokens 2"]
     surprisals: Float32[ndarray, "temperatures tokens 2"]
     pieces: tuple[str, ...]  # the distinct texts of tokens
     content: bytes  # every array that the browser needs
@@ -102,12 +104,18 @@ def _preceding_ids(stored_model: InspectableModel, state: GenerationState) -> tu
 
 def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
     """Draw the slider, the texts and the distribution."""
-    state = session.state
+    state = limit_length(session.state, models)
+    if state.tokens < session.state.tokens:
+        st.caption(f"Each text has {state.tokens} tokens, because longer ones of a large model take too long.")
 
     def requests() -> Mapping[str, Request[GeneratedTexts | SelectedPosition]]:
         if apply_events(session, models):
             st.rerun()  # the rest of the page follows
-        return required_results(models, state)
+        required = required_results(models, state)
+        for name, stored_model in models.items():
+            if stored_model.pool != "quick":  # its texts take seconds, so they must not wait among quick results
+                background.submit(*required[name], "patient")
+        return required
 
     result_section(
         "studio-texts",
@@ -115,6 +123,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
         partial(_draw_slider, models, state.without_path()),
         "The models are generating texts at 41 temperatures …",
         560,
+        partly=any(stored_model.pool != "quick" for stored_model in models.values()),
         events={_KEY: ("temperature", "position")},
     )
 
@@ -127,8 +136,8 @@ def required_results(
         name: (cache_key(stored_model, state), partial(generate_texts, stored_model, state))
         for name, stored_model in models.items()
     }
+    focus = models[focused_model(models, state)]
     if state.at < state.tokens:
-        focus = models[focused_model(models, state)]
         key = ("studio-place", *cache_key(focus, state)[1:], state.of, state.at)
         results[POSITION] = key, partial(inspect_position, focus, state)
     return results
@@ -158,7 +167,7 @@ def _draw_slider(
                 "unit": models[name].unit,
                 "address": register_arrays(texts.content, models[name].cache_key),
                 "pieces": list(texts.pieces),
-                "tokens": list(tokenizer_of(models[name]).tokens),
+                **_token_names(models[name]),
                 "prompt": texts.prompt.text,
                 "note": texts.prompt.note,
             }
@@ -186,6 +195,15 @@ def _draw_slider(
         "file": "temperature",
     }
     document.component("temperature", data, _KEY)
+
+
+def _token_names(stored_model: InspectableModel) -> dict[str, object]:
+    """Return the texts of all tokens by id, or the address of a long list, which the browser fetches once."""
+    names = tokenizer_of(stored_model).tokens
+    if len(names) <= MAX_NAMES:
+        return {"tokens": list(names)}
+    content = np.frombuffer("\0".join(name.replace("\0", "") for name in names).encode(), np.uint8)
+    return {"tokens": [], "names": register_arrays(pack({"names": content}), stored_model.cache_key)}
 
 
 def apply_events(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> bool:

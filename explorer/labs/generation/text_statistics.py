@@ -10,7 +10,7 @@ import numpy as np
 from explorer.figures.language.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
 from explorer.labs.generation import findings
 from explorer.labs.generation.findings import MeasuredTexts
-from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_key, sampling_settings
+from explorer.labs.generation.models import encode_prompt, id_tensor, limit_length, sampling_key, sampling_settings
 from explorer.labs.generation.state import GenerationState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
@@ -30,7 +30,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
         "sequences of eight tokens that occurred earlier in the text. **Log-probability** is how probable the model "
         "finds its own text, in nats per token."
     )
-    state = session.state
+    state = limit_length(session.state, models)
     requests = {
         name: (_cache_key(stored_model, state), partial(measure, stored_model, state))
         for name, stored_model in models.items()

@@ -48,15 +48,17 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
     make = partial(tree_data, stored_model, state, path, more)
 
     def requests() -> Mapping[str, Request[dict[str, Any]]]:
-        if _apply_events(session, len(tokenizer_of(stored_model).tokens)):
+        if _apply_events(session, stored_model.vocabulary_size):
             st.rerun()
         return {"tree": (key, make)}
 
     message = "The probabilities are being computed …"
-    result_section("studio-tree", requests, partial(_draw_tree), message, 420, pool="quick", events={_KEY: ("path",)})
+    result_section(
+        "studio-tree", requests, partial(_draw_tree), message, 420, pool=stored_model.pool, events={_KEY: ("path",)}
+    )
     if more and state.path is not None:
         show_when_ready(
-            "studio-tree-path", key, make, partial(_store_path, session, path), "", 0, lambda _: None, "quick"
+            "studio-tree-path", key, make, partial(_store_path, session, path), "", 0, lambda _: None, stored_model.pool
         )
 
 
@@ -82,7 +84,7 @@ def _store_path(session: PageSession[GenerationState], path: tuple[int, ...], tr
 
 def _validate(session: PageSession[GenerationState], stored_model: InspectableModel) -> GenerationState:
     """Return the state without a path that contains token ids outside of the model's vocabulary."""
-    state, count = session.state, len(tokenizer_of(stored_model).tokens)
+    state, count = session.state, stored_model.vocabulary_size
     unknown_ids = [id for id in state.path or () if id >= count]
     if unknown_ids:
         session.problems += (

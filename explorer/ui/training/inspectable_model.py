@@ -7,6 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from explorer.models.attention_layout import AttentionLayout
+from explorer.ui.wording import visible_whitespace
+from explorer.web.background import Pool
 
 if TYPE_CHECKING:
     from jaxtyping import Integer
@@ -15,10 +17,13 @@ if TYPE_CHECKING:
 
     from explorer.generation.generate import TextGenerator
     from explorer.inspection.attention.attend import TokenizedInput
+    from explorer.inspection.attention.attention_model import AttentionModel
     from explorer.inspection.attention.head_scores import HeadImportance
     from explorer.tokenization.text import Tokenizer
     from explorer.tokenization.words import Words
 
+_LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
+Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]
 Evaluated: TypeAlias = Literal["held-out text", "sentences of the task", "this text", ""]
 
 
@@ -31,7 +36,12 @@ class InspectableModel(ABC):
     name: str  # in a URL
     title: str
 
-    # ---- how it is drawn and cached
+    # ---- how it is described, drawn and cached
+
+    @property
+    def summary(self) -> str:
+        """What visitors should know of a model that was not trained here; empty for a run."""
+        return ""
 
     @property
     @abstractmethod
@@ -52,6 +62,11 @@ class InspectableModel(ABC):
     @abstractmethod
     def cache_key(self) -> tuple[Hashable, ...]:
         """A key of the weights: every cache key of a result about this model contains it."""
+
+    @property
+    def pool(self) -> Pool:
+        """The threads for one forward pass; see `background.submit`."""
+        return "quick"
 
     # ---- its weights
 
@@ -94,14 +109,27 @@ class InspectableModel(ABC):
         """Whether queries and keys are rotated by their positions."""
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """The kinds of attention of an encoder-decoder: encoder, decoder, cross. Empty for a model with one kind."""
         return ()
+
+    def attention_part(
+        self, part: Part, ids: Sequence[int], replica: int = 0, step: int | None = None
+    ) -> tuple[AttentionModel, tuple[int, ...]]:
+        """Return one kind of attention for a text, and the ids of its queries: of the text, or of its translation."""
+        from explorer.inspection.attention.attention_model import attention_model
+
+        return attention_model(self.model(replica, step)), tuple(ids)
 
     @property
     @abstractmethod
     def importance_text(self) -> Evaluated:
         """On what `head_importance` measures the loss; empty where it cannot be measured."""
+
+    @property
+    def importance_problem(self) -> str:
+        """Why head importance cannot be measured."""
+        return "The text for this measurement is not on this machine."
 
     @abstractmethod
     def head_importance(self, replica: int, text: str) -> HeadImportance:
@@ -113,6 +141,11 @@ class InspectableModel(ABC):
     @abstractmethod
     def tokenizer(self) -> Tokenizer | None:
         """The tokenizer of a model of texts; None for a model of sentences. Raises DamagedRun."""
+
+    @property
+    @abstractmethod
+    def vocabulary_size(self) -> int:
+        """The number of tokens of a language model."""
 
     @property
     def words(self) -> Words | None:
@@ -131,15 +164,31 @@ class InspectableModel(ABC):
     @property
     @abstractmethod
     def context_length(self) -> int:
-        """How many tokens the model reads at once."""
+        """How many tokens the model reads at once; 0 if it has no limit."""
 
     @abstractmethod
-    def tokenize(self, text: str) -> TokenizedInput:
-        """Return the tokens of a text that the model reads. Raises LineageError for a text that it cannot read."""
+    def tokenize(self, text: str, most: int | None = None) -> TokenizedInput:
+        """Return the tokens of a text that the model reads, at most `most` of them.
+
+        Raises LineageError for a text that it cannot read.
+        """
+
+    def query_tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """Return the texts of the tokens of a translation, in an encoder-decoder."""
+        raise NotImplementedError
+
+    def default_query(self, tokens: Sequence[str]) -> int:
+        """Return the position whose attention and answer are shown first."""
+        return len(tokens) - 1 if self.attention.answers_every_token else 0
 
     @abstractmethod
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         """Return the text of a prediction: a token as it would follow the tokens `before`, or a class."""
+
+    @property
+    def predicts_in_place(self) -> bool:
+        """Whether it predicts the token that stands at a position (a masked language model), not the next one."""
+        return False
 
     def is_trained_position(self, tokens: Sequence[str], position: int) -> bool:
         """Return whether the training asked for a prediction at this position of a text."""
@@ -150,6 +199,16 @@ class InspectableModel(ABC):
     @abstractmethod
     def check_generates_text(self) -> None:
         """Raise InvalidSetting for a model that generates no text."""
+
+    @property
+    def most_generated(self) -> int:
+        """How many tokens of a text can be generated at all temperatures in a few seconds."""
+        return 10_000
+
+    @property
+    def prompt_start(self) -> tuple[int, ...]:
+        """The tokens that stand before every prompt."""
+        return ()
 
     @property
     def lowercase(self) -> bool:
@@ -167,3 +226,10 @@ class InspectableModel(ABC):
     def corpus_tokens(self) -> tuple[Integer[ndarray, " tokens"], bool] | None:
         """Return the tokens of the text that it learned, and whether they are held out; None where it is not here."""
         return None
+
+
+def following_text(tokenizer: Tokenizer, id: int, before: Sequence[int]) -> str:
+    """Return the text that a token adds after others, or its name where it adds none."""
+    from explorer.tokenization.text import pieces
+
+    return visible_whitespace(pieces(tokenizer, [id], before[-_LEFT_CONTEXT:])[0] or tokenizer.tokens[id])

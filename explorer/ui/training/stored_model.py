@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,8 @@ from explorer.tokenization.words import Words
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
 from explorer.ui import visitor_text
-from explorer.ui.training.inspectable_model import Evaluated, InspectableModel
+from explorer.ui.training.inspectable_model import Evaluated, InspectableModel, following_text
 from explorer.ui.training.model_input import AGREEMENT_EXAMPLES, SENTENCE_EXAMPLES, TEXT_EXAMPLES, TRANSLATION_EXAMPLES
-from explorer.ui.wording import visible_whitespace
 
 if TYPE_CHECKING:
     from jaxtyping import Integer
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from explorer.tokenization.text import Tokenizer
 
 UNITS = {"char": "letter", "word": "word"}  # by tokenizer
-_LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
 
 
 @dataclass(frozen=True)
@@ -168,10 +166,20 @@ class StoredModel(InspectableModel):
             return self.config.task.max_length
         return self.config.task_as(TextConfig).context
 
-    def tokenize(self, text: str) -> TokenizedInput:
+    @property
+    def vocabulary_size(self) -> int:
+        return len(self.tokenizer.tokens) if self.tokenizer else 0
+
+    def tokenize(self, text: str, most: int | None = None) -> TokenizedInput:
         from explorer.inspection.attention.attend import tokenize_input
 
-        return tokenize_input(self.config, self.tokenizer, text)
+        found = tokenize_input(self.config, self.tokenizer, text)
+        if most is None or len(found.ids) <= most:
+            return found
+        truncated = found.truncated + "".join(found.tokens[:-most])
+        return replace(
+            found, ids=found.ids[-most:], tokens=found.tokens[-most:], truncated=truncated, truncated_at="start"
+        )
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         if isinstance(self.config.task, AgreementConfig):
@@ -222,13 +230,6 @@ class StoredModel(InspectableModel):
             return None
         arrays = load_tokens(task, corpora.load_text(task)).arrays
         return (arrays["held_out"], True) if "held_out" in arrays else (arrays["training"], False)
-
-
-def following_text(tokenizer: Tokenizer, id: int, before: Sequence[int]) -> str:
-    """Return the text that a token adds after others, or its name where it adds none."""
-    from explorer.tokenization.text import pieces
-
-    return visible_whitespace(pieces(tokenizer, [id], before[-_LEFT_CONTEXT:])[0] or tokenizer.tokens[id])
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from explorer.catalogue import MODELS, model_row, task_row
 from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownRun, shorten
+from explorer.hub.opened import PREFIX
 from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.run_store import index, store
@@ -17,6 +18,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.ui.state.session import focused_run, has_just_arrived, page_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.ui.training.stored_model import StoredModel
 
 TITLES = {  # of included runs that share their architecture with others
@@ -41,11 +43,15 @@ _FIRST = (
 
 def find_model(name: str) -> InspectableModel:
     """Return the model that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
-    return find_run(name)
+    return find_pretrained(name) if name.startswith(PREFIX) else find_run(name)
 
 
 def find_run(name: str) -> StoredModel:
     """Return the run that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
+    if name.startswith(PREFIX):
+        raise InvalidSetting(
+            f"“{shorten(name)}” is a real model, and this page shows models that were trained here. Choose one of them."
+        )
     found = _find_run(name)
     if found.config.own_text and isinstance(found.config.task, NegationConfig | PairsConfig):
         kind = "pairs" if isinstance(found.config.task, PairsConfig) else "sentences"

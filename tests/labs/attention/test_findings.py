@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,13 +21,14 @@ from explorer.labs.attention.state import AttentionState
 from tests.words import assert_mentions, assert_states
 
 DEFAULTS = AttentionState()
+AFTER = "after “a↵”"
 LABELS = ["layer 1, head 1", "layer 1, head 2", "layer 2, head 1", "layer 2, head 2"]
 
 
 def make_reading(now: list[float], before: list[float], state: AttentionState = DEFAULTS) -> AttentionReading:
     tokenized = TokenizedInput((1, 2), ("a", "\n"), "", "", (), (), False)
     as_logs = (np.log(np.array([[0.5, 0.5], p], dtype=np.float32)) for p in (now, before))
-    return AttentionReading(state, tokenized, (1, 1), (), b"", top_answers(*as_logs))
+    return AttentionReading(state, tokenized, tokenized.tokens, tokenized.ids, (1, 1), (), b"", top_answers(*as_logs))
 
 
 def make_importance(rise: list[float], error: float) -> HeadImportance:
@@ -35,18 +38,18 @@ def make_importance(rise: list[float], error: float) -> HeadImportance:
 
 def test_the_finding_has_the_answer_and_its_probability() -> None:
     found = make_reading([0.2, 0.8], [0.2, 0.8])
-    assert (
-        answer_finding(found, 1, "xy".__getitem__, True) == "The model predicts “y” after “a↵”, with probability 0.80."
-    )
-    classes = ["collapse", "sustain"].__getitem__
-    assert answer_finding(found, 1, classes, False) == "The model predicts “sustain”, with probability 0.80."
-    assert answer_finding(found, 1, "xy".__getitem__, True, separator=" ").endswith(
-        "after “a \n”, with probability 0.80."
-    )
+    letters, classes = "xy".__getitem__, ["collapse", "sustain"].__getitem__
+    assert answer_finding(found, 1, letters, AFTER) == "The model predicts “y” after “a↵”, with probability 0.80."
+    assert answer_finding(found, 1, classes, "") == "The model predicts “sustain”, with probability 0.80."
+
+
+def test_a_model_without_predictions_has_no_answer() -> None:
+    found = replace(make_reading([0.2, 0.8], [0.2, 0.8]), answers=None)
+    assert "no token is predicted" in answer_finding(found, 1, "xy".__getitem__, AFTER)
 
 
 def test_a_prediction_that_was_never_trained_is_no_finding() -> None:
-    finding = answer_finding(make_reading([0.2, 0.8], [0.2, 0.8]), 1, "xy".__getitem__, True, trained=False)
+    finding = answer_finding(make_reading([0.2, 0.8], [0.2, 0.8]), 1, "xy".__getitem__, AFTER, trained=False)
     assert_mentions(finding, "not trained to predict anything after “a↵”")
     assert "0.80" not in finding
 
@@ -54,6 +57,10 @@ def test_a_prediction_that_was_never_trained_is_no_finding() -> None:
 def test_a_long_text_is_named_by_its_end() -> None:
     assert text_end(["the", "king", "is", "proud", "of"], " ") == "…king is proud of"
     assert text_end(["a", "b"], "") == "ab"
+    assert text_end(list("abcdefghijklmnopqrst"), "") == "…efghijklmnopqrst"
+    assert text_end(["The", " capital", " of", " France", " is"], "") == "…of France is"
+    assert text_end(["internationalization"], "") == "internationalization"
+    assert text_end(["a", "\n"], " ") == "a \n"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +76,7 @@ def test_a_long_text_is_named_by_its_end() -> None:
 def test_the_finding_says_whether_an_ablation_changes_the_answer(now: float, expected: str) -> None:
     assert_states(
         answer_finding(
-            make_reading([1 - now, now], [0.2, 0.8], AttentionState(off=("0.0",))), 1, "xy".__getitem__, True
+            make_reading([1 - now, now], [0.2, 0.8], AttentionState(off=("0.0",))), 1, "xy".__getitem__, AFTER
         ),
         expected,
     )

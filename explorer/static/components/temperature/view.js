@@ -9,7 +9,8 @@
  * @property {number} temperature the page's value
  * @property {[number, string][]} marks
  * @property {any[]} models 1 to 3: {name, title, colour, unit: "letter" | "token" | "word", address, pieces: distinct
- *    texts of tokens, tokens: by id, prompt: as the model read it, note: what was cut or left out}; address: ids I32,
+ *    texts of tokens, tokens: by id, names: address of a long list of them (array "names", U8: UTF-8 with "\0" between
+ *    them), prompt: as the model read it, note: what was cut or left out}; address: ids I32,
  *    piece U16 (index into pieces), surprise, chosen, entropy, spread F32, each "temperatures tokens", and top,
  *    top_surprise U16 "temperatures tokens 20"
  * @property {string} focus the model whose choice is shown first
@@ -53,6 +54,13 @@ const COLUMNS = [
 
 function setTextIfChanged(place, text) {
   if (place.textContent !== text) place.textContent = text;
+}
+
+/** Load the arrays of a model's texts, and the names of its tokens if they are not in the data. */
+async function loadText(model) {
+  const [arrays, names] = await Promise.all([loadArrays(model.address), model.names ? loadArrays(model.names) : null]);
+  if (names) model.tokens = new TextDecoder().decode(names.names.data).split("\0");
+  return arrays;
 }
 
 const PRESENTATION = { slides: [".controls, .finding, .written", ".controls, .distribution"] };
@@ -261,7 +269,7 @@ export default defineComponent((place) => {
 
   /** Replace all texts at once when the last one has arrived; until then the previous ones stay. */
   async function fetchTexts(newData, turn) {
-    const all = await Promise.all(newData.models.map(({ address }) => loadArrays(address))).catch(() => null);
+    const all = await Promise.all(newData.models.map(loadText)).catch(() => null);
     if (turn !== fetchNumber) return;
     setTextIfChanged(trouble, all ? "" : TROUBLE);
     if (all) loadTexts(newData, all);
