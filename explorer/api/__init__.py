@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from explorer.api.catalogue_tables import settings as settings
     from explorer.api.comparisons import Comparison as Comparison
     from explorer.api.comparisons import compare as compare
+    from explorer.api.real_model import RealModel as RealModel
     from explorer.api.run import Run as Run
     from explorer.api.stored import load as load
     from explorer.api.stored import runs as runs

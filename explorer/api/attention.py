@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from jaxtyping import Float32
 from numpy import ndarray
 
 from explorer.api.arguments import require_whole_number
-from explorer.api.predictions import TRANSLATION, tokenizer_of
+from explorer.api.predictions import TRANSLATION, UNITS, tokenizer_of
+from explorer.catalogue import model_row
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.attention.alignment import align
 from explorer.inspection.attention.attend import TokenizedInput, attend, check_attention, has_attention, tokenize_input
+from explorer.inspection.attention.attention_model import AttentionModel, attention_model
+from explorer.inspection.compare import held_out_losses
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.negation import NegationConfig
@@ -22,6 +26,7 @@ from explorer.tasks.own_sentences import Language
 from explorer.tasks.seq2seq.config import source_ids, source_vocabulary, target_vocabulary
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.text.config import TextConfig
+from explorer.tokenization.text import pieces
 from explorer.training.config import RunConfig
 
 if TYPE_CHECKING:
@@ -30,6 +35,119 @@ if TYPE_CHECKING:
 
     from explorer.api.components import NotebookComponent
     from explorer.api.run import Run
+    from explorer.hub.pretrained import Part
+
+_LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as the tokens that a model reads, and the tokens that attend to it."""
+
+    given: TokenizedInput
+    ids: tuple[int, ...]  # of the queries: those of the text, or those of its translation
+    tokens: tuple[str, ...]  # of the queries
+    asked: int  # the query whose answer is of interest
+
+    @property
+    def is_one_text(self) -> bool:
+        """Whether the queries attend to their own text."""
+        return self.ids == self.given.ids
+
+
+class AttentionSource(Protocol):
+    """What reads texts with attention: a run, or a real model."""
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+
+    @property
+    def title(self) -> str:
+        """What kind of model it is."""
+
+    @property
+    def unit(self) -> str:
+        """What a token is: “letter”, “word” or “token”."""
+
+    @property
+    def colour(self) -> str:
+        """A CSS variable of static/shared/base.css."""
+
+    @property
+    def steps(self) -> Sequence[int]:
+        """The steps of the training whose weights are here."""
+
+    @property
+    def separator(self) -> str:
+        """What stands between two tokens of a text: a space between words."""
+
+    @property
+    def predicts_in_place(self) -> bool:
+        """Whether it predicts the token that stands at a position, not the next one."""
+
+    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, Reading]:
+        """Return a model and a text as its tokens. Raises LineageError."""
+
+    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
+        """Return the text of a prediction after the tokens `before`."""
+
+    def held_out_losses(self, seed: int) -> Mapping[str, list[int] | list[float]]:
+        """Return the held-out loss by step, as `steps` and `losses`."""
+
+
+@dataclass(frozen=True)
+class RunSource:
+    """The models of a run, as readers with attention."""
+
+    run: Run
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def title(self) -> str:
+        return self.run.config.title
+
+    @property
+    def unit(self) -> str:
+        task = self.run.config.task
+        return UNITS.get(task.tokenizer, "token") if isinstance(task, TextConfig) else "word"
+
+    @property
+    def colour(self) -> str:
+        return model_row(self.run.config.model).colour
+
+    @property
+    def steps(self) -> Sequence[int]:
+        return self.run.steps
+
+    @property
+    def separator(self) -> str:
+        return "" if isinstance(self.run.config.task, TextConfig) else " "
+
+    predicts_in_place = False
+
+    def read(self, text: str, seed: int, step: int, part: Part = "") -> tuple[AttentionModel, Reading]:
+        if isinstance(self.run.config.task, TRANSLATION):
+            raise InvalidSetting("The attention from a translation to its source is shown by plot(), not by show().")
+        given = tokenize(self.run, text)
+        model = attention_model(self.run.model(step=step, seed=seed))
+        asked = len(given.ids) - 1 if model.layout.answers_every_token else 0
+        return model, Reading(given, given.ids, given.tokens, asked)
+
+    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
+        task: Any = self.run.config.task
+        if isinstance(task, TextConfig):
+            tokenizer = tokenizer_of(self.run.source)
+            return pieces(tokenizer, [outcome], before[-_LEFT_CONTEXT:])[0] or tokenizer.tokens[outcome]
+        if isinstance(task, NegationConfig):
+            return Language.from_json(self.run.source.tokenizer).classes[outcome]
+        return str(task.labels[outcome])
+
+    def held_out_losses(self, seed: int) -> Mapping[str, list[int] | list[float]]:
+        return held_out_losses(self.run.curves_of_run, self.run.seeds.index(seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +166,8 @@ class Attention:
     text: str
     seed: int
     step: int
-    run: Run
+    source: AttentionSource
+    part: Part = ""  # of an encoder–decoder: encoder, decoder or cross
 
     @property
     def layers(self) -> int:
@@ -112,22 +231,27 @@ class Attention:
         return attention_component(self, layer, head, live)
 
     def __repr__(self) -> str:
+        state = f", seed {self.seed}, step {self.step:,}" if self.source.steps else ""
         return (
             f"Attention({self.title}, {self.layers} layers × {self.heads} heads, {len(self.tokens)} queries × "
-            f"{len(self.keys)} keys, seed {self.seed}, step {self.step:,})"
+            f"{len(self.keys)} keys{state})"
         )
 
 
 def attention(run: Run, text: str, seed: int, step: int) -> Attention:
     """Return the attention of one seed at one step; see `Run.attention`. Raises LineageError."""
-    model = run.model(step=step, seed=seed)
+    source = RunSource(run)
     if isinstance(run.config.task, TRANSLATION):
-        weights, tokens, keys = _alignment(run.config, model, text)
-    else:
-        given = tokenize(run, text)
-        weights, tokens = attend(model, given.ids).weights, given.tokens
-        keys = tokens
-    return Attention(weights, tokens, keys, run.config.title, text, seed, step, run)
+        weights, tokens, keys = _alignment(run.config, run.model(step=step, seed=seed), text)
+        return Attention(weights, tokens, keys, source.title, text, seed, step, source)
+    return read_attention(source, text, seed, step)
+
+
+def read_attention(source: AttentionSource, text: str, seed: int = 0, step: int = 0, part: Part = "") -> Attention:
+    """Return the attention of a model on a text. Raises LineageError."""
+    model, reading = source.read(text, seed, step, part)
+    weights = attend(model, reading.given.ids).weights
+    return Attention(weights, reading.tokens, reading.given.tokens, source.title, text, seed, step, source, part)
 
 
 def tokenize(run: Run, text: str) -> TokenizedInput:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 1_000_000  # of one text; `generate` keeps their noise in memory
 TRANSLATION = (ReverseConfig, CopyConfig, DatesConfig, PairsConfig)
+UNITS = {"char": "letter", "word": "word"}  # what a token is, by tokenizer; else “token”
 
 
 def predict(run: StoredRun | Record, loaded: LoadedModel, text: str) -> pd.DataFrame:
@@ -48,11 +49,11 @@ def predict(run: StoredRun | Record, loaded: LoadedModel, text: str) -> pd.DataF
     if isinstance(task, LabellingConfig):
         return _label_positions(loaded, text)
     if isinstance(task, NegationConfig):
-        return _distribution("label", *_classify(loaded, text))
+        return distribution("label", *_classify(loaded, text))
     if isinstance(task, RecallConfig):
-        return _distribution("symbol", *_recall_first(loaded, text))
+        return distribution("symbol", *_recall_first(loaded, text))
     if isinstance(task, TextConfig | StringConfig):
-        return _distribution("token", *_next_token(run, loaded, text))
+        return distribution("token", *_next_token(run, loaded, text))
     raise InvalidSetting(
         f"A model of the task {task_row(task).name} predicts nothing for a text: it has a vector for each word. Use "
         'run.neighbours("word") or run.analogy("king", "queen", "monk").'
@@ -68,7 +69,7 @@ def for_each_seed(loaded: LoadedModel) -> list[LoadedModel]:
     ]
 
 
-def _distribution(name: str, outcomes: Sequence[str], shares: Float[ndarray, "seeds outcomes"]) -> pd.DataFrame:
+def distribution(name: str, outcomes: Sequence[str], shares: Float[ndarray, "seeds outcomes"]) -> pd.DataFrame:
     """Return outcomes with their mean probability over the seeds, the most probable first.
 
     With several seeds, also the lowest and the highest probability of a seed.
@@ -109,13 +110,17 @@ def recall_ids(task: RecallConfig, text: str) -> torch.Tensor:
 def _next_token(
     run: StoredRun | Record, loaded: LoadedModel, text: str
 ) -> tuple[Sequence[str], Float[ndarray, "seeds outcomes"]]:
-    tokenizer, rows = tokenizer_of(run), []
-    ids = read_prompt(run, tokenizer, text)
-    with torch.inference_mode():
-        for each in for_each_seed(loaded):
-            logits, _, _ = next(generate_with_logits(text_generator(run, each.stack, tokenizer), ids, 1, Sampling()))
-            rows.append(logits[0].softmax(dim=-1).numpy().copy())
-    return tokenizer.tokens, np.stack(rows)
+    writers = [writer_of(run, each.stack) for each in for_each_seed(loaded)]
+    ids = writers[0].read_prompt(text)
+    return writers[0].tokenizer.tokens, np.stack([next_token(writer, ids) for writer in writers])
+
+
+@torch.inference_mode()
+def next_token(writer: Writer, ids: torch.Tensor) -> Float[ndarray, " outcomes"]:
+    """Return the probability of each token to be the next one."""
+    logits, _, _ = next(generate_with_logits(writer.generator, ids, 1, Sampling()))
+    shares: ndarray = logits[0].softmax(dim=-1).numpy().copy()
+    return shares
 
 
 def tokenizer_of(run: StoredRun | Record) -> Tokenizer:
@@ -135,72 +140,76 @@ def tokenizer_of(run: StoredRun | Record) -> Tokenizer:
     return from_json(run.tokenizer)
 
 
-def text_generator(run: StoredRun | Record, model: torch.nn.Module, tokenizer: Tokenizer) -> TextGenerator:
-    """Return a single model of a run on text or on a string, ready to generate."""
+@dataclass(frozen=True)
+class Writer:
+    """A single language model that continues texts, with its tokenizer."""
+
+    generator: TextGenerator
+    tokenizer: Tokenizer
+    lower: bool = False  # whether texts are lower-cased first
+
+    def read_prompt(self, text: str) -> torch.Tensor:
+        """Return the ids that the model reads. Warns about parts of the text that are not in the vocabulary."""
+        ids, unseen = prompt_ids(self.tokenizer, text.lower() if self.lower else text)
+        self._warn(unseen)
+        return torch.tensor([*self.generator.start, *ids.tolist()])
+
+    def generate(self, prompt: str, tokens: int, sampling: Sampling) -> str:
+        """Return the prompt and its continuation.
+
+        Raises InvalidSetting for a number of tokens that is not from 1 to 1,000,000.
+        """
+        tokens = require_whole_number("tokens", tokens, 1, MAX_TOKENS)
+        found = continue_prompt(self.generator, self.tokenizer, prompt, tokens, sampling, samples=1, lower=self.lower)
+        self._warn((*found.dropped, *found.unknown))
+        return found.whole[0]
+
+    def _warn(self, unseen: Sequence[str]) -> None:
+        if unseen:
+            become = "left out" if self.tokenizer.unknown is None else "read as <unk>"
+            warnings.warn(f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become}).", stacklevel=5)
+
+
+def writer_of(run: StoredRun | Record, model: torch.nn.Module) -> Writer:
+    """Return a single model of a run on text or on a string, ready to generate. Raises InvalidSetting, DamagedRun."""
     from explorer.training.objectives.string import string_generator
 
-    task = run.config.task
+    tokenizer, task = tokenizer_of(run), run.config.task
     if isinstance(task, StringConfig):
-        return string_generator(model)
-    return TextGenerator.for_task(model, run.config.task_as(TextConfig), tokenizer)
-
-
-def read_prompt(run: StoredRun | Record, tokenizer: Tokenizer, text: str) -> torch.Tensor:
-    """Return the ids of a text. Warns about parts of it that are not in the vocabulary."""
-    lower = isinstance(run.config.task, TextConfig) and run.config.task.lower
-    ids, unseen = prompt_ids(tokenizer, text.lower() if lower else text)
-    warn_unseen(unseen, tokenizer)
-    return ids
-
-
-def warn_unseen(unseen: Sequence[str], tokenizer: Tokenizer) -> None:
-    """Warn about parts of a text that are not in the vocabulary."""
-    if unseen:
-        become = "left out" if tokenizer.unknown is None else "read as <unk>"
-        warnings.warn(f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become}).", stacklevel=5)
-
-
-def generate(run: StoredRun | Record, model: torch.nn.Module, prompt: str, tokens: int, sampling: Sampling) -> str:
-    """Return the prompt and its continuation by a single model.
-
-    run: the run of the model, with its tokenizer
-    model: the model of one seed at one step
-    prompt: the text to continue
-    tokens: the number of tokens to generate
-    sampling: the settings of the sampling
-
-    Raises InvalidSetting for a run of another task, or a number of tokens that is not from 1 to 1,000,000.
-    """
-    tokens = require_whole_number("tokens", tokens, 1, MAX_TOKENS)
-    tokenizer = tokenizer_of(run)
-    lower = isinstance(run.config.task, TextConfig) and run.config.task.lower
-    found = continue_prompt(
-        text_generator(run, model, tokenizer), tokenizer, prompt, tokens, sampling, samples=1, lower=lower
-    )
-    warn_unseen((*found.dropped, *found.unknown), tokenizer)
-    return found.whole[0]
+        return Writer(string_generator(model), tokenizer)
+    text_task = run.config.task_as(TextConfig)
+    return Writer(TextGenerator.for_task(model, text_task, tokenizer), tokenizer, text_task.lower)
 
 
 def surprisals(run: StoredRun | Record, loaded: LoadedModel, text: str) -> pd.DataFrame:
     """Return -log p of every token of a text but the first, in nats; see `Run.surprisal`. Raises InvalidSetting."""
-    from explorer.inspection.language.perplexity import windowed_surprisals
-    from explorer.tokenization.text import pieces
-
-    tokenizer, task = tokenizer_of(run), run.config.task
+    tokenizer_of(run)  # the error of a run of another task comes first
+    task = run.config.task
     if not isinstance(task, TextConfig) or task.rows == "prefixes":
         raise InvalidSetting(
             "The loss of a text needs a language model that predicts at every position: a run of the task text whose "
             "rows are blocks or sentences."
         )
-    ids = read_prompt(run, tokenizer, text).numpy()
+    return writer_surprisals([writer_of(run, each.stack) for each in for_each_seed(loaded)], text, task.context)
+
+
+def writer_surprisals(writers: Sequence[Writer], text: str, window: int | None = None) -> pd.DataFrame:
+    """Return -log p of every token of a text but the first, read in windows: the mean over models, and their range.
+
+    window: in tokens; by default the whole text, or as much as the model can read. Raises InvalidSetting for a text of fewer than two tokens.
+    """
+    from explorer.inspection.language.perplexity import windowed_surprisals
+    from explorer.tokenization.text import pieces
+
+    tokenizer = writers[0].tokenizer
+    ids = writers[0].read_prompt(text).numpy()
     if len(ids) < 2:
         raise InvalidSetting(
             "This text has fewer than two tokens, so none is predicted from another. Give a longer one."
         )
-    window = task.context
-    values = np.stack(
-        [windowed_surprisals(each.stack, ids, window, max(1, window // 2)) for each in for_each_seed(loaded)]
-    )
+    window = window or min(writers[0].generator.context or len(ids), len(ids) - 1)
+    stride = max(1, window // 2)
+    values = np.stack([windowed_surprisals(each.generator.model, ids, window, stride) for each in writers])
     tokens = [piece or tokenizer.tokens[id] for piece, id in zip(pieces(tokenizer, ids.tolist()), ids, strict=True)]
     table = pd.DataFrame({"position": np.arange(1, len(ids)), "token": tokens[1:], "surprisal": values.mean(axis=0)})
     if len(values) > 1:

@@ -264,9 +264,8 @@ class Run:
 
         predictions.tokenizer_of(self.source)  # the error of a run of another task comes first
         given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
-        model = self._load(step).single_replica(self._index(seed))
-        text = require_text(prompt)
-        return predictions.generate(self.source, model, text, tokens, validate(Sampling, given))
+        writer = predictions.writer_of(self.source, self._load(step).single_replica(self._index(seed)))
+        return writer.generate(require_text(prompt), tokens, validate(Sampling, given))
 
     def temperature(
         self,
@@ -292,12 +291,28 @@ class Run:
 
         See `NotebookComponent`. Raises InvalidSetting for a run of another task than text, or an impossible value.
         """
-        from explorer.api.temperature_component import temperature_component
+        from explorer.api.predictions import UNITS, writer_of
+        from explorer.api.temperature_component import Description, temperature_component
+        from explorer.catalogue import model_row
         from explorer.generation.sampling import Sampling
+        from explorer.tasks.text.config import TextConfig
 
         given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
-        model = (self._check_step(step), self.seeds[self._index(seed)])
-        return temperature_component(self, require_text(prompt), tokens, validate(Sampling, given), *model, live)
+        model, task = self.model(step=step, seed=seed), self.config.task
+        if not isinstance(task, TextConfig):
+            raise InvalidSetting(
+                f"This run learned the task {self.task}. The temperature slider needs a run of the task text, such as "
+                'explorer.load("text-transformer").'
+            )
+        about = Description(
+            self.key,
+            self.name,
+            self.config.title,
+            UNITS.get(task.tokenizer, "token"),
+            model_row(self.config.model).colour,
+        )
+        writer, sampling = writer_of(self.source, model), validate(Sampling, given)
+        return temperature_component(writer, about, require_text(prompt), tokens, sampling, live)
 
     def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> DataFrame:
         """Return -log p of each token of a text given those before it, in nats (task text).
@@ -366,10 +381,10 @@ class Run:
         >>> trace["blocks.0.attention.weights"].shape
         (1, 6, 6)
         """
-        from explorer.api.traces import trace
+        from explorer.api.traces import run_inputs, trace
 
         model = self._load(step).single_replica(self._index(seed))
-        return trace(self.source, model, require_text(text), replace)
+        return trace(model, *run_inputs(self.source, model, require_text(text)), replace)
 
     def model(self, *, step: int | None = None, seed: int | None = None) -> nn.Module:
         """Return the model of one seed as a torch module in evaluation mode, without gradients.

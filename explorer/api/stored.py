@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from explorer.api.arguments import require_text
 from explorer.api.run import Run
 from explorer.errors import UnknownRun, shorten
+from explorer.hub.allowed import NAME
 from explorer.run_store import store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from explorer.api.real_model import RealModel
 
-def load(run: str | Path) -> Run:
+PREFIX = "hub:"  # of a real model
+
+
+@overload
+def load(run: Path) -> Run: ...
+
+
+@overload
+def load(run: str) -> Any: ...
+
+
+def load(run: str | Path) -> Run | RealModel:
     """Return a stored run by its key, by the name of an included run, or by its folder.
 
-    Raises UnknownRun with the nearest names if there is none, and DamagedRun if its files do not fit together.
+    "hub:gpt2" is the real model that was opened with `lineage open gpt2`, and "hub:/a/folder" the model in a folder; it
+    needs the packages of requirements-models.txt, and gives a `RealModel`.
+
+    Raises UnknownRun with the nearest names if there is none, DamagedRun if its files do not fit together, and
+    InvalidSetting for a real model that is not open here or cannot be shown.
 
     >>> explorer.load("negation-single-transformer").task
     'negation'
@@ -29,6 +46,8 @@ def load(run: str | Path) -> Run:
         except ValueError:  # a name that no folder can have, as one with a NUL
             raise UnknownRun(f"There is no run in {shorten(run)}.") from None
     require_text(run, "The key of a run, its name or its folder")
+    if run.startswith(PREFIX):
+        return _load_real_model(run.removeprefix(PREFIX))
     try:
         return Run(store.find_run_or_folder(run))
     except UnknownRun as error:
@@ -38,6 +57,15 @@ def load(run: str | Path) -> Run:
         if not near:
             raise
         raise UnknownRun(f"{error} Included runs with a similar name: {', '.join(near)}.") from None
+
+
+def _load_real_model(given: str) -> RealModel:
+    from explorer.api.real_model import RealModel
+    from explorer.hub import opened
+
+    if not NAME.fullmatch(given):
+        return RealModel(opened.read_card(given))
+    return RealModel(opened.find_card(given))
 
 
 def runs() -> DataFrame:

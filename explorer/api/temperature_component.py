@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -9,9 +10,7 @@ import torch
 from explorer.api.arguments import require_whole_number
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address
-from explorer.api.predictions import read_prompt, text_generator, tokenizer_of
-from explorer.api.run import Run
-from explorer.catalogue import model_row, task_row
+from explorer.api.predictions import Writer
 from explorer.errors import InvalidSetting
 from explorer.generation.sampling import Sampling
 from explorer.generation.temperature_grid import (
@@ -20,52 +19,53 @@ from explorer.generation.temperature_grid import (
     compute_temperature_grid,
     sampling_inputs,
 )
-from explorer.tasks.text.config import TextConfig
 
 MAX_TOKENS = 400
 _MARKS = [[0, "greedy"], [0.7, ""], [1, "unchanged"], [1.2, ""], [2, "more random"]]
-_UNITS = {"char": "letter", "word": "word"}  # by tokenizer
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the component shows of a model besides its texts."""
+
+    key: str
+    name: str
+    title: str
+    unit: str  # what a token is
+    colour: str  # a CSS variable of static/shared/base.css
 
 
 def temperature_component(
-    run: Run, prompt: str, tokens: int, sampling: Sampling, step: int, seed: int, live: bool
+    writer: Writer, about: Description, prompt: str, tokens: int, sampling: Sampling, live: bool
 ) -> NotebookComponent:
     """Return the component for a prompt; see `Run.temperature`.
 
-    run: the run of a language model
+    writer: a single language model
+    about: its description
     prompt: the text to continue
     tokens: the number of tokens of each generated text
     sampling: its temperature is the first position of the slider
-    step: the step of the weights
-    seed: the seed of the model
     live: whether the model in the kernel answers events
 
-    Raises InvalidSetting for a run of another task, or an impossible value.
+    Raises InvalidSetting for an impossible value.
     """
-    task = run.config.task
-    if not isinstance(task, TextConfig):
-        raise InvalidSetting(
-            f"This run learned the task {task_row(task).name}. The temperature slider needs a run of the task text, "
-            'such as explorer.load("text-transformer").'
-        )
     tokens = require_whole_number("tokens", tokens, 1, MAX_TOKENS)
     if sampling.temperature > TEMPERATURES[-1]:
         raise InvalidSetting(f"temperature = {sampling.temperature:g} is not possible. Give a number from 0 to 2.")
-    tokenizer = tokenizer_of(run.source)
-    generator = text_generator(run.source, run.model(step=step, seed=seed), tokenizer)
-    ids = read_prompt(run.source, tokenizer, prompt)
+    generator, tokenizer = writer.generator, writer.tokenizer
+    ids = writer.read_prompt(prompt)
+    given = ids[len(generator.start) :].tolist()
     grid = compute_temperature_grid(generator, ids, tokens, sampling)
-    arrays, pieces = component_arrays(grid, tokenizer, ids.tolist())
-    unit = _UNITS.get(task.tokenizer, "token")
+    arrays, pieces = component_arrays(grid, tokenizer, given)
     nearest = min(range(len(TEMPERATURES)), key=lambda i: abs(TEMPERATURES[i] - sampling.temperature))
 
     def position(of: int, at: int) -> dict[str, object]:
         """Return a position of a text with the logits and the noise of its token."""
         before = torch.from_numpy(grid.ids[of, :at].astype("int64"))
         found = sampling_inputs(generator, ids, before, sampling)
-        text = tokenizer.decode([*ids.tolist(), *before.tolist()]).replace("\n", "↵")
+        text = tokenizer.decode([*given, *before.tolist()]).replace("\n", "↵")
         address = arrays_address({"logits": found.logits, "noise": found.noise})
-        return {"model": run.key, "of": of, "at": at, "address": address, "context": text[-24:]}
+        return {"model": about.key, "of": of, "at": at, "address": address, "context": text[-24:]}
 
     data: dict[str, object] = {
         "temperatures": [round(t, 2) for t in TEMPERATURES],
@@ -73,18 +73,18 @@ def temperature_component(
         "marks": _MARKS,
         "models": [
             {
-                "name": run.key,
-                "title": run.config.title,
-                "colour": model_row(run.config.model).colour,
-                "unit": unit,
+                "name": about.key,
+                "title": about.title,
+                "colour": about.colour,
+                "unit": about.unit,
                 "address": arrays_address(arrays),
                 "pieces": list(pieces),
                 "tokens": list(tokenizer.tokens),
-                "prompt": tokenizer.decode(ids.tolist()),
+                "prompt": tokenizer.decode(given),
                 "note": "",
             }
         ],
-        "focus": run.key,
+        "focus": about.key,
         "position": position(nearest, 0),
         "cut": {
             "greedy": False,
@@ -92,7 +92,7 @@ def temperature_component(
             "top_p": sampling.top_p,
             "min_p": sampling.min_p,
         },
-        "unit": unit,
+        "unit": about.unit,
         "file": "temperature",
     }
 
@@ -109,4 +109,4 @@ def temperature_component(
         data["position"] = position(of, at)
         return dict(data)
 
-    return NotebookComponent("temperature", f"{run.name}, continuing “{prompt}”", data, on_event, live)
+    return NotebookComponent("temperature", f"{about.name}, continuing “{prompt}”", data, on_event, live)

@@ -11,7 +11,7 @@ import torch
 from numpy import ndarray
 
 from explorer.api.arguments import require_text
-from explorer.api.predictions import TRANSLATION, read_prompt, recall_ids, tokenizer_of
+from explorer.api.predictions import TRANSLATION, recall_ids, writer_of
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.load_model import to_array
 from explorer.models.taps import Intervention, StepTap, Tap, intervene, record, tap_names
@@ -58,15 +58,17 @@ class Trace(Mapping[str, ndarray]):
 
 
 def trace(
-    run: StoredRun | Record, model: torch.nn.Module, text: str, replace: Mapping[str, Replacement] | None = None
+    model: torch.nn.Module,
+    tokens: tuple[str, ...],
+    inputs: tuple[torch.Tensor, ...],
+    replace: Mapping[str, Replacement] | None = None,
 ) -> Trace:
-    """Run a single model on a text and return its named values; see `Run.trace`. Raises LineageError."""
+    """Run a single model on its inputs and return its named values; see `Run.trace`. Raises InvalidSetting."""
     replace = {} if replace is None else replace
     if not isinstance(replace, Mapping):
         raise InvalidSetting(
             f"Replacements are given by name, as {{name: value}}, not as a value of the type {type(replace).__name__}."
         )
-    tokens, inputs = _inputs(run, model, text)
     taps = {name: tap for tap, name in tap_names(model).items()}
     for name in replace:
         if require_text(name, "The name of a value") not in taps:
@@ -126,12 +128,12 @@ def _as_tensor(name: str, value: Any) -> torch.Tensor:
         ) from None
 
 
-def _inputs(run: StoredRun | Record, model: Any, text: str) -> tuple[tuple[str, ...], tuple[torch.Tensor, ...]]:
-    """Return the tokens of a text and the arguments of the forward pass."""
+def run_inputs(run: StoredRun | Record, model: Any, text: str) -> tuple[tuple[str, ...], tuple[torch.Tensor, ...]]:
+    """Return the tokens of a text and the arguments of the forward pass. Raises LineageError."""
     task: Any = run.config.task
     if isinstance(task, TextConfig | StringConfig):
-        tokenizer = tokenizer_of(run)
-        ids = read_prompt(run, tokenizer, text)
+        writer = writer_of(run, model)
+        tokenizer, ids = writer.tokenizer, writer.read_prompt(text)
         if isinstance(task, TextConfig):
             ids = ids[-task.context :]
         return tuple(tokenizer.tokens[i] for i in ids.tolist()), (ids[None],)

@@ -33,6 +33,7 @@ class TextGenerator:
     # None: all tokens, or as many as it has learned positions.
     context: int | None = None
     padding: int | None = None  # see `padding_token`; needs the context of the training
+    start: tuple[int, ...] = ()  # the tokens that stand before every prompt
 
     @classmethod
     def for_task(cls, model: nn.Module, task: TextConfig, tokenizer: Tokenizer) -> TextGenerator:
@@ -160,7 +161,7 @@ def continue_prompt(
     """Continue a prompt; see `continue_text`. `lower`: whether the prompt is lower-cased first."""
     read = prompt.lower() if lower else prompt
     ids, unseen = prompt_ids(tokenizer, read)
-    rows = generate_ids(text_generator, ids, tokens, sampling, samples)
+    rows = generate_ids(text_generator, torch.tensor([*text_generator.start, *ids]), tokens, sampling, samples)
     dropped, unknown = (unseen, ()) if tokenizer.unknown is None else ((), unseen)
     before = ids.tolist()
     texts = tuple(tokenizer.decode(row) for row in rows.tolist())

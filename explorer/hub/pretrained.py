@@ -199,10 +199,16 @@ class PretrainedModule(nn.Module):
         while len(written) <= most and (len(written) == 1 or written[-1] not in ends):
             target = torch.tensor([written])
             logits = self._model(encoder_outputs=encoded, decoder_input_ids=target, use_cache=False).logits[0, -1]
-            if config.pad_token_id is not None:
-                logits[config.pad_token_id] = -torch.inf  # Marian gives it a high logit; it is never meant
+            if self.padding is not None:
+                logits[self.padding] = -torch.inf  # Marian gives it a high logit; it is never meant
             written.append(int(logits.argmax()))
         return tuple(written[1:])
+
+    @property
+    def padding(self) -> int | None:
+        """The token that fills up texts of different lengths, which is never an answer."""
+        padding: int | None = getattr(self._model.config, "pad_token_id", None)
+        return padding
 
     @property
     def decoder_start(self) -> int:

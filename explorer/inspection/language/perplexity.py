@@ -19,6 +19,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.errors import TextError
+from explorer.hub.pretrained import PretrainedModule
 from explorer.inspection.load_model import LoadedModel
 from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text import corpora
@@ -44,7 +45,7 @@ def windowed_surprisals(
 ) -> Float[ndarray, " targets"]:
     """Return -log p (nats) of every token but the first, read in windows by a single model; see the module.
 
-    model: an n-gram or a `LanguageModel` without a replica axis
+    model: an n-gram, a `LanguageModel` without a replica axis, or a pretrained decoder
     tokens: the text; each token is the target of the one before it
     window: the most tokens that are read before a target
     stride: tokens by which a window begins after the one before it, from 1 to `window`
@@ -93,4 +94,6 @@ def _surprisals(
 def _vocabulary(model: nn.Module) -> int:
     if isinstance(model, Ngram):
         return 1  # it computes the probability of the target only
+    if isinstance(model, PretrainedModule):
+        return model.vocabulary
     return int(model.readout.weight.shape[-2])  # type: ignore[union-attr,index]  # a LanguageModel

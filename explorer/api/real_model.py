@@ -1,0 +1,332 @@
+"""`explorer.RealModel`: a real pretrained model that is open on this machine, and what can be seen of it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from explorer.api.arguments import require_text
+from explorer.errors import InvalidSetting, shorten
+from explorer.hub import opened
+from explorer.hub.card import ModelCard
+from explorer.inspection.opened_model import MASKS, OpenedModel
+from explorer.training.config import validate
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from torch import nn
+
+    from explorer.api.attention import Attention, Reading
+    from explorer.api.components import NotebookComponent
+    from explorer.api.predictions import Writer
+    from explorer.api.traces import Replacement, Trace
+    from explorer.hub.pretrained import Part
+    from explorer.inspection.attention.attention_model import AttentionModel
+
+_COLOUR = "--m-pretrained"
+
+
+class RealModel:
+    """A real pretrained model, not trained here: its attention, its predictions and its texts.
+
+    `explorer.load("hub:NAME")` returns one that is open on this machine, and `explorer.load("hub:FOLDER")` the model in
+    a folder. It has no training, so there are no curves. A `step` is that of a published checkpoint, one of `steps`.
+    """
+
+    def __init__(self, card: ModelCard) -> None:
+        self.card = card  # what is known about the model
+        self._opened = OpenedModel(card)
+
+    # ---- Description ----
+
+    @property
+    def name(self) -> str:
+        """Its name on this machine; `hub:NAME` in URLs and commands."""
+        return self.card.name
+
+    @property
+    def kind(self) -> str:
+        """“decoder”, “encoder” or “encoder-decoder”."""
+        return self.card.kind
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters."""
+        return self.card.parameters
+
+    @property
+    def layers(self) -> int:
+        """The number of layers; of an encoder–decoder those of the encoder."""
+        return self.card.layers
+
+    @property
+    def heads(self) -> int:
+        """The number of attention heads in each layer."""
+        return self.card.heads
+
+    @property
+    def revision(self) -> str:
+        """The commit of its repository; empty for a local folder."""
+        return self.card.revision
+
+    @property
+    def licence(self) -> str:
+        """The licence as its authors name it; empty if they name none."""
+        return self.card.licence
+
+    @property
+    def precision(self) -> str:
+        """The precision of the stored weights, as "32-bit weights"."""
+        return self.card.precision
+
+    @property
+    def steps(self) -> list[int]:
+        """The training steps of its published checkpoints on this machine, in order; empty if there are none."""
+        return list(self._opened.steps)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The kinds of attention of an encoder–decoder: encoder, decoder, cross. Empty for other models."""
+        return self._opened.parts
+
+    # ---- Attention ----
+
+    def attention(self, text: str, *, part: Part = "", step: int | None = None) -> Attention:
+        """Return the attention weights of every head on a text: arrays, tokens, tables and figures.
+
+        part: of an encoder–decoder "encoder", "decoder" or "cross" (by default): the attention of its translation to
+            the text.
+        step: of a published checkpoint; by default that of the model.
+
+        Raises TextError for a text that cannot be read, InvalidSetting for another part or step.
+        """
+        from explorer.api.attention import read_attention
+
+        if part and part not in self.parts:
+            possible = f"Give one of {', '.join(self.parts)}." if self.parts else "It has one kind only. Leave it out."
+            raise InvalidSetting(f"{self.name} has no attention of the kind {shorten(part)}. {possible}")
+        return read_attention(self._source, require_text(text), 0, self._check_step(step) or 0, part)
+
+    # ---- Predictions and texts ----
+
+    def predict(self, text: str | Iterable[str], *, step: int | None = None) -> DataFrame:
+        """Return the prediction of the model for a text. The columns are, by kind of model:
+
+            decoder           token, probability: the distribution of the next token
+            encoder           position, token, probability: the distribution at each [MASK] of the text
+            encoder–decoder   output, probability: the most probable token after each other, until the end token
+
+        For several texts the table has their rows one after the other and a column `text`. Raises InvalidSetting for a
+        model that predicts nothing, and for a text without [MASK].
+        """
+        import pandas as pd
+
+        several = isinstance(text, Iterable) and not isinstance(text, str)
+        texts = [require_text(each) for each in (text if several else [text])]
+        if not texts:
+            raise InvalidSetting("There is no text to predict. Give at least one.")
+        tables = [self._predict(each, step) for each in texts]
+        if not several:
+            return tables[0]
+        return pd.concat(
+            [table.assign(text=each)[["text", *table]] for each, table in zip(texts, tables, strict=True)],
+            ignore_index=True,
+        )
+
+    def generate(
+        self,
+        prompt: str = "",
+        *,
+        tokens: int = 50,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        sampling_seed: int = 0,
+        step: int | None = None,
+    ) -> str:
+        """Return the prompt and its continuation by a decoder; the arguments are those of `Run.generate`.
+
+        Raises InvalidSetting for another kind of model, or an impossible value.
+        """
+        from explorer.generation.sampling import Sampling
+
+        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
+        return self._writer(step).generate(require_text(prompt), tokens, validate(Sampling, given))
+
+    def temperature(
+        self,
+        prompt: str = "",
+        *,
+        tokens: int = 20,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        sampling_seed: int = 0,
+        step: int | None = None,
+        live: bool = False,
+    ) -> NotebookComponent:
+        """Return the temperature slider of the app for a notebook; see `Run.temperature`.
+
+        A text is generated at each of 41 temperatures, so many tokens of a large model take long. Raises InvalidSetting
+        for a model that is no decoder, or an impossible value.
+        """
+        from explorer.api.temperature_component import Description, temperature_component
+        from explorer.generation.sampling import Sampling
+
+        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
+        about = Description(self.name, self.name, self.name, "token", _COLOUR)
+        sampling = validate(Sampling, given)
+        return temperature_component(self._writer(step), about, require_text(prompt), tokens, sampling, live)
+
+    def surprisal(self, text: str, *, step: int | None = None) -> DataFrame:
+        """Return -log p of each token of a text given those before it, in nats, with position and token.
+
+        The first token is missing, because nothing is read before it. Raises InvalidSetting for a model that is no
+        decoder, and a text of fewer than two tokens.
+        """
+        from explorer.api.predictions import writer_surprisals
+
+        return writer_surprisals([self._writer(step)], require_text(text))
+
+    def trace(
+        self, text: str, *, replace: Mapping[str, Replacement] | None = None, step: int | None = None
+    ) -> Trace:
+        """Return every named intermediate value of one forward pass, and the logits; see `Run.trace`.
+
+        An encoder–decoder reads its own translation of the text as the input of the decoder.
+        """
+        import torch
+
+        from explorer.api.traces import trace
+
+        at, given = self._check_step(step), self._opened.tokenize(require_text(text))
+        rows = [given.ids, *([self._opened.translate(given.ids, at)[:-1]] if self.parts else [])]
+        return trace(self._opened.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
+
+    def model(self, *, step: int | None = None) -> nn.Module:
+        """Return the torch module with its taps; `.model` is that of the transformers library. Do not change it.
+
+        Everything in this process that uses the model shares it.
+        """
+        return self._opened.module(self._check_step(step))
+
+    def url(self, server: str = "http://localhost:8501") -> str:
+        """Return the address of the model on the attention page of the app, which runs at `server`.
+
+        Raises InvalidSetting for the model of a folder that was not opened with `lineage open`.
+        """
+        require_text(server, "The address of the server")
+        opened.find_card(self.name)
+        return f"{server.rstrip('/')}/attention?run={opened.PREFIX}{self.name}"
+
+    # ---- Display ----
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.name}, a real model", *(f"  {name:16} {value}" for name, value in self.card.facts())])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
+            f"{html.escape(value)}</td></tr>"
+            for name, value in self.card.facts()
+        )
+        return f"<strong>{html.escape(self.name)}</strong><table>{rows}</table>"
+
+    # ---- Helpers ----
+
+    @cached_property
+    def _source(self) -> _Source:
+        return _Source(self._opened)
+
+    def _writer(self, step: int | None) -> Writer:
+        from explorer.api.predictions import Writer
+
+        return Writer(self._opened.text_generator(self._check_step(step)), self._opened.tokenizer)
+
+    def _check_step(self, step: int | None) -> int | None:
+        """Return a step that the model has; None for a model without checkpoints. Raises InvalidSetting."""
+        steps = self.steps
+        if step is None:
+            return steps[-1] if steps else None
+        if not isinstance(step, Real) or step not in steps:
+            possible = f"Give one of {', '.join(map(str, steps))}." if steps else "Leave the step out."
+            raise InvalidSetting(f"No weights of step {shorten(step)} of {self.name} are on this machine. {possible}")
+        return int(step)
+
+    def _predict(self, text: str, step: int | None) -> DataFrame:
+        if not self.card.predicts:
+            raise InvalidSetting(f"{self.name} predicts nothing, it makes a vector of each token. Use attention(text).")
+        if self.kind == "decoder":
+            from explorer.api.predictions import distribution, next_token
+
+            writer = self._writer(step)
+            return distribution("token", writer.tokenizer.tokens, next_token(writer, writer.read_prompt(text))[None])
+        return self._predict_masks(text, step) if self.kind == "encoder" else self._translate(text, step)
+
+    def _predict_masks(self, text: str, step: int | None) -> DataFrame:
+        """Return the distribution at each mask of a text."""
+        import pandas as pd
+        import torch
+
+        from explorer.api.predictions import distribution
+
+        given, tokens = self._opened.tokenize(text), self._opened.tokenizer.tokens
+        masked = [i for i, token in enumerate(given.tokens) if token in MASKS]
+        if not masked:
+            mask = next((token for token in tokens if token in MASKS), MASKS[0])
+            raise InvalidSetting(f"{self.name} predicts the tokens that are hidden. Write {mask} in place of one.")
+        with torch.inference_mode():
+            shares = self._opened.module(self._check_step(step)).part().logits(given.ids)[masked].softmax(-1).numpy()
+        tables = [distribution("token", tokens, row[None]) for row in shares]
+        for position, table in zip(masked, tables, strict=True):
+            table.insert(0, "position", position)
+        return pd.concat(tables, ignore_index=True)
+
+    def _translate(self, text: str, step: int | None) -> DataFrame:
+        """Return the greedy output and its probability, the product of those of its tokens."""
+        import pandas as pd
+        import torch
+
+        at, ids, tokenizer = self._check_step(step), self._opened.tokenize(text).ids, self._opened.tokenizer
+        written, module = self._opened.translate(ids, at), self._opened.module(at)
+        with torch.inference_mode():
+            logits = module.part("cross", written[:-1]).logits(ids)
+        if module.padding is not None:
+            logits[:, module.padding] = -torch.inf  # as in `translate`
+        chosen = logits.log_softmax(-1)[range(len(written) - 1), list(written[1:])]
+        output = tokenizer.decode([id for id in written if id not in tokenizer.special])
+        return pd.DataFrame({"output": [output.strip()], "probability": [float(chosen.sum().exp())]})
+
+
+class _Source:
+    """A real model as a reader with attention (an `AttentionSource`)."""
+
+    unit, colour, separator = "token", _COLOUR, ""
+
+    def __init__(self, model: OpenedModel) -> None:
+        self._opened = model
+        self.name = self.title = model.card.name
+        self.predicts_in_place = model.card.kind == "encoder"
+
+    @property
+    def steps(self) -> Sequence[int]:
+        return self._opened.steps
+
+    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, Reading]:
+        from explorer.api.attention import Reading
+
+        given = self._opened.tokenize(text)
+        model, ids = self._opened.attention_part(part, given.ids, step if self.steps else None)
+        tokens = given.tokens if ids == given.ids else self._opened.query_tokens(ids)
+        return model, Reading(given, ids, tokens, self._opened.default_query(tokens))
+
+    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
+        return self._opened.token_texts([outcome], before)[0]
+
+    def held_out_losses(self, seed: int) -> Mapping[str, list[int] | list[float]]:
+        return {"steps": [], "losses": []}
