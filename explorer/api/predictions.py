@@ -196,7 +196,9 @@ def surprisals(run: StoredRun | Record, loaded: LoadedModel, text: str) -> pd.Da
 def writer_surprisals(writers: Sequence[Writer], text: str, window: int | None = None) -> pd.DataFrame:
     """Return -log p of every token of a text but the first, read in windows: the mean over models, and their range.
 
-    window: in tokens; by default the whole text, or as much as the model can read. Raises InvalidSetting for a text of fewer than two tokens.
+    window: in tokens; by default the whole text, or as much as the model can read
+
+    Raises InvalidSetting for a text of fewer than two tokens.
     """
     from explorer.inspection.language.perplexity import windowed_surprisals
     from explorer.tokenization.text import pieces

@@ -193,9 +193,7 @@ class RealModel:
 
         return writer_surprisals([self._writer(step)], require_text(text))
 
-    def trace(
-        self, text: str, *, replace: Mapping[str, Replacement] | None = None, step: int | None = None
-    ) -> Trace:
+    def trace(self, text: str, *, replace: Mapping[str, Replacement] | None = None, step: int | None = None) -> Trace:
         """Return every named intermediate value of one forward pass, and the logits; see `Run.trace`.
 
         An encoder–decoder reads its own translation of the text as the input of the decoder.

@@ -63,9 +63,8 @@ def _load_real_model(given: str) -> RealModel:
     from explorer.api.real_model import RealModel
     from explorer.hub import opened
 
-    if not NAME.fullmatch(given):
-        return RealModel(opened.read_card(given))
-    return RealModel(opened.find_card(given))
+    is_name = not given or NAME.fullmatch(given)
+    return RealModel(opened.find_card(given) if is_name else opened.read_card(given))
 
 
 def runs() -> DataFrame:

@@ -87,6 +87,21 @@ def _read_card(file: Path, changed: tuple[int, int]) -> ModelCard:
     return card
 
 
+def read_card(folder: str) -> ModelCard:
+    """Return the card of a model in a folder, which is loaded as a check but not opened for the app.
+
+    Raises InvalidSetting with the reason if it cannot be shown.
+    """
+    check_installed()
+    try:
+        place = Path(folder).expanduser().absolute()
+    except RuntimeError:  # “~” with the name of somebody unknown
+        place = Path(folder)
+    facts = files.inspect_folder(place)
+    module = memory.load_folder(place, facts.fingerprint, 4 * facts.numbers)
+    return _make_card(suggest_name(place.name), str(place), _FoundFiles(place), facts, module)
+
+
 def load_model(card: ModelCard) -> PretrainedModule:
     """Return an opened model, which is shared by all visitors and must not be changed. The first call takes seconds.
 
