@@ -42,17 +42,16 @@ _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
 
 @dataclass(frozen=True)
 class Reading:
-    """A text as the tokens that a model reads, and the tokens that attend to it."""
+    """A text as the tokens that a model reads, and the queries and keys of its attention.
 
-    given: TokenizedInput
-    ids: tuple[int, ...]  # of the queries: those of the text, or those of its translation
+    They are the same tokens, except in an encoder–decoder.
+    """
+
+    given: tuple[int, ...]  # the ids of the text
+    ids: tuple[int, ...]  # of the queries
     tokens: tuple[str, ...]  # of the queries
+    keys: tuple[str, ...]
     asked: int  # the query whose answer is of interest
-
-    @property
-    def is_one_text(self) -> bool:
-        """Whether the queries attend to their own text."""
-        return self.ids == self.given.ids
 
 
 class AttentionSource(Protocol):
@@ -135,7 +134,7 @@ class RunSource:
         given = tokenize(self.run, text)
         model = attention_model(self.run.model(step=step, seed=seed))
         asked = len(given.ids) - 1 if model.layout.answers_every_token else 0
-        return model, Reading(given, given.ids, given.tokens, asked)
+        return model, Reading(given.ids, given.ids, given.tokens, given.tokens, asked)
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         task: Any = self.run.config.task
@@ -250,8 +249,8 @@ def attention(run: Run, text: str, seed: int, step: int) -> Attention:
 def read_attention(source: AttentionSource, text: str, seed: int = 0, step: int = 0, part: Part = "") -> Attention:
     """Return the attention of a model on a text. Raises LineageError."""
     model, reading = source.read(text, seed, step, part)
-    weights = attend(model, reading.given.ids).weights
-    return Attention(weights, reading.tokens, reading.given.tokens, source.title, text, seed, step, source, part)
+    weights = attend(model, reading.given).weights
+    return Attention(weights, reading.tokens, reading.keys, source.title, text, seed, step, source, part)
 
 
 def tokenize(run: Run, text: str) -> TokenizedInput:

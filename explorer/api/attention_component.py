@@ -73,13 +73,13 @@ def _data(attention: Attention, state: _State, snapshots: Mapping[str, object] |
     """
     source = attention.source
     model, reading = source.read(attention.text, attention.seed, state.step, attention.part)
-    ids, layout = reading.given.ids, model.layout
+    ids, layout = reading.given, model.layout
     original, is_ablated = attend(model, ids), state.ablation != Ablation()
     ablated = attend(model, ids, state.ablation) if is_ablated else original
     causal = _is_causal(ablated.weights)
     return {
         "tokens": list(reading.tokens),
-        **({} if reading.is_one_text else {"keys": list(reading.given.tokens)}),
+        **({} if reading.keys == reading.tokens else {"keys": list(reading.keys)}),
         "ids": list(reading.ids),
         "layers": layout.layers,
         "heads": layout.heads,
@@ -112,12 +112,12 @@ def _snapshots(attention: Attention, reading: Reading) -> dict[str, object] | No
     None for a model with too few stored steps.
     """
     source, steps = attention.source, list(attention.source.steps)
-    if len(steps) < _MIN_SNAPSHOTS or not reading.is_one_text:
+    if len(steps) < _MIN_SNAPSHOTS or reading.keys != reading.tokens:
         return None
 
     def weights_after(step: int) -> Float[ndarray, "layers heads query key"]:
         model, same = source.read(attention.text, attention.seed, step, attention.part)
-        return attend(model, same.given.ids).weights
+        return attend(model, same.given).weights
 
     last = weights_after(steps[-1])
     causal = _is_causal(last)

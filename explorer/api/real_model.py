@@ -320,8 +320,9 @@ class _Source:
 
         given = self._opened.tokenize(text)
         model, ids = self._opened.attention_part(part, given.ids, step if self.steps else None)
-        tokens = given.tokens if ids == given.ids else self._opened.query_tokens(ids)
-        return model, Reading(given, ids, tokens, self._opened.default_query(tokens))
+        tokens = given.tokens if ids == given.ids else tuple(self._opened.token_texts(ids))
+        keys = tokens if part == "decoder" else given.tokens
+        return model, Reading(given.ids, ids, tokens, keys, self._opened.default_query(tokens))
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         return self._opened.token_texts([outcome], before)[0]

@@ -111,17 +111,12 @@ class OpenedModel:
         )
 
     def token_texts(self, ids: Sequence[int], before: Sequence[int] = ()) -> list[str]:
-        """Return the text that each token adds after the tokens `before`; its name where it adds none."""
+        """Return the text that each token adds after the tokens `before`; its name if it is special or adds none."""
         from explorer.tokenization.text import pieces
 
-        names = self.tokenizer.tokens
-        return [piece or names[id] for piece, id in zip(pieces(self.tokenizer, ids, before), ids, strict=True)]
-
-    def query_tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """Return the texts of the queries of `attention_part`, special tokens by their names."""
         tokenizer = self.tokenizer
-        texts = self.token_texts(ids)
-        return tuple(tokenizer.tokens[id] if id in tokenizer.special else t for id, t in zip(ids, texts, strict=True))
+        texts = zip(ids, pieces(tokenizer, ids, before), strict=True)
+        return [tokenizer.tokens[id] if id in tokenizer.special or not text else text for id, text in texts]
 
     def default_query(self, tokens: Sequence[str]) -> int:
         """Return the position at which a prediction is of interest: the mask of an encoder, else the last token."""
@@ -169,4 +164,5 @@ def _load_tokenizer(folder: str, fingerprint: str, vocabulary: int) -> Pretraine
 @lru_cache(maxsize=64)
 def _translate(model: OpenedModel, ids: tuple[int, ...], step: int | None) -> tuple[int, ...]:
     module = model.module(step)
-    return module.decoder_start, *module.translate(ids, MAX_TRANSLATED)
+    most = min(MAX_TRANSLATED, model.card.context - 1) if model.card.context else MAX_TRANSLATED
+    return module.decoder_start, *module.translate(ids, most)
