@@ -294,8 +294,8 @@ class RealModel:
         written, module = self._opened.translate(ids, at), self._opened.module(at)
         with torch.inference_mode():
             logits = module.part("cross", written[:-1]).logits(ids)
-        if module.padding is not None:
-            logits[:, module.padding] = -torch.inf  # as in `translate`
+            if module.padding is not None:
+                logits[:, module.padding] = -torch.inf  # as in `translate`
         chosen = logits.log_softmax(-1)[range(len(written) - 1), list(written[1:])]
         output = tokenizer.decode([id for id in written if id not in tokenizer.special])
         return pd.DataFrame({"output": [output.strip()], "probability": [float(chosen.sum().exp())]})
@@ -319,7 +319,7 @@ class _Source:
         from explorer.api.attention import Reading
 
         given = self._opened.tokenize(text)
-        model, ids = self._opened.attention_part(part, given.ids, step if self.steps else None)
+        model, ids = self._opened.attention_part(part, given.ids, step=step if self.steps else None)
         tokens = given.tokens if ids == given.ids else tuple(self._opened.token_texts(ids))
         keys = tokens if part == "decoder" else given.tokens
         return model, Reading(given.ids, ids, tokens, keys, self._opened.default_query(tokens))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from explorer.errors import InvalidSetting
 from explorer.hub import opened
 from explorer.hub.card import ModelCard
-from explorer.models.attention_layout import AttentionLayout
 
 if TYPE_CHECKING:
     from explorer.generation.generate import TextGenerator
@@ -50,18 +49,12 @@ class OpenedModel:
         return opened.load_model(self.card)
 
     @property
-    def layout(self) -> AttentionLayout:
-        """Its layers and heads, and what can be ablated; of an encoder–decoder those of the attention to the source."""
-        card = self.card
-        return AttentionLayout(card.layers, card.heads, card.kind == "decoder", positions=False, answers=card.predicts)
-
-    @property
     def parts(self) -> tuple[Part, ...]:
         """The kinds of attention of an encoder–decoder; empty for a model with one kind."""
         return ("encoder", "decoder", "cross") if self.card.kind == "encoder-decoder" else ()
 
     def attention_part(
-        self, part: Part, ids: Sequence[int], step: int | None = None
+        self, part: Part, ids: Sequence[int], *, step: int | None = None
     ) -> tuple[AttentionModel, tuple[int, ...]]:
         """Return one kind of attention, and the ids of its queries: an encoder–decoder first translates the text."""
         if not self.parts:
