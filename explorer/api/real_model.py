@@ -12,7 +12,7 @@ from explorer.api.arguments import require_text
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
 from explorer.hub.card import ModelCard
-from explorer.inspection.opened_model import MASKS, OpenedModel
+from explorer.inspection.pretrained.reader import MASKS, PretrainedReader
 from explorer.training.config import validate
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RealModel:
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card  # what is known about the model
-        self._opened = OpenedModel(card)
+        self._reader = PretrainedReader(card)
 
     # ---- Description ----
 
@@ -85,12 +85,12 @@ class RealModel:
     @property
     def steps(self) -> list[int]:
         """The training steps of its published checkpoints on this machine, in order; empty if there are none."""
-        return list(self._opened.steps)
+        return list(self._reader.steps)
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The kinds of attention of an encoder–decoder: encoder, decoder, cross. Empty for other models."""
-        return self._opened.parts
+        return self._reader.parts
 
     # ---- Attention ----
 
@@ -202,16 +202,16 @@ class RealModel:
 
         from explorer.api.traces import trace
 
-        at, given = self._check_step(step), self._opened.tokenize(require_text(text))
-        rows = [given.ids, *([self._opened.translate(given.ids, at)[:-1]] if self.parts else [])]
-        return trace(self._opened.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
+        at, given = self._check_step(step), self._reader.tokenize(require_text(text))
+        rows = [given.ids, *([self._reader.translate(given.ids, at)[:-1]] if self.parts else [])]
+        return trace(self._reader.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
 
     def model(self, *, step: int | None = None) -> nn.Module:
         """Return the torch module with its taps; `.model` is that of the transformers library. Do not change it.
 
         Everything in this process that uses the model shares it.
         """
-        return self._opened.module(self._check_step(step))
+        return self._reader.module(self._check_step(step))
 
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the model on the attention page of the app, which runs at `server`.
@@ -239,12 +239,12 @@ class RealModel:
 
     @cached_property
     def _source(self) -> _Source:
-        return _Source(self._opened)
+        return _Source(self._reader)
 
     def _writer(self, step: int | None) -> Writer:
         from explorer.api.predictions import Writer
 
-        return Writer(self._opened.text_generator(self._check_step(step)), self._opened.tokenizer)
+        return Writer(self._reader.text_generator(self._check_step(step)), self._reader.tokenizer)
 
     def _check_step(self, step: int | None) -> int | None:
         """Return a step that the model has; None for a model without checkpoints. Raises InvalidSetting."""
@@ -273,13 +273,13 @@ class RealModel:
 
         from explorer.api.predictions import distribution
 
-        given, tokens = self._opened.tokenize(text), self._opened.tokenizer.tokens
+        given, tokens = self._reader.tokenize(text), self._reader.tokenizer.tokens
         masked = [i for i, token in enumerate(given.tokens) if token in MASKS]
         if not masked:
             mask = next((token for token in tokens if token in MASKS), MASKS[0])
             raise InvalidSetting(f"{self.name} predicts the tokens that are hidden. Write {mask} in place of one.")
         with torch.inference_mode():
-            shares = self._opened.module(self._check_step(step)).part().logits(given.ids)[masked].softmax(-1).numpy()
+            shares = self._reader.module(self._check_step(step)).part().logits(given.ids)[masked].softmax(-1).numpy()
         tables = [distribution("token", tokens, row[None]) for row in shares]
         for position, table in zip(masked, tables, strict=True):
             table.insert(0, "position", position)
@@ -290,8 +290,8 @@ class RealModel:
         import pandas as pd
         import torch
 
-        at, ids, tokenizer = self._check_step(step), self._opened.tokenize(text).ids, self._opened.tokenizer
-        written, module = self._opened.translate(ids, at), self._opened.module(at)
+        at, ids, tokenizer = self._check_step(step), self._reader.tokenize(text).ids, self._reader.tokenizer
+        written, module = self._reader.translate(ids, at), self._reader.module(at)
         with torch.inference_mode():
             logits = module.part("cross", written[:-1]).logits(ids)
             if module.padding is not None:
@@ -306,26 +306,26 @@ class _Source:
 
     unit, colour, separator = "token", _COLOUR, ""
 
-    def __init__(self, model: OpenedModel) -> None:
-        self._opened = model
+    def __init__(self, model: PretrainedReader) -> None:
+        self._reader = model
         self.name = self.title = model.card.name
         self.predicts_in_place = model.card.kind == "encoder"
 
     @property
     def steps(self) -> Sequence[int]:
-        return self._opened.steps
+        return self._reader.steps
 
     def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, Reading]:
         from explorer.api.attention import Reading
 
-        given = self._opened.tokenize(text)
-        model, ids = self._opened.attention_part(part, given.ids, step=step if self.steps else None)
-        tokens = given.tokens if ids == given.ids else tuple(self._opened.token_texts(ids))
+        given = self._reader.tokenize(text)
+        model, ids = self._reader.attention_part(part, given.ids, step=step if self.steps else None)
+        tokens = given.tokens if ids == given.ids else tuple(self._reader.token_texts(ids))
         keys = tokens if part == "decoder" else given.tokens
-        return model, Reading(given.ids, ids, tokens, keys, self._opened.default_query(tokens))
+        return model, Reading(given.ids, ids, tokens, keys, self._reader.default_query(tokens))
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
-        return self._opened.token_texts([outcome], before)[0]
+        return self._reader.token_texts([outcome], before)[0]
 
     def held_out_losses(self, seed: int) -> Mapping[str, list[int] | list[float]]:
         return {"steps": [], "losses": []}

@@ -14,7 +14,7 @@ from explorer.hub import opened
 from explorer.hub.architectures import Kind
 from explorer.hub.card import ModelCard
 from explorer.hub.packages import MISSING, is_installed
-from explorer.inspection.opened_model import OpenedModel
+from explorer.inspection.pretrained.reader import PretrainedReader
 from explorer.models.attention_layout import AttentionLayout
 from explorer.number_format import format_number
 from explorer.ui.training.inspectable_model import Evaluated, InspectableModel, Part, following_text
@@ -48,7 +48,7 @@ _FEWEST_GENERATED = 20  # tokens
 
 
 @dataclass(frozen=True)
-class PretrainedModel(OpenedModel, InspectableModel):
+class PretrainedModel(PretrainedReader, InspectableModel):
     """A real model that is open on this machine, with what its card says."""
 
     name: str

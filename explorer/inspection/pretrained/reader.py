@@ -1,4 +1,4 @@
-"""A real model that is open on this machine: its weights, the tokens that it reads, and what it writes.
+"""How a real model that is open on this machine reads and writes texts: its weights, its tokens, its translations.
 
 The pages, the Python API and the command line build on it. Nothing of the transformers library is imported before the
 weights are needed.
@@ -28,7 +28,7 @@ MAX_TRANSLATED = 64  # tokens
 
 
 @dataclass(frozen=True)
-class OpenedModel:
+class PretrainedReader:
     """A real model with what its card says."""
 
     card: ModelCard
@@ -155,7 +155,7 @@ def _load_tokenizer(folder: str, fingerprint: str, vocabulary: int) -> Pretraine
 
 
 @lru_cache(maxsize=64)
-def _translate(model: OpenedModel, ids: tuple[int, ...], step: int | None) -> tuple[int, ...]:
+def _translate(model: PretrainedReader, ids: tuple[int, ...], step: int | None) -> tuple[int, ...]:
     module = model.module(step)
     most = min(MAX_TRANSLATED, model.card.context - 1) if model.card.context else MAX_TRANSLATED
     return module.decoder_start, *module.translate(ids, most)
