@@ -18,7 +18,6 @@ import {
   weightedValue,
   formulaText,
   products,
-  quoteToken,
   stepNote,
   colourScales,
   describeStep,
@@ -27,6 +26,7 @@ import {
   walkCsv,
   walkOf,
 } from "../../explorer/static/components/attention_walkthrough/math.js";
+import { quoteToken } from "../../explorer/static/shared/runtime/visible_text.js";
 
 const near = (a, b, by = 1e-5) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b}`);
 const array = (rows) => ({ shape: [rows.length, rows[0].length], data: Float32Array.from(rows.flat()) });

@@ -1,5 +1,5 @@
 /* The arithmetic of the alignment viewer: the number in each cell, which labels fit, the sentences. No DOM. */
-import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { quoteToken } from "../../shared/runtime/visible_text.js";
 import { formatNumber, formatWeight } from "../../shared/runtime/format.js";
 
 export const LABELLED_WEIGHT = 0.15; // weights from here on carry their value
@@ -136,8 +136,6 @@ export const markTokens = (target, right) =>
   target.map((token, i) => ({ token, right: right ? token === right[i] : null, wanted: right?.[i] ?? null }));
 
 /* ---- in words ---- */
-
-const quoteToken = (token) => `“${tokenLabel(token)}”`;
 
 /** Describe a row: its token, whether that is correct, and what it attends to. */
 export function rowWords(view, look, place, tokens) {

@@ -25,7 +25,11 @@ export function answersPanel() {
           return node(
             "div",
             { class: "answer-row" },
-            node("span", { class: "answer-text" }, tokenLabel(text)),
+            node(
+              "span",
+              { class: "answer-text", title: [...text].length > 8 ? tokenLabel(text) : null },
+              tokenLabel(text),
+            ),
             bar,
             node("b", {}, formatWeight(now, 2)),
           );

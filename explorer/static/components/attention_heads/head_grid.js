@@ -1,7 +1,9 @@
 /* Draw the grid of all heads: small heat maps in buttons, with a switch for each head and each layer; or a list, sorted by
-   a score. Tiles have one size and the grid one height in every order, with or without the causal mask. */
-import { headCells, includesHead, sortHeads } from "./math.js";
+   a score. Tiles have one size and the grid one height in every order, with or without the causal mask. A large grid is
+   never a list: its layers are in blocks side by side, so that all of them are seen at once. */
+import { MOST_SORTED, headCells, includesHead, layoutBlocks, sortHeads } from "./math.js";
 import { paintCells, tileSide } from "../../shared/charts/heatmap.js";
+import { limitHeight } from "../../shared/runtime/component.js";
 import { node } from "../../shared/runtime/dom.js";
 import { headName } from "../../shared/runtime/format.js";
 
@@ -12,6 +14,11 @@ const TITLE = 18,
   LAYER = 51,
   WORDS = 23,
   SMALL_WORDS = 32; // px: a line of names, a layer's name with its switch, what is below a sorted tile
+const LAYERS = 38, // of a large grid, in px: the numbers of its layers, the space between two blocks, and between two tiles,
+  BETWEEN = 14,
+  TIGHT = 3,
+  TALLEST = 480, // its height
+  FINGER = 24; // and the smallest tile on a phone
 const BELOW = 18,
   MOST_BELOW = 26,
   SORTED_BELOW = 16,
@@ -23,6 +30,8 @@ export function headGrid(does) {
   let tiles = [],
     layers = 0,
     heads = 0,
+    large = false,
+    placed = "",
     standing = "",
     side = 0,
     drawnState = "",
@@ -46,22 +55,52 @@ export function headGrid(does) {
       button.onpointerenter = button.onfocus = () => does.point(layer, head);
       tiles.push({ layer, head, canvas, button, flip, box, value });
     }
+    placed = "";
     if (standing) return void root.replaceChildren(...tiles.map(({ box }) => box));
     const many = heads > 6,
-      rows = [node("span", { class: "head-name corner" }, many ? "head" : "")];
-    for (let head = 0; head < heads; head++) rows.push(makeLabel(many ? `${head + 1}` : `head ${head + 1}`));
+      rows = large ? [] : [node("span", { class: "head-name corner" }, many ? "head" : "")];
+    if (!large)
+      for (let head = 0; head < heads; head++) rows.push(makeLabel(many ? `${head + 1}` : `head ${head + 1}`));
     for (let layer = 0; layer < layers; layer++) {
       const name = node(
         "button",
         { type: "button", class: "layer", role: "switch" },
-        node("span", {}, `layer ${layer + 1}`),
+        node("span", {}, large ? `${layer + 1}` : `layer ${layer + 1}`),
         node("i"),
       );
+      name.ariaLabel = `layer ${layer + 1}`;
       name.title = `Switch all heads of layer ${layer + 1} on or off`;
       name.onclick = () => does.flipLayer(layer);
       rows.push(name, ...tiles.filter((tile) => tile.layer === layer).map(({ box }) => box));
     }
     root.replaceChildren(...rows);
+  }
+
+  /** Place the layers of a large grid in blocks, with the numbers of the heads above each block. */
+  function placeBlocks({ blocks, rows, side }) {
+    const state = JSON.stringify([blocks, rows, side]);
+    if (state === placed) return;
+    placed = state;
+    const setArea = (element, block, column, row, span = 1) => {
+      element.style.gridArea = `${row} / ${block * (heads + 1) + column} / auto / span ${span}`;
+      return element;
+    };
+    const every = Math.ceil((heads > 9 ? 20 : 12) / (side + TIGHT)),
+      titles = [];
+    for (let block = 0; block < blocks; block++) {
+      const makeTitle = (text, ...area) => setArea(node("span", { class: "head-name" }, text), block, ...area);
+      titles.push(makeTitle("layer", 1, 2), makeTitle("head", 2, 1, heads));
+      for (let head = 0; head < heads; head += every) titles.push(makeTitle(`${head + 1}`, head + 2, 2));
+    }
+    root.querySelectorAll(".head-name").forEach((title) => title.remove());
+    root.prepend(...titles);
+    const rowOf = (layer) => 3 + (layer % rows);
+    root.querySelectorAll(".layer").forEach((name, layer) => setArea(name, Math.floor(layer / rows), 1, rowOf(layer)));
+    for (const { box, layer, head } of tiles) setArea(box, Math.floor(layer / rows), head + 2, rowOf(layer));
+    root.style.gridTemplateColumns = Array.from(
+      { length: blocks },
+      (_, block) => `${LAYERS + (block && BETWEEN)}px repeat(${heads}, ${side}px)`,
+    ).join(" ");
   }
 
   root.onpointerleave = () => does.point(null);
@@ -88,15 +127,18 @@ export function headGrid(does) {
   });
 
   /** Update order, selected head and interventions: what changes by a click. */
-  function arrangeTiles({ view, sort, value, digits, open, touch }) {
-    const places = sortHeads(view.layers, view.heads, sort === "place" ? null : value);
-    const order = sort === "place" ? "" : sort;
+  function arrangeTiles({ view, sort, value, digits, open, touch, isFaint }) {
+    large = view.layers * view.heads > MOST_SORTED;
+    const order = sort === "place" || large ? "" : sort;
+    const places = sortHeads(view.layers, view.heads, order ? value : null);
     const state = JSON.stringify([view.layers, view.heads, order, order && places]);
     if (state !== drawnState) {
       const focus = tiles.find(({ button }) => button === root.getRootNode().activeElement);
       [layers, heads, standing, drawnState] = [view.layers, view.heads, order, state];
       root.classList.toggle("sorted", Boolean(order));
+      root.classList.toggle("large", large);
       root.style.setProperty("--heads", heads);
+      root.style.gridTemplateColumns = "";
       makeTiles(places);
       side = 0;
       if (focus) tiles.find(({ layer, head }) => layer === focus.layer && head === focus.head)?.button.focus();
@@ -108,7 +150,8 @@ export function headGrid(does) {
       button.tabIndex = isOpen ? 0 : -1;
       button.setAttribute("aria-pressed", isOpen);
       flip.setAttribute("aria-checked", !off);
-      box.className = `box${isOpen ? " open" : ""}${off ? " off" : ""}${flat ? " flat" : ""}`;
+      const names = { open: isOpen, off, flat, faint: isFaint(layer, head) };
+      for (const [name, on] of Object.entries(names)) box.classList.toggle(name, on);
       canvas.ariaLabel = `${headName(layer, head)}${off ? ", switched off" : ""}${flat ? ", made uniform" : ""}`;
     }
     root.querySelectorAll(".layer").forEach((name, layer) => {
@@ -153,6 +196,16 @@ export function headGrid(does) {
     hidesSwitches: () => wide < SWITCHABLE,
     /** How wide the grid may be, in px; its layers' names and gaps take their part. It takes the height of its tallest order. */
     fitWidth(view, width) {
+      if (large) {
+        const least = width < 480 ? FINGER : 8,
+          height = limitHeight(TALLEST, 400) - 2 * TITLE;
+        const sizes = { names: LAYERS + TIGHT, between: BETWEEN, gap: TIGHT, height, least };
+        const layout = layoutBlocks({ layers, heads, width, ...sizes });
+        wide = layout.side;
+        root.classList.add("small", "square");
+        root.style.setProperty("--side", `${wide}px`);
+        return placeBlocks(layout);
+      }
       const names = width < 420 ? 48 : 62;
       gap = heads > 6 || width < 420 ? 6 : 14;
       wide = Math.max(
@@ -166,7 +219,7 @@ export function headGrid(does) {
       const sorted = rows * (wide + (small ? SMALL_WORDS : WORDS) + sortedBelow) - sortedBelow;
       const spare = Math.floor((sorted - TITLE) / layers - high); // the layers may use the height of the sorted list as space between them
       const captionHeight = Math.max(small ? gap : BELOW, Math.min(MOST_BELOW, spare)),
-        placed = TITLE + layers * (high + captionHeight);
+        inLayers = TITLE + layers * (high + captionHeight);
       root.classList.toggle("small", small);
       root.classList.toggle("square", !view.causal || view.queries < 4); // no corner is left free for a switch
       const sizes = {
@@ -175,7 +228,7 @@ export function headGrid(does) {
         names,
         below: captionHeight,
         "sorted-below": sortedBelow,
-        tallest: Math.max(placed, sorted) + (small ? 0 : HANGS),
+        tallest: Math.max(inLayers, sorted) + (small ? 0 : HANGS),
       };
       for (const [name, size] of Object.entries(sizes)) root.style.setProperty(`--${name}`, `${size}px`);
     },

@@ -1,5 +1,13 @@
 /* Show the scores of one head in numbers and words, and the buttons for interventions on it. */
-import { SCORES, hasCases, includesHead, describeHead, describeInterventions, describeImportance } from "./math.js";
+import {
+  SCORES,
+  hasCases,
+  includesHead,
+  scoreNames,
+  describeHead,
+  describeInterventions,
+  describeImportance,
+} from "./math.js";
 import { setTextIfChanged, icon, node } from "../../shared/runtime/dom.js";
 import { formatNumber, formatSigned } from "../../shared/runtime/format.js";
 
@@ -48,12 +56,13 @@ export function headScoresPanel(does) {
     root,
     buttons: [off, flat],
     figure,
-    show({ found, unit, keys }) {
+    show({ found, unit, keys, cross }) {
       const words = scoreTitles(unit);
       setTextIfChanged(note, `mean share of its attention in this text; one ${unit} can count in several rows`);
       for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
         const number = hasCases(found, name) ? found[name] : NaN,
           spread = name === "spread";
+        rows[name].root.hidden = !spread && !scoreNames(cross).includes(name);
         setTextIfChanged(place, spread ? `${words.spread}, of ${keys}` : words[name]);
         setTextIfChanged(value, formatNumber(number, spread ? 1 : 2));
         const why = Number.isNaN(number) ? `too few ${unit}s of this text could do this` : "";

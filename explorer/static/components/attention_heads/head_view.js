@@ -3,7 +3,7 @@
 import { describeQuery, fullColourWeight, headCells, strongestKeys } from "./math.js";
 import { paintCells } from "../../shared/charts/heatmap.js";
 import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
-import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { labelLength, quoteToken, tokenLabel } from "../../shared/runtime/visible_text.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { limitHeight } from "../../shared/runtime/component.js";
 import { formatWeight } from "../../shared/runtime/format.js";
@@ -28,7 +28,16 @@ export function rowSizes(count) {
 }
 
 /** Width of a token in px: its letters are all of one width. */
-export const lineWidth = (text, font) => Math.ceil([...tokenLabel(text)].length * font * 0.6 + 9);
+export const lineWidth = (text, font) => Math.ceil(labelLength(tokenLabel(text)) * font * 0.6 + 9);
+
+/** Cut a label that is wider than `width` px. */
+export function fitLabel(label, width, font) {
+  const most = Math.floor(width / (font * 0.6));
+  if (labelLength(label) <= most) return label;
+  let letters = [...label];
+  while (letters.length && labelLength(letters.join("")) > most - 1) letters = letters.slice(0, -1);
+  return `${letters.join("")}…`;
+}
 
 /** Return the opacity and width of a line. */
 export const lineStyle = (share, high) => ({
@@ -65,7 +74,7 @@ export function headView(does) {
     lit = [];
 
   const shownQuery = () => (hover?.side === "right" ? null : (hover?.at ?? state.asked));
-  const tokenQuoter = (tokens) => (at) => `“${tokenLabel(tokens[at])}”`;
+  const tokenQuoter = (tokens) => (at) => quoteToken(tokens[at]);
 
   function buildTokens() {
     const { tokens, keys, kind, view } = state,
@@ -80,7 +89,9 @@ export function headView(does) {
       Math.min(size.width * 0.28, Math.max(16, ...texts.map((text) => lineWidth(text, font))));
     if (kind === "matrix") {
       const left = Math.ceil(widestText(tokens)) + 8,
-        tall = keys.every((text) => [...text].length <= 1) ? 20 : Math.min(96, Math.ceil(widestText(keys)) + 8);
+        tall = keys.every((text) => labelLength(tokenLabel(text)) <= 1)
+          ? 20
+          : Math.min(96, Math.ceil(widestText(keys)) + 8);
       const room = Math.min(size.width - left - 2, 720),
         cell = Math.min(room / keys.length, limitHeight(Infinity, 370 - tall) / tokens.length);
       const side = cell >= 4 ? Math.min(64, Math.floor(cell)) : cell;
@@ -95,7 +106,7 @@ export function headView(does) {
         right,
         bottom,
       };
-      size.height = Math.ceil(box.bottom) + 2;
+      size.height = Math.ceil(box.bottom + Math.max(2, 9 - side / 2)); // the last label is higher than its row
     } else {
       const wide = Math.ceil(Math.max(widestText(tokens), widestText(keys))) + 8;
       box = { left: wide, right: size.width - wide - 42, top: 0, cell: high, font, every };
@@ -224,7 +235,7 @@ export function headView(does) {
       context.translate(x, box.top - 5);
       context.rotate(-Math.PI / 2);
       context.textAlign = "left";
-      context.fillText(tokenLabel(text), 0, 0, box.top - 6);
+      context.fillText(fitLabel(tokenLabel(text), box.top - 6, box.font), 0, 0);
       context.restore();
     });
     context.globalAlpha = 1;
@@ -340,11 +351,27 @@ export function headView(does) {
       setTextIfChanged(one.lastChild, text);
     }
     lit = labels;
+    if (box.every > 1) for (const list of [lefts, rights]) hideNeighbours(list);
+  }
+
+  /** Hide the labels on which a highlighted one lies. */
+  function hideNeighbours(list) {
+    const highlighted = list.flatMap((one, i) => (one.classList.contains("lit") ? [i] : []));
+    list.forEach((one, i) =>
+      one.classList.toggle(
+        "near",
+        highlighted.some((at) => Math.abs(at - i) < box.every),
+      ),
+    );
   }
 
   function describeSelection(asking) {
     const { view, layer, head, tokens, keys } = state;
     let text;
+    const pointed = hover ? [hover.side === "right" ? keys[hover.at] : tokens[hover.at], keys[hover.key]] : [],
+      cut = pointed.filter((token) => token !== undefined && quoteToken(token).includes("…"));
+    const whole = cut.map(tokenLabel).join("\n");
+    if (stage.title !== whole) stage.title = whole;
     if (hover?.side === "right") {
       const all = Array.from({ length: view.queries }, (_, i) => [i, view.at(layer, head, i, hover.at)]);
       const from = all

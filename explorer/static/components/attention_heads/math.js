@@ -11,20 +11,27 @@ export const FULL = 65535; // the unsigned 16-bit number that stands for a weigh
 /** The measured scores, in the order in which they are shown. */
 export const SCORES = ["previous", "itself", "first", "same", "after_same"];
 
+/** Return the scores of a kind of attention: in cross-attention, no key is the query or stands before it. */
+export const scoreNames = (cross) => (cross ? ["first"] : SCORES);
+
 /** Return the number of stored weights of one head. */
 export const weightCount = ({ causal, queries, keys = queries }) =>
   causal ? (queries * (queries + 1)) / 2 : queries * keys;
 
 /**
  * A way into the packed `data`; `from` is where its first head begins (a snapshot lies behind the others). Where tokens look
- * at one another, masked tokens are padding and do not attend to anything either.
+ * at one another, masked tokens are padding and do not attend to anything either. `cross`: the keys are tokens of another
+ * text than the queries.
  */
-export function indexWeights(data, { layers, heads, causal, queries, keys = queries, masked = [], from = 0 }) {
+export function indexWeights(
+  data,
+  { layers, heads, causal, queries, keys = queries, masked = [], from = 0, cross = false },
+) {
   const size = weightCount({ causal, queries, keys });
   const hidden = new Uint8Array(keys),
     silent = new Uint8Array(queries);
   for (const key of masked) hidden[key] = 1;
-  if (keys === queries) silent.set(hidden);
+  if (!cross && keys === queries) silent.set(hidden);
   const row = (layer, head, query) =>
     from + (layer * heads + head) * size + (causal ? (query * (query + 1)) / 2 : query * keys);
   const reach = (query) => (silent[query] ? 0 : causal ? query + 1 : keys);
@@ -34,6 +41,7 @@ export function indexWeights(data, { layers, heads, causal, queries, keys = quer
     layers,
     heads,
     causal,
+    cross,
     queries,
     keys,
     hidden,
@@ -49,9 +57,15 @@ export function indexWeights(data, { layers, heads, causal, queries, keys = quer
  * The weights that a page sent, as view.js takes them: `array` = { shape, data }. Snapshots, of which `snapshot` is one, are
  * of the unchanged model: they always have its causal mask, also when the intervention at the shown step removes it.
  */
-export function readWeights(array, { layers, heads, causal, can, tokens, keys = tokens, masked }, snapshot = null) {
-  const shape = { layers, heads, queries: tokens.length, keys: keys.length, masked };
+export function readWeights(
+  array,
+  /** @type {any} */ { layers, heads, causal, can, tokens, keys, masked },
+  snapshot = null,
+) {
+  const cross = Boolean(keys),
+    shape = { layers, heads, queries: tokens.length, keys: (keys ?? tokens).length, masked, cross };
   const triangle =
+    !cross &&
     Boolean(snapshot === null ? causal : causal || can?.mask) &&
     array.shape.at(-1) === weightCount({ ...shape, causal: true });
   return indexWeights(array.data, {
@@ -128,9 +142,10 @@ export function headScores(view, layer, head, ids) {
       total[ahead + query - key] += weight;
       reached[ahead + query - key]++;
       if (key > query) looksAhead = true;
+      if (key === 0) addWeight("first", weight);
+      if (view.cross) continue;
       if (key === query - 1) addWeight("previous", weight);
       if (key === query) addWeight("itself", weight);
-      if (key === 0) addWeight("first", weight);
       if (key < query && ids[key] === ids[query]) addWeight("same", weight);
       if (key > 0 && key <= query && ids[key - 1] === ids[query]) addWeight("after_same", weight);
     }
@@ -233,6 +248,23 @@ export function sortHeads(layers, heads, value) {
   const valueOfHead = new Map(all.map((place) => [place, value(...place)]));
   const scoreOf = (place) => (Number.isNaN(valueOfHead.get(place)) ? -Infinity : valueOfHead.get(place));
   return all.sort((a, b) => scoreOf(b) - scoreOf(a) || 0);
+}
+
+export const MOST_SORTED = 64; // heads; more of them stay in their layers and are drawn smaller
+
+/**
+ * Return the layout of a large grid: `blocks` side by side, each with `rows` layers, and the side of a tile in px, the
+ * largest for which all layers fit into `width` and `height`. A tile is never smaller than `least` for the height.
+ */
+export function layoutBlocks({ layers, heads, width, height, names, between, gap, least }) {
+  const layouts = Array.from({ length: Math.min(4, layers) }, (_, i) => {
+    const blocks = i + 1,
+      rows = Math.ceil(layers / blocks),
+      room = width - blocks * names - (blocks - 1) * between;
+    const side = Math.min(Math.floor(room / (blocks * heads)) - gap, Math.max(least, Math.floor(height / rows) - gap));
+    return { blocks, rows, side };
+  });
+  return layouts.reduce((best, layout) => (layout.side > best.side ? layout : best));
 }
 
 /** Return the position (0 to 1) of a step on an axis with evenly spaced snapshots, so early steps get enough room. */

@@ -5,11 +5,13 @@
  *
  * @typedef {object} AttentionHeadsData
  * @property {string[]} tokens what each token adds to the text
- * @property {string[]} [keys] the key tokens, if they differ from `tokens`
+ * @property {string[]} [keys] the key tokens, if the queries attend to another text: cross-attention
  * @property {number[]} ids of the tokens
  * @property {number} layers
  * @property {number} heads
  * @property {boolean} causal
+ * @property {string[]} [parts] names of the attention blocks of a model that has several: encoder, decoder
+ * @property {string} [part] the one whose weights are shown
  * @property {number[]} masked keys that no query attends to
  * @property {string} address array "weights" (U16 "layers heads cells", see math.js) at `step` and with `touch`
  * @property {number[]} open [layer, head]
@@ -26,7 +28,8 @@
  * @property {number[][] | null} worth head importance: rise of the loss without that head, [layer][head]
  * @property {number[][] | null} worth_error its standard error
  * @property {string} worth_of the text on which it is measured, "held-out text"
- * @property {any} [answers] {where, rows: [{text, now, before}], changed}: what the model predicts at `asked`
+ * @property {any} [answers] {where, rows: [{text, now, before}], changed}: what the model predicts at `asked`; null: the
+ *    model has no output layer
  * @property {"letter" | "token" | "word"} unit
  * @property {string} colour CSS variable
  * @property {string} title
@@ -38,11 +41,13 @@
  * @property {string} scale "one" or "row"
  * @property {string} sort "place" or a score
  * @property {string} view "lines" or "matrix"
+ * @property {string} part one of `parts`
  * @property {number} step of the training
  * @property {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} touch interventions
  */
 import {
-  SCORES,
+  MOST_SORTED,
+  scoreNames,
   toggleHead,
   headScores,
   includesHead,
@@ -53,6 +58,7 @@ import {
 } from "./math.js";
 import { answersPanel } from "./answers.js";
 import { headGrid } from "./head_grid.js";
+import { headRanking } from "./head_ranking.js";
 import { headName } from "../../shared/runtime/format.js";
 import { headScoresPanel, scoreTitles, scoreFormat } from "./head_scores.js";
 import { VISIBLE_WEIGHT, headView, smallestVisible } from "./head_view.js";
@@ -69,7 +75,7 @@ import { Theme } from "../../shared/runtime/theme.js";
 
 const SOON = 1500; // ms from the first drawing to the request for snapshots
 const NOTHING = { off: [], flat: [], unmasked: false, unplaced: false };
-const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch"];
+const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch", "part"];
 
 /** Make a row of buttons, one of which is selected. */
 function makeChoice(label, options, press) {
@@ -122,6 +128,10 @@ export default defineComponent((place) => {
     },
   });
   const large = headView({ keep: (at) => sendEvent("asked", at, "head") });
+  const ranking = headRanking({
+    open: (layer, head) => sendEvent("open", [layer, head], "open"),
+    move: () => requestPaint("ranking"),
+  });
   const scoresPanel = headScoresPanel({
     flip: () => setInterventions({ off: toggleHead(currentState().touch.off, ...currentState().open) }),
     flatten: () => setInterventions({ flat: toggleHead(currentState().touch.flat, ...currentState().open) }),
@@ -142,7 +152,8 @@ export default defineComponent((place) => {
     ],
     (value) => sendEvent("view", value, "head"),
   );
-  const sort = node("select", { class: "lineage-select", "aria-label": "Order of the heads" });
+  const sortLabel = node("span", { class: "words-by" }),
+    sort = node("select", { class: "lineage-select" });
   sort.onchange = () => sendEvent("sort", sort.value, "grid");
   const name = node("h3"),
     under = node("p", { class: "under" }),
@@ -177,17 +188,15 @@ export default defineComponent((place) => {
   const heads = node(
     "div",
     { class: "heads" },
-    node(
-      "div",
-      { class: "order" },
-      node("label", {}, node("span", { class: "words-by" }, "Sort heads"), sort),
-      scale.root,
-    ),
+    node("div", { class: "order" }, node("label", {}, sortLabel, sort), scale.root),
     grid.root,
+    ranking.root,
     legend,
     words,
   );
-  const first = node("section", { class: "first" }, heads, training.root);
+  const partRow = node("div", { class: "part-row" });
+  let partChoice = null;
+  const first = node("section", { class: "first" }, partRow, heads, training.root);
   const second = node(
     "section",
     { class: "second" },
@@ -300,6 +309,9 @@ export default defineComponent((place) => {
     if (!measured.has(key)) measured.set(key, headScores(view, layer, head, data.ids));
     return measured.get(key);
   }
+  const isLarge = () => data.layers * data.heads > MOST_SORTED;
+  /** Return the unit of the keys: those of cross-attention are of another text. */
+  const keyUnit = () => (data.keys ? `source ${data.unit}` : data.unit);
   const countVisibleKeys = () => view.hidden.reduce((count, one) => count - one, view.keys);
   const scoreBy = (scoreName) => (layer, head) =>
     scoreName === "worth" ? (data.worth?.[layer][head] ?? NaN) : scoresOf(layer, head)[scoreName];
@@ -333,35 +345,32 @@ export default defineComponent((place) => {
       training.show(data.snapshots, widths[0]);
       training.setStep(stepIndex(), !showsServerStep() && !loadedSnapshots(), !withoutInterventions());
     }
-    if (any("grid", "open", "touch", "asked")) {
-      const frozen = settling && state.sort !== "place";
-      if (!frozen)
-        grid.arrangeTiles({
-          view,
-          sort: state.sort,
-          value: scoreBy(state.sort),
-          digits: scoreFormat(state.sort),
-          open: state.open,
-          touch: state.touch,
-        });
+    const byScore = state.sort !== "place",
+      value = scoreBy(state.sort),
+      digits = scoreFormat(state.sort);
+    if (any("grid", "open", "touch", "asked", "ranking")) {
+      const ranked = isLarge() && byScore;
+      ranking.root.hidden = !ranked;
+      if (ranked) {
+        ranking.rank({ view, name: state.sort, value });
+        ranking.show({ view, digits, width: widths[0], open: state.open });
+      }
+      const isFaint = (layer, head) => ranked && !ranking.passes(value(layer, head));
+      if (!settling || !byScore || ranked)
+        grid.arrangeTiles({ view, sort: state.sort, value, digits, open: state.open, touch: state.touch, isFaint });
       grid.fitWidth(view, widths[0]);
       scale.setChosen(state.scale);
       sort.value = state.sort;
     }
     if (any("step", "grid", "colours")) {
       grid.paintTiles(view, look);
-      if (state.sort !== "place") grid.showNumbers({ value: scoreBy(state.sort), digits: scoreFormat(state.sort) });
+      if (byScore) grid.showNumbers({ value, digits });
     }
     const keys = data.keys ?? data.tokens,
       [layer, head] = state.open;
     if (any("step", "open", "head", "colours")) {
       setTextIfChanged(name, headName(layer, head));
-      setTextIfChanged(
-        under,
-        state.view === "matrix"
-          ? "rows: query token, columns: key token (where it looks)"
-          : `left: query, right: key (where it looks)${smallestVisible(data.tokens.length) > VISIBLE_WEIGHT ? ` (weights from ${smallestVisible(data.tokens.length)} on)` : ""}; click a ${data.unit} to keep it`,
-      );
+      setTextIfChanged(under, describeAxes(state.view));
       kind.setChosen(state.view);
       large.show(
         { view, layer, head, tokens: data.tokens, keys, kind: state.view, look, asked: state.asked, unit: data.unit },
@@ -370,10 +379,22 @@ export default defineComponent((place) => {
       grid.markQuery(state.asked, data.tokens.length);
     }
     if (any("step", "open"))
-      scoresPanel.show({ found: scoresOf(layer, head), unit: data.unit, keys: countVisibleKeys() });
+      scoresPanel.show({ found: scoresOf(layer, head), unit: keyUnit(), keys: countVisibleKeys(), cross: view.cross });
     if (any("step", "open", "touch")) showInterventions(state);
     if (any("words", "step", "open", "touch", "grid")) showWords(state);
     if (any("colours")) showLegend();
+    if (any("part")) partChoice?.setChosen(syncedValues.part.value);
+  }
+  /** Return the sentence about what is left and right, or what the rows and columns of the matrix are. */
+  function describeAxes(shown) {
+    const [query, key] = data.keys ? ["target token (query)", "source token (key: where it looks)"] : ["query", "key"];
+    if (shown === "matrix")
+      return data.keys
+        ? `rows: ${query}, columns: ${key}`
+        : `rows: ${query} token, columns: ${key} token (where it looks)`;
+    const least = smallestVisible(data.tokens.length),
+      lines = least > VISIBLE_WEIGHT ? ` (weights from ${least} on)` : "";
+    return `left: ${query}, right: ${key}${data.keys ? "" : " (where it looks)"}${lines}; click a ${data.unit} to keep it`;
   }
   /** @param {any} state */
   function showInterventions({ touch: what, open, open: [layer, head] }) {
@@ -401,7 +422,7 @@ export default defineComponent((place) => {
   }
   function showWords({ touch: what, sort: order }) {
     if (!pointed) {
-      const all = order === "place" ? " The switch of a layer turns off all its heads." : "";
+      const all = order === "place" || isLarge() ? " The switch of a layer turns off all its heads." : "";
       words.className = "words hint";
       return void setTextIfChanged(
         words,
@@ -409,11 +430,12 @@ export default defineComponent((place) => {
       );
     }
     words.className = "words";
-    const [layer, head] = pointed;
+    const [layer, head] = pointed,
+      score = isLarge() && order !== "place" ? scoreBy(order)(layer, head) : NaN;
     const off = includesHead(what.off, layer, head) ? " It is switched off: its output is zero." : "";
     words.replaceChildren(
-      node("b", {}, `${headName(layer, head)}. `),
-      describeHead(scoresOf(layer, head), data.unit) + off,
+      node("b", {}, `${headName(layer, head)}${Number.isNaN(score) ? "" : `: ${scoreFormat(order)(score)}`}. `),
+      describeHead(scoresOf(layer, head), keyUnit()) + off,
     );
   }
   function showLegend() {
@@ -428,9 +450,16 @@ export default defineComponent((place) => {
     parts.hidden = false;
     trouble.hidden = true;
     const options = [
-      ["place", "by layer"],
-      ...[...SCORES, "spread", ...(data.worth ? ["worth"] : [])].map((one) => [one, scoreTitles(data.unit)[one]]),
+      ["place", isLarge() ? "no highlight" : "by layer"],
+      ...[...scoreNames(data.keys), "spread", ...(data.worth ? ["worth"] : [])].map((one) => [
+        one,
+        scoreTitles(keyUnit())[one],
+      ]),
     ];
+    setTextIfChanged(sortLabel, isLarge() ? "Highlight heads" : "Sort heads");
+    sort.ariaLabel = isLarge() ? "Score by which heads are highlighted" : "Order of the heads";
+    parts.classList.toggle("large", isLarge());
+    makePartChoice();
     if ([...sort.options].map(({ text }) => text).join() !== options.map(([, text]) => text).join()) {
       sort.replaceChildren(...options.map(([value, text]) => node("option", { value }, text)));
     }
@@ -447,6 +476,20 @@ export default defineComponent((place) => {
     clearTimeout(timer);
     timer = setTimeout(fetchSnapshots, SOON);
   }
+  /** Offer the kinds of attention of a model that has several. */
+  function makePartChoice() {
+    const names = data.parts ?? [],
+      state = JSON.stringify(names);
+    partRow.hidden = names.length < 2;
+    if (state === partRow.dataset.parts) return;
+    partRow.dataset.parts = state;
+    partChoice = makeChoice(
+      "Attention of",
+      names.map((part) => [part, part]),
+      (part) => sendEvent("part", part, "part"),
+    );
+    partRow.replaceChildren(partChoice.root);
+  }
   function updateSaveMenus() {
     const file = data.file ?? "attention",
       title = data.title ?? "";
@@ -456,7 +499,7 @@ export default defineComponent((place) => {
     };
     const openHead = () => headName(...currentState().open);
     saveMenu(heads, {
-      svg: () => screenSvg(heads, { title, skip: ".order, .words, .flip, .layer i" }),
+      svg: () => screenSvg(heads, { title, skip: ".order, .part-row, .ranking label, .words, .flip, .layer i" }),
       csv: () => gridCsv(exportState()),
       file: `${file}-heads`,
     });

@@ -12,10 +12,9 @@ import {
   barScale,
   digitsOf,
   weightedValue,
-  quoteToken,
   strongestKeys,
 } from "./math.js";
-import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { quoteToken, tokenLabel } from "../../shared/runtime/visible_text.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { node } from "../../shared/runtime/dom.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";

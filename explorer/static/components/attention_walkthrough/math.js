@@ -7,7 +7,7 @@
    A formula is a list of parts: texts, { v } a letter of the formula, { sub }, { sup }, { over: [above, below] }, { root },
    { result } the number it equals. What they hold are parts again. */
 
-import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { quoteToken } from "../../shared/runtime/visible_text.js";
 import { formatCount, formatNumber, formatScientific, formatUnits, formatWeight } from "../../shared/runtime/format.js";
 
 export const STEPS = ["Query", "Keys", "Scores", "Scale", "Mask", "Softmax", "Values"];
@@ -15,14 +15,7 @@ export const [QUERY, KEYS, SCORES, SCALE, MASK, SOFTMAX, VALUES] = STEPS.keys();
 const MINUS = "−",
   INFINITE = "∞",
   FEW = 3; // terms that are written out before the dots
-const LONG = 16; // characters of a token in a sentence
 const UNIFORM = 1e-4; // how far shares may be from those of the softmax before they are another's
-
-/** A token in a sentence. */
-export function quoteToken(text) {
-  const letters = [...tokenLabel(text)];
-  return `“${letters.length > LONG ? `${letters.slice(0, LONG - 1).join("")}…` : letters.join("")}”`;
-}
 
 // Numbers.
 

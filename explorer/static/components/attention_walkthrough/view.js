@@ -36,7 +36,6 @@ import {
   generalFormula,
   largestComponent,
   formulaText,
-  quoteToken,
   stepNote,
   colourScales,
   describeStep,
@@ -44,7 +43,7 @@ import {
   walkOf,
 } from "./math.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
-import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { quoteToken, tokenLabel } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, node, tint } from "../../shared/runtime/dom.js";
