@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 VIEWS, SCALES, SORTS = (get_args(get_type_hints(AttentionState)[name]) for name in ("view", "scale", "sort"))
 _KEY = "heads"
-_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch")
+_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "part")
 
 
 Results: TypeAlias = Mapping[str, "AttentionReading | HeadImportance"]

@@ -3,7 +3,7 @@
    never a list: its layers are in blocks side by side, so that all of them are seen at once. */
 import { MOST_SORTED, headCells, includesHead, layoutBlocks, sortHeads } from "./math.js";
 import { paintCells, tileSide } from "../../shared/charts/heatmap.js";
-import { limitHeight } from "../../shared/runtime/component.js";
+import { isScreened, limitHeight } from "../../shared/runtime/component.js";
 import { node } from "../../shared/runtime/dom.js";
 import { headName } from "../../shared/runtime/format.js";
 
@@ -197,8 +197,8 @@ export function headGrid(does) {
     /** How wide the grid may be, in px; its layers' names and gaps take their part. It takes the height of its tallest order. */
     fitWidth(view, width) {
       if (large) {
-        const least = width < 480 ? FINGER : 8,
-          height = limitHeight(TALLEST, 400) - 2 * TITLE;
+        const least = width < 480 && !isScreened() ? FINGER : 8,
+          height = limitHeight(TALLEST, 370) - 2 * TITLE;
         const sizes = { names: LAYERS + TIGHT, between: BETWEEN, gap: TIGHT, height, least };
         const layout = layoutBlocks({ layers, heads, width, ...sizes });
         wide = layout.side;

@@ -5,7 +5,7 @@ import { paintCells } from "../../shared/charts/heatmap.js";
 import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
 import { labelLength, quoteToken, tokenLabel } from "../../shared/runtime/visible_text.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
-import { limitHeight } from "../../shared/runtime/component.js";
+import { isScreened, limitHeight } from "../../shared/runtime/component.js";
 import { formatWeight } from "../../shared/runtime/format.js";
 
 export const TALLEST = 768,
@@ -18,12 +18,13 @@ const BUCKETS = 24; // widths of lines
 
 /** Sizes of a drawing of `count` tokens. */
 export function rowSizes(count) {
-  const high = Math.max(6, Math.min(count > 12 ? 24 : 34, limitHeight(TALLEST, 370) / count));
+  const [least, smallest] = isScreened() ? [2, 14] : [6, 11]; // px of a row, and of its letters
+  const high = Math.max(least, Math.min(count > 12 ? 24 : 34, limitHeight(TALLEST, 360) / count));
   const line = high >= 12 ? Math.floor(high) : high;
   return {
     high: line,
-    font: Math.max(11, Math.min(count > 12 ? 16 : 18, Math.round(line * 0.8))),
-    every: Math.ceil(11.5 / line),
+    font: Math.max(smallest, Math.min(count > 12 ? 16 : 18, Math.round(line * 0.8))),
+    every: Math.ceil((smallest + 0.5) / line),
   };
 }
 
@@ -51,6 +52,9 @@ export function drawCurve(pen, x0, y0, x1, y1) {
   pen.moveTo(x0, y0);
   pen.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
 }
+
+/** Return how far (px) the label of a low row is above and below it. */
+const overhang = ({ font, cell }) => Math.max(0, Math.ceil((font + 3 - cell) / 2));
 
 /** `does` = { keep(query) }. */
 export function headView(does) {
@@ -101,16 +105,17 @@ export function headView(does) {
         left,
         top: tall,
         cell: side,
-        font: Math.max(10, Math.min(15, side * 0.75)),
-        every: Math.ceil(11 / side),
+        font: Math.max(isScreened() ? 14 : 10, Math.min(15, side * 0.75)),
+        every: Math.ceil((isScreened() ? 15 : 11) / side),
         right,
         bottom,
       };
-      size.height = Math.ceil(box.bottom + Math.max(2, 9 - side / 2)); // the last label is higher than its row
+      size.height = Math.ceil(box.bottom) + Math.max(2, overhang(box));
     } else {
       const wide = Math.ceil(Math.max(widestText(tokens), widestText(keys))) + 8;
-      box = { left: wide, right: size.width - wide - 42, top: 0, cell: high, font, every };
-      size.height = Math.ceil(high * Math.max(tokens.length, keys.length));
+      const top = overhang({ font, cell: high });
+      box = { left: wide, right: size.width - wide - 42, top, cell: high, font, every };
+      size.height = Math.ceil(high * Math.max(tokens.length, keys.length)) + 2 * top;
     }
     stage.style.height = `${size.height}px`;
     stage.style.setProperty("--high", `${box.cell}px`);
@@ -330,7 +335,7 @@ export function headView(does) {
         strong.map(([, to, weight]) => [to, formatWeight(weight, 2)]),
       );
     const blocked = hover?.side === "right" ? view.keys : view.reach(asking);
-    veil.style.transform = `translateY(${box.cell * blocked}px)`; // over the masked keys
+    veil.style.transform = `translateY(${box.top + box.cell * blocked}px)`; // over the masked keys
     describeSelection(asking);
   }
 

@@ -32,6 +32,8 @@ export function defineComponent(build, { slides = [], controls = "" } = {}) {
   };
 }
 
+/** Return whether a component is alone on the slide of a presentation. */
+export const isScreened = () => document.body.classList.contains("lineage-screened");
+
 /** Limit the height (px) of a drawing on a presentation screen, where `most` is left beside the rest of its slide. */
-export const limitHeight = (usual, most = 400) =>
-  document.body.classList.contains("lineage-screened") ? Math.min(usual, most) : usual;
+export const limitHeight = (usual, most = 400) => (isScreened() ? Math.min(usual, most) : usual);
