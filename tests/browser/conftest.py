@@ -157,3 +157,15 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
     if "Traceback" in (new_lines := log.read_text()[before:]):  # a page shows its visitor no traceback
         errors.append(f"the server: {new_lines}")
     assert errors == []
+
+
+@pytest.fixture
+def offline(browser: Any) -> Iterator[Any]:
+    """A page without a network; an error of the page fails the test."""
+    context = browser.new_context(offline=True, viewport={"width": 1000, "height": 800})
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+    assert errors == []

@@ -30,18 +30,6 @@ CELLS = (
 
 
 @pytest.fixture
-def offline(browser: Any) -> Iterator[Any]:
-    """A page without a network; an error of the page fails the test."""
-    context = browser.new_context(offline=True, viewport={"width": 1000, "height": 800})
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    yield page
-    context.close()
-    assert errors == []
-
-
-@pytest.fixture
 def lab(tmp_path: Path) -> Iterator[str]:
     """The address of a JupyterLab of its own, in whose folder is the notebook `n.ipynb`."""
     import nbformat  # builds a grammar for seconds, so only these tests wait for it

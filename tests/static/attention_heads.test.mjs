@@ -22,6 +22,8 @@ import {
   FULL,
   fullColourWeight,
   headCells,
+  layoutBlocks,
+  scoreNames,
 } from "../../explorer/static/components/attention_heads/math.js";
 import { cellEdges, paintCells, colourRamp, tileSide } from "../../explorer/static/shared/charts/heatmap.js";
 
@@ -386,4 +388,46 @@ test("the ramp ends in the colours of the scale", () => {
     [shades[0], shades[512], shades[1024]].map((pixel) => pixel & 255),
     [0, 30, 60],
   );
+});
+
+test("cross-attention has scores only for the first key and the spread, and padding keys silence no query", () => {
+  const tokens = ["x", "y"],
+    keys = ["a", "b"];
+  const view = readWeights(
+    { shape: [1, 1, 4], data: pack([1, 0], [0.25, 0]) },
+    { layers: 1, heads: 1, causal: false, tokens, keys, masked: [1] },
+  );
+  near(view.at(0, 0, 1, 0), 0.25);
+  assert.ok(Number.isNaN(view.at(0, 0, 1, 1)), "a masked key");
+  const found = headScores(view, 0, 0, [5, 6]);
+  assert.deepEqual(scoreNames(true), ["first"]);
+  near(found.first, 0.625);
+  for (const name of ["previous", "itself", "same", "after_same"]) assert.ok(Number.isNaN(found[name]), name);
+  assert.equal(
+    describeHead({ ...found, first: 0.6, room: 9, spread: 3 }, "source token"),
+    "It attends mostly to the first source token: 0.60 of its attention.",
+  );
+});
+
+test("weights of cross-attention are rectangles, also if they are as many as a triangle has", () => {
+  const weights = { shape: [1, 1, 6], data: pack([0.1, 0.9], [0.2, 0.8], [0.3, 0.7]) };
+  const view = readWeights(weights, { layers: 1, heads: 1, causal: true, tokens: ["x", "y", "z"], keys: ["a", "b"] });
+  assert.equal(view.causal, false);
+  near(view.at(0, 0, 2, 1), 0.7);
+  assert.deepEqual([headCells(view, 0, 0, "one").rows, headCells(view, 0, 0, "one").columns], [3, 2]);
+  assert.equal(weightRows(view, ["x", "y", "z"], ["a", "b"], 0, 0).length, 6);
+});
+
+test("a large grid takes as many blocks as make its tiles largest", () => {
+  const room = { width: 620, height: 440, names: 40, between: 14, gap: 3, least: 8 };
+  const fits = ({ blocks, rows, side }, heads) =>
+    blocks * (room.names + heads * (side + room.gap)) + (blocks - 1) * room.between <= room.width &&
+    rows * (side + room.gap) <= room.height;
+  const deep = layoutBlocks({ layers: 30, heads: 9, ...room });
+  assert.deepEqual([deep.blocks, deep.rows], [2, 15]);
+  assert.ok(deep.side >= 24 && fits(deep, 9));
+  assert.ok(!fits({ ...deep, side: deep.side + 1 }, 9), "no larger tile fits");
+  assert.equal(layoutBlocks({ layers: 12, heads: 12, ...room }).blocks, 1);
+  const phone = layoutBlocks({ layers: 30, heads: 9, ...room, width: 350, least: 24 });
+  assert.deepEqual([phone.blocks, phone.side], [1, 24]);
 });

@@ -54,7 +54,7 @@ export function drawCurve(pen, x0, y0, x1, y1) {
 }
 
 /** Return how far (px) the label of a low row is above and below it. */
-const overhang = ({ font, cell }) => Math.max(0, Math.ceil((font + 3 - cell) / 2));
+const overhang = (/** @type {any} */ { font, cell }) => Math.max(0, Math.ceil((font + 3 - cell) / 2));
 
 /** `does` = { keep(query) }. */
 export function headView(does) {
