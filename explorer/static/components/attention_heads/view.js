@@ -10,7 +10,7 @@
  * @property {number} layers
  * @property {number} heads
  * @property {boolean} causal
- * @property {string[]} [parts] names of the attention blocks of a model that has several: encoder, decoder
+ * @property {string[]} [parts] kinds of attention of a model that has several: "encoder", "decoder", "cross"
  * @property {string} [part] the one whose weights are shown
  * @property {number[]} masked keys that no query attends to
  * @property {string} address array "weights" (U16 "layers heads cells", see math.js) at `step` and with `touch`
@@ -485,7 +485,7 @@ export default defineComponent((place) => {
     partRow.dataset.parts = state;
     partChoice = makeChoice(
       "Attention of",
-      names.map((part) => [part, part]),
+      names.map((part) => [part, part === "cross" ? "cross-attention" : part]),
       (part) => sendEvent("part", part, "part"),
     );
     partRow.replaceChildren(partChoice.root);
