@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.labs.attention import ablation, controls, head_explorer, head_walkthrough, layer_answers
+from explorer.labs.attention import ablation, controls, head_explorer, head_walkthrough, layer_answers, patching
 from explorer.labs.attention.model_titles import ATTENTION_TASKS
 from explorer.labs.attention.state import AttentionState
 from explorer.ui import visitor_text
@@ -18,6 +18,7 @@ FILES = {
     "The tagger": "models/transformer_tagger.py",
     "Recording and interventions": "models/taps.py",
     "Scores of the heads": "inspection/attention/head_scores.py",
+    "Patching": "inspection/attention/patching.py",
 }
 PAPERS = (
     ("Attention", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
@@ -45,6 +46,11 @@ PAPERS = (
         "Logit lens",
         "nostalgebraist 2020, Interpreting GPT: the logit lens",
         "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
+    ),
+    (
+        "Patching",
+        "Heimersheim and Nanda 2024, How to use and interpret activation patching",
+        "https://arxiv.org/abs/2404.15255",
     ),
     (
         "A caution",
@@ -81,6 +87,11 @@ def page(session: PageSession[AttentionState]) -> None:
             "layers",
             "What would the model predict after each layer?",
             lambda: layer_answers.section(session.state, stored_model),
+        )
+        folded_section(
+            "patching",
+            "Which states carry the answer?",
+            lambda: patching.section(session, stored_model),
         )
         folded_section(
             "importance",

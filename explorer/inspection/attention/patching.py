@@ -106,7 +106,7 @@ def patch_states(
     clean_answer, changed_answer = (each[list(outcomes)] for each in answers)
     _check_difference(clean_answer - changed_answer)
     is_causal = not transformer.visible_pairs(changed_trace, changed).triu(1).any()
-    positions = _patched_positions(clean, changed, at, is_causal)
+    positions = patched_positions(clean, changed, at, is_causal)
     _, blocks = transformer.embed_and_blocks(torch.tensor([tuple(changed)]))
     patcher = _Patcher(transformer, blocks, clean_trace, changed_trace, at, outcomes)
     layers = range(len(blocks))
@@ -234,7 +234,7 @@ def _choose_outcomes(
     return answer, contrast, *sorted(others, key=lambda each: -float(torch.maximum(clean, changed)[each]))
 
 
-def _patched_positions(clean: Ids, changed: Ids, at: int, is_causal: bool) -> tuple[int, ...]:
+def patched_positions(clean: Ids, changed: Ids, at: int, is_causal: bool) -> tuple[int, ...]:
     """Return the positions at which the residual stream is patched, at most MAX_POSITIONS.
 
     If there are more, the tokens that differ come first, and then those nearest to the end.

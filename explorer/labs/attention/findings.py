@@ -9,14 +9,18 @@ import numpy as np
 
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState
-from explorer.number_format import format_probability, format_signed
+from explorer.number_format import format_number, format_probability, format_signed
 from explorer.ui.training.model_input import parse_heads
-from explorer.ui.wording import join_words, number_word
+from explorer.ui.wording import capitalize, join_words, number_word, visible_whitespace
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
+    from explorer.inspection.attention.patching import Patching
 
 _MAX_END = 16  # characters
+MIN_RESTORED = 0.5  # share from which a state is said to carry the answer
+MIN_HEAD_SHARE = 0.1  # of a head that is named
+MIN_LOGIT_DIFFERENCE = 0.5  # between two texts; shares of a smaller one are called unreliable
 MIN_STANDARD_ERRORS = 2.5  # of a difference that counts as measurable; the browser uses the same number
 
 
@@ -126,3 +130,103 @@ def lens_finding(layers: Sequence[str], confidence: np.ndarray, is_final: np.nda
     if abs(at_first - at_last) < 0.005:
         return f"{start}; the last layer is as sure."
     return f"{start}; the last layer is {'more' if at_last > at_first else 'less'} sure ({at_last:.2f})."
+
+
+def token_pair(first: str, changed: str) -> str:
+    """Return a token that two texts share, or both tokens where they differ: “king / queen”."""
+    first, changed = visible_whitespace(first), visible_whitespace(changed)
+    return first if first == changed else f"{first} / {changed}"
+
+
+def answers_to_both_texts(found: Patching, name: Callable[[int], str]) -> str:
+    """Return the answers to both texts; `name` returns the text of an outcome."""
+    answer, contrast = (f"“{name(outcome)}”" for outcome in found.outcomes[:2])
+    clean, changed = (np.exp(values[:2]) for values in (found.clean, found.changed))
+    first, other = format_probability(clean[0]), format_probability(changed[1])
+    if found.metric(found.changed) < 0 < found.metric(found.clean):
+        sentence = f"The first text leads to {answer} ({first}), the changed text to {contrast} ({other})."
+    else:
+        sentence = (
+            f"Both texts lead to the same answer: {answer} has the probability {first} and then "
+            f"{format_probability(changed[0])}, {contrast} {format_probability(clean[1])} and then {other}."
+        )
+    difference = abs(float(found.metric(found.clean) - found.metric(found.changed)))
+    if difference < MIN_LOGIT_DIFFERENCE:
+        sentence += f" The difference of their logits changes by {difference:.2f} only, so a share of it says little."
+    return sentence
+
+
+def patching_finding(found: Patching, tokens: Sequence[str]) -> str:
+    """Return where the answer is in the residual stream, and which head restores most of it."""
+    return f"{_stream_finding(found, tokens)} {_heads_finding(found)}"
+
+
+def _stream_finding(found: Patching, tokens: Sequence[str]) -> str:
+    shares = found.share(found.residual)
+    best = shares.argmax(axis=1)
+    restores = shares.max(axis=1) >= MIN_RESTORED
+    if found.position not in found.positions or not restores[0]:
+        return "No single token of the embedding restores half of the difference."
+    first, last = int(best[0]), found.positions.index(found.position)
+    name, answer = (f"“{tokens[found.positions[column]]}”" for column in (first, last))
+    if first == last:
+        return f"The token that differs is {answer}, where the answer is read, so no state has to be carried to it."
+    leaves = next(i for i in range(len(best)) if not (best[i] == first and restores[i]))  # the last depth is `last`
+    arrives = next(i for i in range(len(best)) if (best[i:] == last).all() and restores[i:].all())
+    until = "in the embedding" if leaves == 1 else f"up to layer {leaves - 1}"
+    return (
+        f"{capitalize(until)} the state at {name} alone restores more than half of the difference; from layer "
+        f"{arrives} on the state at {answer} does, where the answer is read."
+    )
+
+
+def _heads_finding(found: Patching) -> str:
+    shares = found.share(found.heads)
+    layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
+    most = float(shares[layer, head])
+    if shares.size == 1:
+        return f"The only head restores {_as_percent(most)} of it."
+    if most < MIN_HEAD_SHARE:
+        return f"None of the {shares.size} heads restores more than {_as_percent(MIN_HEAD_SHARE)} of it alone."
+    return f"Of the {shares.size} heads, layer {layer + 1}, head {head + 1} restores most: {_as_percent(most)}."
+
+
+def _as_percent(share: float) -> str:
+    return f"{format_number(100 * share, 0)}\u00a0%"
+
+
+def stream_caption(found: Patching, outcomes: tuple[str, str], tokens: int) -> str:
+    """Return what the colours of the maps mean, and which tokens the map leaves out."""
+    caption = (
+        f"Share of the difference between the logits of “{outcomes[0]}” and “{outcomes[1]}” that comes back. It can be "
+        "below 0 and above 1."
+    )
+    first, last = found.positions[0], found.positions[-1]
+    if len(found.positions) < last + 1 - first:
+        return f"{caption} Shown are {len(found.positions)} tokens: those that differ, and the last ones."
+    if len(found.positions) < tokens:
+        return f"{caption} Tokens before the first one that differs, or after the answer, change nothing."
+    return caption
+
+
+def share_alt(title: str, rows: Sequence[str], columns: Sequence[str], shares: np.ndarray) -> str:
+    """Return a description of a map of shares: its largest cells."""
+    order = np.argsort(-np.nan_to_num(shares, nan=-np.inf), axis=None)[:3]
+    cells = (divmod(int(i), shares.shape[1]) for i in order)
+    largest = ", ".join(f"{rows[row]}, {columns[column]}: {shares[row, column]:.2f}" for row, column in cells)
+    return f"{title}: share of the difference that is restored. The largest are {largest}."
+
+
+def patched_state_finding(found: Patching, patched: np.ndarray, outcomes: Sequence[str]) -> str:
+    """Return how the answer to the changed text changes with one state of the first text.
+
+    patched: log-probabilities of the outcomes with that state; outcomes: their texts
+    """
+    old, new, target = (format_probability(float(np.exp(each[0]))) for each in (found.changed, patched, found.clean))
+    share = _as_percent(float(found.share(patched)))
+    if old == new:
+        return f"With this state, the probability of “{outcomes[0]}” stays {old} ({target} for the first text)."
+    return (
+        f"With this state, the probability of “{outcomes[0]}” goes from {old} to {new} ({target} for the first text): "
+        f"{share} of the difference is restored."
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from explorer.errors import InvalidSetting
+from explorer.labs.attention.patched_state import check_patched_state
 from explorer.ui.state.fields import PageState, setting
 from explorer.ui.training.inspectable_model import Part
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection, check_heads, clamp_heads
@@ -38,6 +39,9 @@ class AttentionState(PageState):
     walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
     # Which attention of an encoder-decoder; empty: that of the decoder to the encoder. Other models have one.
     kind: Part = setting("", "Attention")
+    # The text from which no state is taken; None: the counterpart of the text, if it is an example.
+    changed: str | None = setting(None, "Changed text", longest=MAX_TEXT_LENGTH)
+    patch: str = setting("", check=check_patched_state)  # the state that is taken from `say`; empty: the open head
 
     @classmethod
     def url_base(cls) -> AttentionState:
@@ -71,11 +75,17 @@ class AttentionState(PageState):
 
     def with_text(self, text: str) -> AttentionState:
         """Return the state for another text, with the default query. Raises InvalidSetting if it is too long."""
-        if len(text) > MAX_TEXT_LENGTH:
-            raise InvalidSetting(
-                f"A text has at most {MAX_TEXT_LENGTH:,} characters here; this one has {len(text):,}. Shorten it."
-            )
-        return replace(self, say=text, at=None)
+        _check_length(text)
+        return replace(self, say=text, at=None, patch="")
+
+    def with_changed_text(self, text: str) -> AttentionState:
+        """Return the state for another changed text. Raises InvalidSetting if it is too long."""
+        _check_length(text)
+        return replace(self, changed=text)
+
+    def with_texts(self, pair: tuple[str, str]) -> AttentionState:
+        """Return the state for a pair of texts, with the default query."""
+        return replace(self.with_text(pair[0]), changed=pair[1])
 
     def clamp(self, layers: int, heads: int, tokens: int) -> AttentionState:
         """Return the state within the heads of a model and the tokens of a text."""
@@ -86,4 +96,11 @@ class AttentionState(PageState):
             at=None if self.at is None or self.at >= tokens else self.at,
             off=clamp_heads(self.off, layers, heads),
             flat=clamp_heads(self.flat, layers, heads),
+        )
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_TEXT_LENGTH:
+        raise InvalidSetting(
+            f"A text has at most {MAX_TEXT_LENGTH:,} characters here; this one has {len(text):,}. Shorten it."
         )

@@ -27,6 +27,7 @@ class Panel:
     frames: y values of every trace at each stop of the playback, which then replaces the values instead of revealing
         the figure from the left.
     token_axis, token_offset, token_count: the axis labelled with tokens, the position of the first, their number.
+    pickable: a click on a point sends the event "pick" with the name of the panel, x and y.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Panel:
     token_axis: str | None = None
     token_offset: int = 0
     token_count: int | None = None
+    pickable: bool = False
 
     @cached_property
     def data(self) -> dict[str, object]:
@@ -60,6 +62,7 @@ class Panel:
             "token_axis": self.token_axis,
             "token_offset": self.token_offset,
             "token_count": self.token_count,
+            "pickable": self.pickable,
         }
 
 
@@ -119,7 +122,7 @@ def draw_plot_frame(
     if target is not None:
         panels = [replace(p, target={**p.target, "value": target}) if p.target else p for p in panels]
     data = _frame_data(panels, key, height, narrow_height, columns, playback)
-    _frame(data=data, key=key, **event_callbacks(key, "target", "stop"))
+    _frame(data=data, key=key, **event_callbacks(key, "target", "stop", "pick"))
     return target
 
 
@@ -141,6 +144,15 @@ def pop_target(key: str) -> float | None:
     """Return the value to which the visitor has just dragged the target of a frame; None without a new one."""
     event = pop_event(key, "target")
     return float(event) if isinstance(event, int | float) and math.isfinite(event) else None
+
+
+def pop_pick(key: str) -> tuple[str, int, int] | None:
+    """Return the panel and the whole numbers x and y of the point that the visitor has just clicked; None without."""
+    event = pop_event(key, "pick")
+    if not isinstance(event, dict):
+        return None
+    figure, x, y = (event.get(name) for name in ("figure", "x", "y"))
+    return (figure, x, y) if isinstance(figure, str) and type(x) is int and type(y) is int else None
 
 
 def _frame_data(

@@ -86,6 +86,7 @@ export class Panel {
     this.caption.textContent = figure.caption ?? "";
     this.caption.hidden = !figure.caption;
     this.updateTarget(figure.target);
+    this.root.classList.toggle("is-pickable", Boolean(figure.pickable));
     this.readout.root.classList.toggle("is-wide", Boolean(figure.tracks?.some(({ digits }) => digits === "power")));
     this.readout.reserveRows(Math.max(figure.target?.lines.length ?? 0, figure.tracks?.length ?? 0));
     this.updateTitle();
@@ -227,6 +228,10 @@ export class Panel {
     this.clicked = null;
     this.frame.toggleKept(null);
     if (!clicked) return;
+    if (this.figure.pickable) {
+      const { x, y } = clicked[0];
+      return this.frame.report("pick", { figure: this.figure.name, x, y });
+    }
     this.frame.kept = true;
     this.pinPoints(clicked);
   }

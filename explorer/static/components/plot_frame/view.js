@@ -5,6 +5,7 @@
  * @typedef {object} PlotFrameEvents
  * @property {number} target the value at which a target was released
  * @property {number} stop where the playback was released
+ * @property {{figure: string, x: number, y: number}} pick the point of a pickable figure that was clicked
  *
  * @typedef {object} PlotFrameData
  * @property {Figure[]} figures
@@ -35,6 +36,7 @@
  * @property {"x" | "y" | "xy" | null} token_axis
  * @property {number} token_offset position on the axis = token + offset
  * @property {number | null} token_count
+ * @property {boolean} pickable a click selects a point: the event "pick"
  */
 
 import { createSvgNode, Panel } from "./panel.js";

@@ -1,0 +1,342 @@
+"""Activation patching: which states carry the answer from one text to another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+from numpy import ndarray
+
+from explorer.figures import patching as figures
+from explorer.labs.attention import findings
+from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
+from explorer.labs.attention.patched_state import PatchedState, parse_patched_state
+from explorer.labs.attention.state import AttentionState
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, draw_plot_frame, pop_pick
+from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.result_section import Request, result_section, show_when_ready
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.wording import visible_whitespace
+from explorer.web.background import Pool, submit
+from explorer.web.results import is_ready
+
+if TYPE_CHECKING:
+    from explorer.inspection.attention.attend import TokenizedInput
+    from explorer.inspection.attention.patching import Patching
+
+# Pairs of texts of the same number of tokens that lead to different answers. The first is an example of the model.
+PAIRS = (
+    (
+        "the king near the queens behind the aunts is proud of",
+        "the queen near the queens behind the aunts is proud of",
+    ),
+    (
+        "the queen near the kings behind the uncles is proud of",
+        "the king near the kings behind the uncles is proud of",
+    ),
+    ("the kings near the queen are proud of", "the king near the queen is proud of"),
+    ("the king near the queens", "the kings near the queens"),
+    ("human not preserve nature", "human not destroy nature"),
+    ("human preserve nature", "human destroy nature"),
+    ("human not destroy nature", "human not preserve nature"),
+    ("the night and the day", "the night and the way"),
+    ("The capital of France is", "The capital of Germany is"),
+)
+LETTER_PAIRS = (("O thou ha", "O they ha"), ("and thou ar", "and they ar"))  # “O thou hast”, “O they have”
+STREAM, HEADS, LAYERS = "gaze-stream", "gaze-heads", "gaze-layer-parts"  # panels
+_MAP, _PARTS = "gaze-patching-map", "gaze-patching-parts"  # frames
+KINDS = {
+    "head": "the output of a head",
+    "stream": "the residual stream at a token",
+    "attention": "what the attention of a layer adds",
+    "feedforward": "what a feedforward layer adds",
+    "layer": "what a layer adds",
+}
+LAYER_KINDS = ("attention", "feedforward", "layer")  # in the order of `Patching.layers`
+MAX_OUTCOMES = 5  # that are shown
+_MAX_QUICK_LAYERS = 8
+_MAX_HEIGHT = 560  # px of a map
+
+
+@dataclass(frozen=True, eq=False)
+class PatchedTexts:
+    """Two texts as a model reads them, and what each state carries from the first to the changed one."""
+
+    first: TokenizedInput
+    changed: TokenizedInput
+    patching: Patching
+
+
+def changed_text(state: AttentionState, stored_model: InspectableModel) -> str:
+    """Return the changed text: the visitor's, or the counterpart of an example; empty without one."""
+    if state.changed is not None:
+        return state.changed
+    return dict(PAIRS + LETTER_PAIRS).get(stored_model.text_or_example(state.say), "")
+
+
+def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+    """Draw the field of the changed text, the maps, and the answer with one state taken from the first text."""
+    if not stored_model.attention.answers:
+        st.caption("This model predicts nothing, it only makes vectors, so there is no answer to restore.")
+        return
+    explanation(
+        "**Activation patching**: the model reads a changed text, and one of its states is replaced by the state that "
+        "it has on the first text. If the first answer comes back, that state carries what differs between the texts."
+    )
+    _draw_texts(session, stored_model)
+    if not changed_text(session.state, stored_model):
+        st.caption(
+            f"Write a changed text with the same number of {stored_model.unit}s in which one of them is exchanged, so "
+            "that the model predicts something else."
+        )
+        return
+    state = session.state
+    key, make = _patching_request(stored_model, state)
+    pool: Pool = "quick" if stored_model.attention.layers <= _MAX_QUICK_LAYERS else "patient"
+
+    def requests() -> Mapping[str, Request[PatchedTexts]]:
+        if _apply_click(session, submit(key, make, pool)):
+            st.rerun()
+        return {"patching": (key, make)}
+
+    result_section(
+        "gaze-patching",
+        requests,
+        partial(_draw_maps, stored_model, selected_state(state), state.is_ablated),
+        "Every state is replaced in turn; this takes a few seconds …",
+        560,
+        pool=pool,
+        events={_MAP: ("pick",), _PARTS: ("pick",)},
+    )
+    show_when_ready(
+        "gaze-patched-state",
+        key,
+        make,
+        partial(_draw_state, session, stored_model),
+        "The answer with one state of the first text …",
+        360,
+        lambda error: None,  # the maps show it
+        pool,
+    )
+
+
+def selected_state(state: AttentionState) -> PatchedState:
+    """Return the state that is taken from the first text; by default the output of the open head."""
+    return parse_patched_state(state.patch) or PatchedState("head", state.layer, state.head)
+
+
+def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+    bind_widget(
+        session,
+        "changed",
+        st.text_input,
+        shown=changed_text(session.state, stored_model),
+        update=AttentionState.with_changed_text,
+        label=f"Changed text, with as many {stored_model.unit}s as the first",
+        width=430,
+    )
+    text = stored_model.text_or_example(session.state.say)
+    pairs = [*(LETTER_PAIRS if stored_model.unit == "letter" else ())]
+    pairs += [pair for pair in PAIRS if pair[0] in stored_model.example_texts]
+    options = {f"{first} → {changed}": (first, changed) for first, changed in pairs}
+    current = (text, changed_text(session.state, stored_model))
+    shown = next((name for name, pair in options.items() if pair == current), None)
+    if options:
+        bind_widget(
+            session,
+            "pair",
+            st.pills,
+            shown=shown,
+            update=lambda state, name: state.with_texts(options[name]),
+            label="or choose a pair of texts",
+            options=list(options),
+            wrap=True,
+            label_visibility="collapsed",
+        )
+
+
+def _patching_request(stored_model: InspectableModel, state: AttentionState) -> Request[PatchedTexts]:
+    changed = changed_text(state, stored_model)
+    key: tuple[Hashable, ...] = (*cache_key(stored_model, state, "patching"), changed, state.at)
+    return key, partial(compute_patching, stored_model, replace(state, off=(), flat=(), patch=""), changed)
+
+
+def compute_patching(stored_model: InspectableModel, state: AttentionState, changed: str) -> PatchedTexts:
+    """Patch every state of the model without ablations. Raises LineageError."""
+    from explorer.inspection.attention.patching import patch_states
+
+    first, other = tokenize_text(stored_model, state), stored_model.tokenize(changed)
+    position = query_position(stored_model, state.at, len(first.ids))
+    model = stored_model.model(state.seed, state.step)
+    return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position))
+
+
+def _apply_click(session: PageSession[AttentionState], future: Future[PatchedTexts]) -> bool:
+    """Select the state of the cell that was clicked; return whether another one is selected now."""
+    clicks = [click for key in (_MAP, _PARTS) if (click := pop_pick(key))]
+    if not clicks or not is_ready(future) or future.exception():
+        return False
+    found = future.result().patching
+    state = _clicked_state(found, *clicks[-1])
+    if state is None or state == selected_state(session.state):
+        return False
+    session.state = replace(session.state, patch=state.url)
+    write_url(session)
+    return True
+
+
+def _clicked_state(found: Patching, panel: str, x: int, y: int) -> PatchedState | None:
+    """Return the state of a cell of a map; None if there is no such cell, because a browser can send anything."""
+    cells = _cells(found).get(panel)
+    if cells is None or not (0 <= y < cells.shape[0] and 0 <= x < cells.shape[1]):
+        return None
+    if panel == STREAM:
+        return PatchedState("stream", y, found.positions[x])
+    return PatchedState("head", y, x) if panel == HEADS else PatchedState(LAYER_KINDS[x], y)
+
+
+def _cells(found: Patching) -> dict[str, ndarray]:
+    """Return the log-probabilities of the outcomes by panel, row and column, without empty columns."""
+    shown = 1 if np.isnan(found.layers[:, 1:]).all() else len(LAYER_KINDS)
+    return {STREAM: found.residual, HEADS: found.heads, LAYERS: found.layers[:, :shown]}
+
+
+def find_cell(found: Patching, state: PatchedState) -> tuple[str, int, int] | None:
+    """Return the panel, the row and the column of a state; None if the model or the text does not have it."""
+    panel = {"stream": STREAM, "head": HEADS}.get(state.kind, LAYERS)
+    column = state.index
+    if panel == STREAM:
+        column = found.positions.index(column) if column in found.positions else -1
+    elif panel == LAYERS:
+        column = LAYER_KINDS.index(state.kind)
+    cells = _cells(found)[panel]
+    possible = state.layer < cells.shape[0] and 0 <= column < cells.shape[1]
+    return (panel, state.layer, column) if possible else None
+
+
+def _draw_maps(
+    stored_model: InspectableModel,
+    state: PatchedState,
+    is_ablated: bool,
+    document: Document,
+    results: Mapping[str, PatchedTexts],
+) -> None:
+    """Draw what each state restores: the residual stream by depth and token, heads, and parts of layers."""
+    texts = results["patching"]
+    found, first, changed = texts.patching, texts.first, texts.changed
+    name = partial(_outcome_text, stored_model, texts)
+    tokens = [findings.token_pair(*pair) for pair in zip(first.tokens, changed.tokens, strict=True)]
+    document.finding(findings.patching_finding(found, tokens))
+    document.text(findings.answers_to_both_texts(found, name))
+    depths = ["embedding", *(f"layer {i + 1}" for i in range(len(found.heads)))]
+    shares = {panel: found.share(cells) for panel, cells in _cells(found).items()}
+    cell = find_cell(found, state)
+
+    def selected(panel: str) -> tuple[int, int] | None:
+        return cell[1:] if cell and cell[0] == panel else None
+
+    def panel(name: str, columns: list[str], title: str, caption: str) -> Panel:
+        rows = depths if name == STREAM else depths[1:]
+        plot = figures.share_map(rows, columns, shares[name], selected(name), legend=name == STREAM)
+        alt = findings.share_alt(title, rows, columns, shares[name])
+        return Panel(name, plot, alt, title=title, caption=caption, pickable=True)
+
+    columns = [tokens[i].replace(" / ", "\n") for i in found.positions]
+    answers = (name(found.outcomes[0]), name(found.outcomes[1]))
+    caption = findings.stream_caption(found, answers, len(tokens))
+    stream = panel(STREAM, columns, "Residual stream at one token", caption)
+    height = min(_MAX_HEIGHT, 110 + 34 * len(depths))
+    add_plot_frame(document, [stream], key=_MAP, height=height, columns=1)
+    heads = [f"head {i + 1}" if found.heads.shape[1] <= 4 else str(i + 1) for i in range(found.heads.shape[1])]
+    names = ["attention", "feed-\nforward", "both"][: shares[LAYERS].shape[1]]
+    parts = [panel(HEADS, heads, "Output of one head, at all tokens", "Columns: heads.")]
+    parts.append(panel(LAYERS, names, "What a layer adds, at all tokens", ""))
+    add_plot_frame(document, parts, key=_PARTS, height=height - 40, columns=2)
+    if len(names) == 1:
+        document.caption(
+            "Feedforward layers and whole layers are left out: a norm follows each part of this model, so a layer does "
+            "not add its output to the residual stream."
+        )
+    if is_ablated:
+        document.caption("Patched is the unchanged model, without the changes above.")
+    document.caption(
+        "Measured on this pair of texts only. A state that restores the answer is enough for it, but others may carry "
+        "it too. Click a cell to see the answer with that state."
+    )
+
+
+def _outcome_text(stored_model: InspectableModel, texts: PatchedTexts, outcome: int) -> str:
+    return stored_model.outcome_text(outcome, texts.first.ids[: texts.patching.position + 1])
+
+
+def _draw_state(session: PageSession[AttentionState], stored_model: InspectableModel, texts: PatchedTexts) -> None:
+    """Draw the selection of a state, and the answer with this state from the first text."""
+    found, state = texts.patching, selected_state(session.state)
+    _draw_selection(session, stored_model, texts, state)
+    cell = find_cell(found, state)
+    if cell is None:
+        st.caption("The model or the text has no such state, or it was not patched. Choose another one.")
+        return
+    panel, row, column = cell
+    patched = _cells(found)[panel][row, column]
+    outcomes = [_outcome_text(stored_model, texts, outcome) for outcome in found.outcomes]
+    sentence = findings.patched_state_finding(found, patched, outcomes)
+    st.subheader(escape_markdown(sentence), anchor=False)
+    shown = slice(None, MAX_OUTCOMES)
+    probabilities = [np.exp(each[shown]) for each in (found.changed, patched, found.clean)]
+    changed, now, first = probabilities
+    bars = figures.patched_answers(outcomes[shown], changed, now, first, stored_model.colour)
+    alt = "; ".join(
+        f"“{name}”: changed text {a:.2f}, with the state {b:.2f}, first text {c:.2f}"
+        for name, a, b, c in zip(outcomes, *probabilities, strict=False)
+    )
+    draw_plot_frame(
+        [Panel("gaze-patched", bars, alt)], key="gaze-patched", height=90 + 56 * len(probabilities[0]), columns=1
+    )
+
+
+def _draw_selection(
+    session: PageSession[AttentionState], stored_model: InspectableModel, texts: PatchedTexts, state: PatchedState
+) -> None:
+    """Draw the menus of the state that is taken from the first text: a keyboard can select what a click does."""
+    found, of_stream = texts.patching, state.kind == "stream"
+    layers, heads = found.heads.shape[:2]
+    layer_names = {i: f"layer {i + 1}" for i in range(layers)}
+    depth_names = {0: "the embedding", **{i + 1: name for i, name in layer_names.items()}}
+
+    def menu(name: str, label: str, options: Mapping[Any, str], shown: object, width: int) -> None:
+        def update(before: AttentionState, value: Any) -> AttentionState:
+            state = replace(selected_state(before), **{name: value})
+            if name == "kind":
+                state = PatchedState(
+                    value, min(state.layer, layers - 1), found.positions[0] if value == "stream" else 0
+                )
+            return replace(before, patch=state.url)
+
+        bind_widget(
+            session,
+            f"patch_{name}",
+            st.selectbox,
+            shown=shown if shown in options else next(iter(options)),
+            update=update,
+            label=label,
+            options=options,
+            width=width,
+        )
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        menu("kind", "Taken from the first text", KINDS, state.kind, 300)
+        menu("layer", "After" if of_stream else "In", depth_names if of_stream else layer_names, state.layer, 150)
+        if of_stream:
+            tokens = {i: f"{i + 1}: {visible_whitespace(texts.first.tokens[i])}" for i in found.positions}
+            menu("index", "Token", tokens, state.index, 170)
+        elif state.kind == "head":
+            menu("index", "Head", {i: f"head {i + 1}" for i in range(heads)}, state.index, 130)
