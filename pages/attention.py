@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from explorer.labs.attention import ablation, controls, head_explorer, head_walkthrough, layer_answers, patching
+from explorer.labs.attention import (
+    ablation,
+    controls,
+    head_explorer,
+    head_walkthrough,
+    layer_answers,
+    logit_attribution,
+    patching,
+)
 from explorer.labs.attention.model_titles import ATTENTION_TASKS
 from explorer.labs.attention.state import AttentionState
 from explorer.ui import visitor_text
@@ -11,6 +19,7 @@ from explorer.ui.page_sections import empty_panel, lead, page_head, show_problem
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
+from explorer.ui.training.inspectable_model import InspectableModel
 
 FILES = {
     "The decoder": "models/transformer_decoder.py",
@@ -19,6 +28,7 @@ FILES = {
     "Recording and interventions": "models/taps.py",
     "Scores of the heads": "inspection/attention/head_scores.py",
     "Patching": "inspection/attention/patching.py",
+    "Attribution": "inspection/attention/logit_attribution.py",
 }
 PAPERS = (
     ("Attention", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
@@ -60,6 +70,12 @@ PAPERS = (
 )
 
 
+def needed_heads(state: AttentionState, stored_model: InspectableModel) -> None:
+    """Draw the loss without each head, and what each head adds to the answer."""
+    ablation.importance_section(state, stored_model)
+    logit_attribution.section(state, stored_model)
+
+
 def page(session: PageSession[AttentionState]) -> None:
     """Draw the whole page."""
     stored_model, problem = controls.selected_model(session)
@@ -96,7 +112,7 @@ def page(session: PageSession[AttentionState]) -> None:
         folded_section(
             "importance",
             "Which heads does the model need?",
-            lambda: ablation.importance_section(session.state, stored_model),
+            lambda: needed_heads(session.state, stored_model),
         )
     code_and_papers("gaze.code", FILES, PAPERS)
 

@@ -27,12 +27,14 @@ from explorer.figures.style import (
 from explorer.number_format import format_signed
 
 
-def word_contributions(tokens: Sequence[str], values: Float[ndarray, " tokens"], bias: float) -> go.Figure:
-    """Return a waterfall chart: the contribution of each token starts where the previous one ends."""
-    steps = np.array([bias, *values], dtype=float)
+def contributions(
+    parts: Sequence[str], values: Float[ndarray, " parts"] | Sequence[float], bias: float | None = None
+) -> go.Figure:
+    """Return a waterfall chart: the contribution of each part (or word) starts where the previous one ends."""
+    steps = np.array([*([] if bias is None else [bias]), *values], dtype=float)
     ends = steps.cumsum()
     starts = ends - steps
-    labels = ["bias", *tokens, "together"]
+    labels = [*([] if bias is None else ["bias"]), *parts, "together"]
     rows = list(range(len(labels)))
     total = float(ends[-1])
     low, high = min(starts.min(), ends.min(), 0.0), max(starts.max(), ends.max(), 0.0)

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, MINUS, SOFT, css_colour, escape_markup, figure, labelled_ticks, round_values
+from explorer.figures.style import INK, SOFT, css_colour, escape_markup, figure, labelled_ticks, round_values
 
 MAX_WRITTEN = 12  # rows and columns of a map whose numbers are written into the cells
 LEAST_WRITTEN = 0.05  # share
@@ -62,11 +62,12 @@ def share_map(
             "xanchor": "left",
             "y": 1,
             "yanchor": "bottom",
-            "len": 0.6,
+            "len": 0.75,
             "thickness": 10,
             "outlinewidth": 0,
             "tickvals": [-1, 0, 1],
-            "ticktext": ["−1", "0 changed text", "1 first text"],
+            "ticktext": ["−1", "0 changed", "1 first"],
+            "tickangle": 0,
             "tickfont": {"size": 14, "color": SOFT},
         }
     return figure(
@@ -78,10 +79,10 @@ def share_map(
             "ticktext": [escape_markup(column).replace("\n", "<br>") for column in columns],
             "showline": False,
             "ticks": "",
-            "range": [-0.5, len(columns) - 0.5],
+            "range": [-0.52, len(columns) - 0.48],
             "tickangle": 0,
         },
-        yaxis={**ticks, "range": [-0.5, len(rows) - 0.5], "showgrid": False},
+        yaxis={**ticks, "range": [-0.52, len(rows) - 0.48], "showgrid": False},
         shapes=[] if selected is None else [_cell_frame(*selected)],
     )
 
@@ -116,9 +117,9 @@ def patched_answers(
             "hovertemplate": "%{x:.3f}<extra>" + name + "</extra>",
         }
         for name, values, shown in (
-            ("changed text", changed, MINUS),
+            ("changed text", changed, SOFT),
             ("with the state from the first text", patched, css_colour(colour)),
-            ("first text", first, SOFT),
+            ("first text", first, INK),
         )
     ]
     return figure(

@@ -6,8 +6,8 @@ import pytest
 from explorer.figures.model_internals import (
     answer_after_each_token,
     attention_map,
+    contributions,
     embedding_map,
-    word_contributions,
     word_weights,
 )
 
@@ -42,10 +42,10 @@ def test_large_attention_weights_have_numbers_in_small_maps() -> None:
 
 
 @pytest.mark.parametrize("values", [(0.5, -1.25, 2.0), (-0.5, -0.25, -3.0), (0.0, 0.0, 0.0)])
-def test_word_contributions_form_a_waterfall_that_ends_at_the_total(values: tuple[float, ...]) -> None:
+def test_contributions_form_a_waterfall_that_ends_at_the_total(values: tuple[float, ...]) -> None:
     bias = 0.125
     steps = [bias, *values]
-    bars, _, numbers = word_contributions(("human", "not", "not"), np.array(values), bias).data
+    bars, _, numbers = contributions(("human", "not", "not"), np.array(values), bias).data
     ends = np.cumsum(steps)
     assert np.array(bars.base[:-1]) == pytest.approx([0, *ends[:-1]])
     assert np.array(bars.base) + np.array(bars.x) == pytest.approx([*ends, ends[-1]])
@@ -54,8 +54,8 @@ def test_word_contributions_form_a_waterfall_that_ends_at_the_total(values: tupl
     assert list(numbers.y) == list(bars.y) == [0, 1, 2, 3, 4]
 
 
-def test_rows_of_word_contributions_are_start_tokens_and_total() -> None:
-    figure = word_contributions(TOKENS, np.ones(6), -1.0)
+def test_rows_of_contributions_are_start_tokens_and_total() -> None:
+    figure = contributions(TOKENS, np.ones(6), -1.0)
     labels = ["bias", "&lt;BOS&gt;", "human", "not", "not", "destroy", "&lt;EOS&gt;", "together"]
     assert list(figure.layout.yaxis.ticktext) == labels
     low, high = figure.layout.xaxis.range
@@ -63,7 +63,7 @@ def test_rows_of_word_contributions_are_start_tokens_and_total() -> None:
 
 
 def test_positive_and_negative_contributions_have_different_colours() -> None:
-    colours = word_contributions(("a", "b"), np.array([1.0, -1.0]), 1.0).data[0].marker.color
+    colours = contributions(("a", "b"), np.array([1.0, -1.0]), 1.0).data[0].marker.color
     assert colours[0] == colours[1] != colours[2]
 
 

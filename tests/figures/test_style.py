@@ -26,7 +26,7 @@ SHEET = (ROOT / "explorer/static/shared/base.css").read_text()
 PALETTE = dict(re.findall(r"(--[\w-]+): (light-dark\(.*?\));", SHEET))
 TOKENS = ("a", "b")
 FIGURES = {
-    "sum_of_words": model_internals.word_contributions(TOKENS, np.array([1.0, -1.0]), 0.5),
+    "sum_of_words": model_internals.contributions(TOKENS, np.array([1.0, -1.0]), 0.5),
     "answers_on_the_way": model_internals.answer_after_each_token(
         TOKENS, np.array([0.2, 0.9]), "--m-rnn", ("no", "yes")
     ),

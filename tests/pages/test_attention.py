@@ -25,9 +25,11 @@ from tests.pages.screen import (
     headings,
     page,
     page_text,
+    plot_frame_figures,
     url_params,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions
 
@@ -259,3 +261,83 @@ def test_a_run_in_the_url_is_selected() -> None:
     at = attention({"run": "text-assignment"})
     assert heads(at)["title"]
     assert url_params(at) == {"model": "text-assignment"}
+
+
+PATCHING = {"unfold": "patching"}
+
+
+def test_patching_shows_which_states_carry_the_answer() -> None:
+    at = attention(PATCHING)
+    assert warnings_of(at) == [] and url_params(at) == PATCHING
+    assert widget(at.text_input, "gaze.changed").value == "the queen near the queens behind the aunts is proud of"
+    shown = " ".join(headings(at))
+    assert_mentions(shown, "the state at “king / queen” alone restores … from layer 1 on the state at “of” does")
+    assert_mentions(shown, "Of the 8 heads, layer 1, head 1 restores most: 90")
+    [stream] = plot_frame_figures(at, "gaze-patching-map")
+    trace, layout = stream["plot"]["data"][0], stream["plot"]["layout"]
+    assert stream["pickable"] and layout["xaxis"]["ticktext"][0] == "king<br>queen" and np.shape(trace["z"]) == (3, 10)
+    heads_map, parts = plot_frame_figures(at, "gaze-patching-parts")
+    assert np.shape(heads_map["plot"]["data"][0]["z"]) == (2, 4) and np.shape(parts["plot"]["data"][0]["z"]) == (2, 1)
+    assert heads_map["plot"]["layout"]["shapes"][0]["y0"] == -0.5, "the open head is selected"
+    assert "a norm follows each part of this model" in page_text(at)
+    changed, patched, first = plot_frame_figures(at, "gaze-patched")[0]["plot"]["data"]
+    assert changed["x"][0] < 0.01 and patched["x"][0] > 0.9 and first["x"][0] > 0.99
+
+
+def test_a_click_and_the_menus_select_a_state() -> None:
+    at = attention(PATCHING)
+    at.session_state["gaze-patching-map: pick"] = {"figure": "gaze-stream", "x": 0, "y": 1}
+    at = wait_until_ready(at.run())
+    assert url_params(at)["patch"] == "stream.1.1"
+    assert widget(at.selectbox, "gaze.patch_kind").value == "stream"
+    assert widget(at.selectbox, "gaze.patch_index").options[0] == "2: king"
+    [stream] = plot_frame_figures(at, "gaze-patching-map")
+    assert stream["plot"]["layout"]["shapes"][0]["y0"] == 0.5
+    at = wait_until_ready(widget(at.selectbox, "gaze.patch_kind").set_value("attention").run())
+    assert url_params(at)["patch"] == "attention.1" and any("With this state" in each for each in headings(at))
+    at = wait_until_ready(widget(at.selectbox, "gaze.patch_kind").set_value("layer").run())
+    assert "The model or the text has no such state" in page_text(at)
+
+
+@pytest.mark.parametrize(
+    "event", [{"figure": "gaze-stream", "x": 99, "y": 0}, {"figure": 1}, ["x"], {"figure": "", "x": 0.5, "y": 1}]
+)
+def test_an_impossible_click_changes_nothing(event: object) -> None:
+    at = attention(PATCHING)
+    at.session_state["gaze-patching-map: pick"] = event
+    assert url_params(wait_until_ready(at.run())) == PATCHING
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"changed": "the queen near the queens"}, "The first text has 11 tokens, the changed text 5."),
+        ({"changed": "the king near the queens behind the aunts is proud of"}, "The two texts are the same."),
+        ({"changed": "the emperor"}, "The models never saw “emperor”"),
+        ({"say": "the nun near the queens is proud of"}, "Write a changed text with the same number of words"),
+        ({"patch": "head.7.7"}, "The model or the text has no such state"),
+        ({"patch": "nothing"}, "“nothing” names no state of a model."),
+        ({"model": "negation-single-transformer-attending"}, "The first text leads to “"),
+        ({"off": "0.0"}, "Patched is the unchanged model"),
+    ],
+)
+def test_what_cannot_be_patched_is_reported_in_one_sentence(params: dict[str, str], sentence: str) -> None:
+    at = attention({"model": "agreement-heads", "layer": "0", "head": "0", **PATCHING, **params})
+    assert not at.exception and sentence in "\n".join([page_text(at), *warnings_of(at)])
+
+
+def test_a_pair_of_texts_is_chosen_together() -> None:
+    at = attention({"model": "text-through-training", **PATCHING})
+    pairs = next(one for one in at.button_group if one.key and "gaze.pair" in one.key)
+    assert pairs.value == "the night and the day → the night and the way"
+    at = wait_until_ready(pairs.set_value("O thou ha → O they ha").run())
+    assert (url_params(at)["say"], url_params(at)["changed"]) == ("O thou ha", "O they ha")
+    assert len(plot_frame_figures(at, "gaze-patching-parts")[1]["plot"]["data"][0]["z"][0]) == 3
+
+
+def test_the_parts_of_the_answer_are_shown_below_the_importance_of_heads() -> None:
+    at = attention({"model": "text-through-training", "say": "O thou ha", "unfold": "importance"})
+    assert any("The logit of “s” is higher than that of" in each for each in headings(at))
+    [bars] = plot_frame_figures(at, "gaze-attribution")
+    assert bars["plot"]["layout"]["yaxis"]["ticktext"][-1] == "together"
+    assert "because a norm follows each part" in page_text(attention({"unfold": "importance"}))

@@ -15,6 +15,7 @@ from explorer.ui.wording import capitalize, join_words, number_word, visible_whi
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
+    from explorer.inspection.attention.logit_attribution import LogitAttribution
     from explorer.inspection.attention.patching import Patching
 
 _MAX_END = 16  # characters
@@ -198,8 +199,8 @@ def _as_percent(share: float) -> str:
 def stream_caption(found: Patching, outcomes: tuple[str, str], tokens: int) -> str:
     """Return what the colours of the maps mean, and which tokens the map leaves out."""
     caption = (
-        f"Share of the difference between the logits of “{outcomes[0]}” and “{outcomes[1]}” that comes back. It can be "
-        "below 0 and above 1."
+        f"Share of the difference between the logits of “{outcomes[0]}” and “{outcomes[1]}” that comes back: 0 is "
+        "the changed text, 1 the first text. It can be below 0 and above 1."
     )
     first, last = found.positions[0], found.positions[-1]
     if len(found.positions) < last + 1 - first:
@@ -230,3 +231,21 @@ def patched_state_finding(found: Patching, patched: np.ndarray, outcomes: Sequen
         f"With this state, the probability of “{outcomes[0]}” goes from {old} to {new} ({target} for the first text): "
         f"{share} of the difference is restored."
     )
+
+
+def attribution_finding(found: LogitAttribution, outcomes: tuple[str, str]) -> str:
+    """Return which part of the model adds most to the difference of the logits of two outcomes."""
+    name, most = max(found.parts(), key=lambda part: part[1])
+    verb = "add" if name == "biases" else "adds"
+    return (
+        f"The logit of “{outcomes[0]}” is higher than that of “{outcomes[1]}” by {format_number(found.logit)}. "
+        f"{capitalize(describe_part(name))} {verb} most to this: {format_signed(most)}."
+    )
+
+
+def describe_part(name: str) -> str:
+    """Return a part of a model in a sentence, from its name in `LogitAttribution.parts`."""
+    if name in ("embedding", "biases"):
+        return f"the {name}"
+    layer, _, part = name.partition(", ")
+    return f"the feedforward layer of {layer}" if part == "feedforward" else name

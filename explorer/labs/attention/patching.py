@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from explorer.figures import patching as figures
 from explorer.labs.attention import findings
+from explorer.labs.attention.changed_texts import COUNTERPARTS, LETTER_PAIRS, PAIRS
 from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
 from explorer.labs.attention.patched_state import PatchedState, parse_patched_state
 from explorer.labs.attention.state import AttentionState
@@ -32,25 +33,6 @@ if TYPE_CHECKING:
     from explorer.inspection.attention.attend import TokenizedInput
     from explorer.inspection.attention.patching import Patching
 
-# Pairs of texts of the same number of tokens that lead to different answers. The first is an example of the model.
-PAIRS = (
-    (
-        "the king near the queens behind the aunts is proud of",
-        "the queen near the queens behind the aunts is proud of",
-    ),
-    (
-        "the queen near the kings behind the uncles is proud of",
-        "the king near the kings behind the uncles is proud of",
-    ),
-    ("the kings near the queen are proud of", "the king near the queen is proud of"),
-    ("the king near the queens", "the kings near the queens"),
-    ("human not preserve nature", "human not destroy nature"),
-    ("human preserve nature", "human destroy nature"),
-    ("human not destroy nature", "human not preserve nature"),
-    ("the night and the day", "the night and the way"),
-    ("The capital of France is", "The capital of Germany is"),
-)
-LETTER_PAIRS = (("O thou ha", "O they ha"), ("and thou ar", "and they ar"))  # “O thou hast”, “O they have”
 STREAM, HEADS, LAYERS = "gaze-stream", "gaze-heads", "gaze-layer-parts"  # panels
 _MAP, _PARTS = "gaze-patching-map", "gaze-patching-parts"  # frames
 KINDS = {
@@ -79,7 +61,7 @@ def changed_text(state: AttentionState, stored_model: InspectableModel) -> str:
     """Return the changed text: the visitor's, or the counterpart of an example; empty without one."""
     if state.changed is not None:
         return state.changed
-    return dict(PAIRS + LETTER_PAIRS).get(stored_model.text_or_example(state.say), "")
+    return COUNTERPARTS.get(stored_model.text_or_example(state.say), "")
 
 
 def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
@@ -144,8 +126,8 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableM
         width=430,
     )
     text = stored_model.text_or_example(session.state.say)
-    pairs = [*(LETTER_PAIRS if stored_model.unit == "letter" else ())]
-    pairs += [pair for pair in PAIRS if pair[0] in stored_model.example_texts]
+    pairs = [*(LETTER_PAIRS.items() if stored_model.unit == "letter" else ())]
+    pairs += [(each, PAIRS[each]) for each in stored_model.example_texts if each in PAIRS]
     options = {f"{first} → {changed}": (first, changed) for first, changed in pairs}
     current = (text, changed_text(session.state, stored_model))
     shown = next((name for name, pair in options.items() if pair == current), None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from explorer.errors import InvalidSetting
+from explorer.labs.attention.changed_texts import COUNTERPARTS
 from explorer.labs.attention.patched_state import check_patched_state
 from explorer.ui.state.fields import PageState, setting
 from explorer.ui.training.inspectable_model import Part
@@ -71,12 +72,13 @@ class AttentionState(PageState):
             return self
         say = None if self.say in examples else self.say
         fresh = AttentionState() if model == DEFAULT_MODEL else self.url_base()
-        return replace(fresh, model=model, say=say, view=self.view, scale=self.scale)
+        changed = None if say is None else self.changed
+        return replace(fresh, model=model, say=say, changed=changed, view=self.view, scale=self.scale)
 
     def with_text(self, text: str) -> AttentionState:
         """Return the state for another text, with the default query. Raises InvalidSetting if it is too long."""
         _check_length(text)
-        return replace(self, say=text, at=None, patch="")
+        return replace(self, say=text, at=None, patch="", changed=None if text in COUNTERPARTS else self.changed)
 
     def with_changed_text(self, text: str) -> AttentionState:
         """Return the state for another changed text. Raises InvalidSetting if it is too long."""

@@ -181,7 +181,7 @@ def _sum_panel(about: _Sum, title: str, view: Contributions, classes: Sequence[s
     are_linked = about.parts_are_tokens and len(parts) == len(view.parts)
     return Panel(
         about.key,
-        model_internals.word_contributions(parts, values, view.bias),
+        model_internals.contributions(parts, values, view.bias),
         alt=f"{title}: every {about.part}'s contribution to {name}, together {format_signed(view.total)}. {finding}",
         title=about.title,
         caption=f"{finding} {_directions(classes, view.towards)}",

@@ -16,6 +16,7 @@ def test_the_url_has_what_differs_from_the_defaults_and_is_read_back() -> None:
     state = AttentionState(
         "text-best", "", "O Romeo", 0, 126, 2, 3, 5, "matrix", "row", "spread", ("0.1", "2.3"), ("1.0",), True, True, 4
     )
+    state = replace(state, changed="", patch="stream.2.8")
     assert url_codec.write(AttentionState()) == {} and url_codec.read(AttentionState, {}) == (AttentionState(), ())
     assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
     assert url_codec.read(AttentionState, url_codec.write(AttentionState(say=""))) == (AttentionState(say=""), ())
@@ -46,6 +47,7 @@ def test_the_longest_text_is_in_the_url() -> None:
         ("sort", "beauty", "Give one of place, previous"),
         ("unmasked", "perhaps", "Give true or false"),
         ("walk", "7", "Give a number from 0 to 6"),
+        ("patch", "head.1", "“head.1” names no state of a model. Write head.LAYER.HEAD"),
     ],
 )
 def test_an_invalid_url_parameter_is_reported_and_the_rest_is_kept(name: str, text: str, expected: str) -> None:
@@ -76,3 +78,14 @@ def test_another_text_resets_the_query_and_has_a_maximum_length() -> None:
 def test_heads_have_one_name_in_a_url() -> None:
     assert format_heads(parse_heads(("1.0", "0.1", "0.10"))) == ("0.1", "0.10", "1.0")
     assert AttentionState(off=("0.0",)).is_ablated and not AttentionState().is_ablated
+
+
+def test_a_changed_text_stays_until_an_example_with_a_counterpart_is_chosen() -> None:
+    state = AttentionState(say="O thou ar", changed="O they ar", patch="head.0.1", at=3)
+    assert state.with_text("O thou do") == replace(state, say="O thou do", patch="", at=None)
+    assert state.with_text("O thou ha") == AttentionState(say="O thou ha")
+    assert state.with_texts(("a b", "a c")) == AttentionState(say="a b", changed="a c")
+    assert state.with_model("text-best").changed == "O they ar"
+    assert AttentionState(changed="x").with_model("text-best").changed is None, "the text was that of the old model"
+    with pytest.raises(InvalidSetting, match="at most 2,000 characters"):
+        state.with_changed_text("x" * 2_001)

@@ -1,0 +1,17 @@
+"""Pairs of example texts that have the same number of tokens and lead to different answers."""
+
+from __future__ import annotations
+
+PAIRS = {  # by an example text of a model
+    "the king near the queens behind the aunts is proud of": "the queen near the queens behind the aunts is proud of",
+    "the queen near the kings behind the uncles is proud of": "the king near the kings behind the uncles is proud of",
+    "the kings near the queen are proud of": "the king near the queen is proud of",
+    "the king near the queens": "the kings near the queens",
+    "human not preserve nature": "human not destroy nature",
+    "human preserve nature": "human destroy nature",
+    "human not destroy nature": "human not preserve nature",
+    "the night and the day": "the night and the way",
+    "The capital of France is": "The capital of Germany is",
+}
+LETTER_PAIRS = {"O thou ha": "O they ha", "and thou ar": "and they ar"}  # “O thou hast”, “O they have”
+COUNTERPARTS = PAIRS | LETTER_PAIRS

@@ -1,0 +1,99 @@
+"""Direct logit attribution: what each head and each feedforward layer adds to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from explorer.figures.model_internals import contributions
+from explorer.labs.attention import findings
+from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
+from explorer.labs.attention.state import AttentionState
+from explorer.number_format import format_signed
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import result_section
+from explorer.ui.training.inspectable_model import InspectableModel
+
+if TYPE_CHECKING:
+    from explorer.inspection.attention.attend import TokenizedInput
+    from explorer.inspection.attention.logit_attribution import LogitAttribution
+
+MAX_PARTS = 12  # that have bars of their own; all other parts have one together
+
+
+@dataclass(frozen=True, eq=False)
+class AttributedAnswer:
+    """What the parts of a model add to the most probable outcome, compared with the second most probable one."""
+
+    input: TokenizedInput
+    attribution: LogitAttribution | None  # None for a model whose parts do not add up
+
+
+def section(state: AttentionState, stored_model: InspectableModel) -> None:
+    """Draw what each part adds to the difference between the two most probable answers."""
+    if not stored_model.attention.answers:
+        return
+    explanation(
+        "**Direct logit attribution**: the last state is the sum of the embedding and of what all heads and "
+        "feedforward layers add, so the logit is a sum of their shares. What a part does by way of later parts counts "
+        "for those, so a head without a share of its own can still be needed."
+    )
+    key = (*cache_key(stored_model, state, "attribution"), state.at)
+    result_section(
+        "gaze-attribution",
+        {"answer": (key, partial(attribute_answer, stored_model, state))},
+        partial(_draw, stored_model),
+        "The logit is divided among the parts …",
+        420,
+        pool="quick",
+    )
+
+
+def attribute_answer(stored_model: InspectableModel, state: AttentionState) -> AttributedAnswer:
+    """Divide the difference of the logits of the two most probable answers of the unchanged model."""
+    from explorer.inspection.attention.attend import attend
+    from explorer.inspection.attention.attention_model import attention_model
+    from explorer.inspection.attention.logit_attribution import attribute_logit
+
+    tokenized = tokenize_text(stored_model, state)
+    model = attention_model(stored_model.model(state.seed, state.step))
+    if not model.adds_up:
+        return AttributedAnswer(tokenized, None)
+    position = query_position(stored_model, state.at, len(tokenized.ids))
+    first, second = (-attend(model, tokenized.ids).log_probabilities[position]).argsort(kind="stable")[:2].tolist()
+    return AttributedAnswer(tokenized, attribute_logit(model, tokenized.ids, position, first, second))
+
+
+def largest_parts(parts: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return the parts with the largest shares of either sign, and the sum of all others."""
+    ordered = sorted(parts, key=lambda part: -abs(part[1]))
+    shown, others = ordered[:MAX_PARTS], ordered[MAX_PARTS:]
+    return [*shown, (f"{len(others)} other parts", sum(value for _, value in others))] if others else shown
+
+
+def _draw(stored_model: InspectableModel, document: Document, results: Mapping[str, AttributedAnswer]) -> None:
+    from explorer.inspection.attention.logit_attribution import NOT_A_SUM
+
+    answer = results["answer"]
+    found = answer.attribution
+    if found is None or found.contrast is None:
+        document.text(NOT_A_SUM)
+        return
+    before = answer.input.ids[: found.position + 1]
+    names = (stored_model.outcome_text(found.outcome, before), stored_model.outcome_text(found.contrast, before))
+    document.finding(findings.attribution_finding(found, names))
+    parts = largest_parts(found.parts())
+    panel = Panel(
+        "gaze-attribution",
+        contributions([name for name, _ in parts], [value for _, value in parts]),
+        alt=", ".join(f"{name} {format_signed(value)}" for name, value in parts),
+        caption=(
+            f"What each part adds to the logit of “{names[0]}” minus that of “{names[1]}”; the scale of the final norm "
+            "is held at its value. The shares add up to the difference."
+        ),
+    )
+    add_plot_frame(document, [panel], key="gaze-attribution", height=60 + 30 * (len(parts) + 1), columns=1)
