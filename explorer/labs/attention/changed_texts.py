@@ -12,6 +12,13 @@ PAIRS = {  # by an example text of a model
     "human not destroy nature": "human not preserve nature",
     "the night and the day": "the night and the way",
     "The capital of France is": "The capital of Germany is",
+    "The capital of Italy is": "The capital of France is",
+    "When Mary and John went to the store, John gave a drink to": (
+        "When Mary and John went to the store, Mary gave a drink to"
+    ),
+    "When Mary and John went to the store, Mary gave a drink to": (
+        "When Mary and John went to the store, John gave a drink to"
+    ),
 }
 LETTER_PAIRS = {"O thou ha": "O they ha", "and thou ar": "and they ar"}  # “O thou hast”, “O they have”
 COUNTERPARTS = PAIRS | LETTER_PAIRS

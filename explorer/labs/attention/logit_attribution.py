@@ -35,7 +35,7 @@ class AttributedAnswer:
 
 def section(state: AttentionState, stored_model: InspectableModel) -> None:
     """Draw what each part adds to the difference between the two most probable answers."""
-    if not stored_model.attention.answers:
+    if not stored_model.attention.answers or stored_model.parts:
         return
     explanation(
         "**Direct logit attribution**: the last state is the sum of the embedding and of what all heads and "
@@ -49,7 +49,7 @@ def section(state: AttentionState, stored_model: InspectableModel) -> None:
         partial(_draw, stored_model),
         "The logit is divided among the parts …",
         420,
-        pool="quick",
+        pool=stored_model.pool,
     )
 
 
@@ -63,7 +63,7 @@ def attribute_answer(stored_model: InspectableModel, state: AttentionState) -> A
     model = attention_model(stored_model.model(state.seed, state.step))
     if not model.adds_up:
         return AttributedAnswer(tokenized, None)
-    position = query_position(stored_model, state.at, len(tokenized.ids))
+    position = query_position(stored_model, state.at, tokenized.tokens)
     first, second = (-attend(model, tokenized.ids).log_probabilities[position]).argsort(kind="stable")[:2].tolist()
     return AttributedAnswer(tokenized, attribute_logit(model, tokenized.ids, position, first, second))
 

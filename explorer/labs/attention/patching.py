@@ -44,7 +44,7 @@ KINDS = {
 }
 LAYER_KINDS = ("attention", "feedforward", "layer")  # in the order of `Patching.layers`
 MAX_OUTCOMES = 5  # that are shown
-_MAX_QUICK_LAYERS = 8
+MAX_QUICK_LAYERS = 8  # of a model whose states are patched in about a second
 _MAX_HEIGHT = 560  # px of a map
 
 
@@ -66,8 +66,8 @@ def changed_text(state: AttentionState, stored_model: InspectableModel) -> str:
 
 def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
     """Draw the field of the changed text, the maps, and the answer with one state taken from the first text."""
-    if not stored_model.attention.answers:
-        st.caption("This model predicts nothing, it only makes vectors, so there is no answer to restore.")
+    if not stored_model.attention.answers or stored_model.parts:
+        st.caption("This is measured for models that read one text and predict something at its tokens.")
         return
     explanation(
         "**Activation patching**: the model reads a changed text, and one of its states is replaced by the state that "
@@ -82,7 +82,7 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
         return
     state = session.state
     key, make = _patching_request(stored_model, state)
-    pool: Pool = "quick" if stored_model.attention.layers <= _MAX_QUICK_LAYERS else "patient"
+    pool: Pool = "quick" if stored_model.attention.layers <= MAX_QUICK_LAYERS else "patient"
 
     def requests() -> Mapping[str, Request[PatchedTexts]]:
         if _apply_click(session, submit(key, make, pool)):
@@ -155,8 +155,8 @@ def compute_patching(stored_model: InspectableModel, state: AttentionState, chan
     """Patch every state of the model without ablations. Raises LineageError."""
     from explorer.inspection.attention.patching import patch_states
 
-    first, other = tokenize_text(stored_model, state), stored_model.tokenize(changed)
-    position = query_position(stored_model, state.at, len(first.ids))
+    first, other = (tokenize_text(stored_model, each) for each in (state, replace(state, say=changed)))
+    position = query_position(stored_model, state.at, first.tokens)
     model = stored_model.model(state.seed, state.step)
     return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position))
 
