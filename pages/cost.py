@@ -7,12 +7,14 @@ from functools import partial
 import streamlit as st
 
 from explorer.labs.cost.parameter_count import parameters_section
+from explorer.labs.cost.real_model import real_model_costs
 from explorer.labs.cost.state import CostState
 from explorer.labs.cost.sweeps import controls, sweep_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
+from explorer.ui.training.real_model_section import real_model_section
 
 FILES = {
     "Formulas and fits": "inspection/transformer/cost_formulas.py",
@@ -90,6 +92,9 @@ def page(session: PageSession[CostState]) -> None:
     folded_section("width", "What do wider vectors cost?", partial(sweep_section, state, "width"))
     folded_section("layers", "What do more layers cost?", partial(sweep_section, state, "layers"))
     folded_section("parameters", "How many parameters does each part have?", partial(parameters_section, session))
+    real_model_section(
+        session, "real", "What a real model costs", ("decoder", "encoder", "encoder-decoder"), real_model_costs
+    )
     folded_section("formulas", "Where do the formulas come from?", partial(formulas_section, state))
     code_and_papers("cost.code", FILES, PAPERS)
 

@@ -41,6 +41,7 @@ class BlockState(PageState):
     token: int = setting(0, low=0, high=255)
     unit: int = setting(0, low=0, high=4095)  # index in the vector of the token
     head: int = setting(0, low=0, high=15)
+    real: str = setting("", "Real model", longest=70)  # as hub:gpt2; empty: the first that is open
 
     @property
     def run(self) -> str:
@@ -49,13 +50,15 @@ class BlockState(PageState):
 
     def with_kind(self, kind: Kind | None) -> BlockState:
         """Return the default state of another kind; None (a control that was deselected) changes nothing."""
-        return self if kind in (None, self.kind) else BlockState(kind=kind)
+        return self if kind in (None, self.kind) else BlockState(kind=kind, real=self.real)
 
     def with_model(self, name: str | None) -> BlockState:
         """Return the state with another model of this kind."""
         if name in (None, self.run):
             return self
-        return BlockState(kind=self.kind, model="" if name == DEFAULT_RUNS[self.kind] else str(name), open=self.open)
+        return BlockState(
+            kind=self.kind, model="" if name == DEFAULT_RUNS[self.kind] else str(name), open=self.open, real=self.real
+        )
 
     def with_text(self, text: str, example: str) -> BlockState:
         """Return the state with another text; the `example` text itself is not stored. Raises InvalidSetting."""

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.inspection.transformer.cost_formulas import crossover, growth_exponent, scale_to_median
-from explorer.number_format import format_approximate, format_percent
+from explorer.models.structure import ModelStructure
+from explorer.number_format import format_approximate, format_bytes, format_percent, format_rounded
 from explorer.ui.wording import capitalize, join_words, number_word
 
 if TYPE_CHECKING:
@@ -280,3 +281,69 @@ def parameters_finding(title: str, parts: Sequence[tuple[str, int]], total: int)
 
 
 FINDINGS: Final = {"length": length_finding, "width": width_finding, "layers": layers_finding}
+
+
+# ---- a real model
+
+_PART_TITLES: Final = {
+    "embedding": "token embedding",
+    "positions": "positions",
+    "attention": "attention",
+    "feedforward": "feedforward layers",
+    "norms": "norms",
+    "output": "output layer",
+}
+
+
+def part_title(part: str, model: ModelStructure) -> str:
+    """Return what a part of a model is called; a model that gives vectors has a layer that pools them."""
+    if part == "output" and not model.outcomes:
+        return "pooling layer"
+    return _PART_TITLES[part]
+
+
+def real_parameters_finding(title: str, real: ModelStructure, own: ModelStructure) -> str:
+    """Name the largest part of a real model, and its share in one that is trained here."""
+    largest = max(real.parameters, key=lambda part: real.parameters[part])
+    real_share, own_share = (format_percent(each.parameters.get(largest, 0) / each.total, 0) for each in (real, own))
+    return (
+        f"{title} has {real.total:,} parameters: {real_share} are in its {_PART_TITLES[largest]}, against {own_share} "
+        f"of the {own.total:,} of the Transformer that is trained here."
+    )
+
+
+def multiplications_text(count: int) -> str:
+    """Return a number of multiplications in millions, or in thousands below one million."""
+    return f"{count / 1e6:,.1f} million" if count >= 1_000_000 else f"{count / 1e3:,.0f} thousand"
+
+
+def memory_text(count: int) -> str:
+    """Return the memory of keys and values; a model that reads the whole text at once keeps none."""
+    if not count:
+        return "none"
+    return format_bytes(count) if count >= 1_000_000 else f"{count / 1e3:,.0f} kB"
+
+
+def cost_caption(real: ModelStructure) -> str:
+    """Explain the numbers of the table of costs."""
+    what = "one token of the source and one of the target" if len(real.stacks) > 1 else "the last token of the context"
+    kept = (
+        "of all tokens, in 32 bits; with them, no earlier token is computed again"
+        if any(stack.causal for stack in real.stacks)
+        else "an encoder reads the whole text at once and keeps none"
+    )
+    return (
+        f"Computed from the sizes. Multiplications: for {what}, by all weights but those of the embedding, and with "
+        f"the other tokens in the attention. Keys and values: {kept}."
+    )
+
+
+def cache_finding(title: str, real: ModelStructure) -> str:
+    """Say what grouped queries save; nothing for a model without them."""
+    stack = real.stacks[-1]
+    if stack.key_heads == stack.heads:
+        return ""
+    return (
+        f"In {title}, {stack.heads} heads of queries share {stack.key_heads} heads of keys and values. If each head "
+        f"had its own, the memory would be {format_rounded(stack.heads / stack.key_heads)} times as large."
+    )

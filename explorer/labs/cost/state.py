@@ -50,6 +50,7 @@ class CostState(PageState):
     m: int = setting(0, low=0, high=2_048, step=1)
     layers: int = setting(0, low=0, high=24, step=1)
     vocabulary: int = setting(0, "Vocabulary, V", low=0, high=50_000, step=1)
+    real: str = setting("", "Real model", longest=70)  # as hub:gpt2; empty: the first that is open
 
     def sizes(self, sweep: Sweep, part: str) -> tuple[LayerSize, ...]:
         """Return every point of a sweep. Only attention has heads, so that other parts are measured once for all head

@@ -1,0 +1,71 @@
+"""Sections about real models on the pages; tiny random ones stand for them here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.hub import memory
+from tests import needs
+from tests.pages.screen import headings, page, page_text, plot_frame_figures, table, wait_until_ready, warnings_of
+from tests.words import assert_mentions
+
+pytestmark = needs.transformers
+ALL_KINDS = ("block.py", "cost.py")  # these pages show every kind of model
+
+
+@pytest.fixture(autouse=True)
+def forget_models(home: Path) -> Iterator[None]:
+    yield
+    memory.reset()
+
+
+def open_tiny(name: str, folder: Path) -> str:
+    from tests.hub import tiny_tokenizers
+
+    return tiny_tokenizers.open_tiny(name, folder)
+
+
+@pytest.mark.parametrize("file", ALL_KINDS)
+def test_without_an_open_model_a_page_has_no_section_about_one(file: str) -> None:
+    assert not any("real" in heading for heading in headings(page(file)))
+
+
+@pytest.mark.parametrize("file", ALL_KINDS)
+def test_a_model_that_is_not_open_is_explained_in_the_section(file: str) -> None:
+    assert_mentions(" ".join(warnings_of(page(file, {"real": "hub:gpt2"}))), "“gpt2” is not open on this machine")
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5"])
+def test_the_blocks_of_a_real_model_are_drawn_with_their_sizes(name: str, tmp_path: Path) -> None:
+    open_tiny(name, tmp_path)
+    at = wait_until_ready(page("block.py"))
+    assert warnings_of(at) == []
+    figures = plot_frame_figures(at, "block-real-figure")
+    texts = " ".join(label["text"] for label in figures[0]["plot"]["layout"]["annotations"])
+    assert_mentions(texts, "4 heads of 8"), assert_mentions(texts, "3 such blocks")
+    assert [figure["title"] for figure in figures] == (
+        ["tiny-t5: encoder", "tiny-t5: decoder"] if name == "t5" else [f"tiny-{name}", "Trained here"]
+    )
+    assert_mentions(
+        " ".join(headings(at)),
+        f"tiny-{name} has 3 + 2 blocks of width 32" if name == "t5" else f"tiny-{name} has 3 blocks of width 32",
+    )
+    assert_mentions(page_text(at), "differs in its design")
+
+
+def test_the_costs_of_a_real_model_are_those_of_its_structure(tmp_path: Path) -> None:
+    from explorer.inspection.transformer.structure import model_structure
+    from explorer.ui.training.pretrained_models import find_pretrained
+
+    name = open_tiny("llama", tmp_path)
+    at = wait_until_ready(page("cost.py", {"real": name}))
+    structure = model_structure(find_pretrained(name).model())
+    assert_mentions(" ".join(headings(at)), f"tiny-llama has {structure.total:,} parameters")
+    rows = table(at, "cost-real-table")
+    assert [row["tokens"]["text"] for row in rows] == ["40 tokens"], "the model reads no more"
+    assert rows[0]["real"]["text"] == f"{structure.multiplications(40) / 1e3:,.0f} thousand"
+    assert rows[0]["real_kept"]["text"] == f"{3 * 2 * 2 * 8 * 40 * 4 / 1e3:,.0f} kB"
+    assert_mentions(page_text(at), "4 heads of queries share 2 heads of keys and values")
