@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from numbers import Real
 from typing import TYPE_CHECKING
 
 from explorer.api.arguments import require_text
@@ -36,9 +35,13 @@ class RealModel:
     a folder. It has no training, so there are no curves. A `step` is that of a published checkpoint, one of `steps`.
     """
 
-    def __init__(self, card: ModelCard) -> None:
-        self.card = card  # what is known about the model
-        self._reader = PretrainedReader(card)
+    def __init__(self, reader: PretrainedReader) -> None:
+        self._reader = reader
+
+    @property
+    def card(self) -> ModelCard:
+        """What is known about the model."""
+        return self._reader.card
 
     # ---- Description ----
 
@@ -108,7 +111,7 @@ class RealModel:
         if part and part not in self.parts:
             possible = f"Give one of {', '.join(self.parts)}." if self.parts else "It has one kind only. Leave it out."
             raise InvalidSetting(f"{self.name} has no attention of the kind {shorten(part)}. {possible}")
-        return read_attention(self._source, require_text(text), 0, self._check_step(step) or 0, part)
+        return read_attention(self._source, require_text(text), 0, self._reader.check_step(step) or 0, part)
 
     # ---- Predictions and texts ----
 
@@ -202,7 +205,7 @@ class RealModel:
 
         from explorer.api.traces import trace
 
-        at, given = self._check_step(step), self._reader.tokenize(require_text(text))
+        at, given = self._reader.check_step(step), self._reader.tokenize(require_text(text))
         rows = [given.ids, *([self._reader.translate(given.ids, at)[:-1]] if self.parts else [])]
         return trace(self._reader.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
 
@@ -211,7 +214,7 @@ class RealModel:
 
         Everything in this process that uses the model shares it.
         """
-        return self._reader.module(self._check_step(step))
+        return self._reader.module(self._reader.check_step(step))
 
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the model on the attention page of the app, which runs at `server`.
@@ -244,21 +247,13 @@ class RealModel:
     def _writer(self, step: int | None) -> Writer:
         from explorer.api.predictions import Writer
 
-        return Writer(self._reader.text_generator(self._check_step(step)), self._reader.tokenizer)
-
-    def _check_step(self, step: int | None) -> int | None:
-        """Return a step that the model has; None for a model without checkpoints. Raises InvalidSetting."""
-        steps = self.steps
-        if step is None:
-            return steps[-1] if steps else None
-        if not isinstance(step, Real) or step not in steps:
-            possible = f"Give one of {', '.join(map(str, steps))}." if steps else "Leave the step out."
-            raise InvalidSetting(f"No weights of step {shorten(step)} of {self.name} are on this machine. {possible}")
-        return int(step)
+        return Writer(self._reader.text_generator(self._reader.check_step(step)), self._reader.tokenizer)
 
     def _predict(self, text: str, step: int | None) -> DataFrame:
         if not self.card.predicts:
-            raise InvalidSetting(f"{self.name} predicts nothing, it makes a vector of each token. Use attention(text).")
+            raise InvalidSetting(
+                f"{self.name} predicts nothing, it only makes vectors. Look at its attention."
+            )
         if self.kind == "decoder":
             from explorer.api.predictions import distribution, next_token
 
@@ -279,7 +274,9 @@ class RealModel:
             mask = next((token for token in tokens if token in MASKS), MASKS[0])
             raise InvalidSetting(f"{self.name} predicts the tokens that are hidden. Write {mask} in place of one.")
         with torch.inference_mode():
-            shares = self._reader.module(self._check_step(step)).part().logits(given.ids)[masked].softmax(-1).numpy()
+            shares = (
+                self._reader.module(self._reader.check_step(step)).part().logits(given.ids)[masked].softmax(-1).numpy()
+            )
         tables = [distribution("token", tokens, row[None]) for row in shares]
         for position, table in zip(masked, tables, strict=True):
             table.insert(0, "position", position)
@@ -290,7 +287,7 @@ class RealModel:
         import pandas as pd
         import torch
 
-        at, ids, tokenizer = self._check_step(step), self._reader.tokenize(text).ids, self._reader.tokenizer
+        at, ids, tokenizer = self._reader.check_step(step), self._reader.tokenize(text).ids, self._reader.tokenizer
         written, module = self._reader.translate(ids, at), self._reader.module(at)
         with torch.inference_mode():
             logits = module.part("cross", written[:-1]).logits(ids)

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, overload
 from explorer.api.arguments import require_text
 from explorer.api.run import Run
 from explorer.errors import UnknownRun, shorten
-from explorer.hub.allowed import NAME
+from explorer.hub.allowed import PREFIX
 from explorer.run_store import store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from explorer.api.real_model import RealModel
-
-PREFIX = "hub:"  # of a real model
 
 
 @overload
@@ -47,7 +45,10 @@ def load(run: str | Path) -> Run | RealModel:
             raise UnknownRun(f"There is no run in {shorten(run)}.") from None
     require_text(run, "The key of a run, its name or its folder")
     if run.startswith(PREFIX):
-        return _load_real_model(run.removeprefix(PREFIX))
+        from explorer.api.real_model import RealModel
+        from explorer.inspection.pretrained.reader import find_reader
+
+        return RealModel(find_reader(run))
     try:
         return Run(store.find_run_or_folder(run))
     except UnknownRun as error:
@@ -57,14 +58,6 @@ def load(run: str | Path) -> Run | RealModel:
         if not near:
             raise
         raise UnknownRun(f"{error} Included runs with a similar name: {', '.join(near)}.") from None
-
-
-def _load_real_model(given: str) -> RealModel:
-    from explorer.api.real_model import RealModel
-    from explorer.hub import opened
-
-    is_name = not given or NAME.fullmatch(given)
-    return RealModel(opened.find_card(given) if is_name else opened.read_card(given))
 
 
 def runs() -> DataFrame:

@@ -31,6 +31,15 @@ Run = Annotated[
         show_default=False,
     ),
 ]
+RunOrRealModel = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Name of an included run, key of a run of this machine, or a run folder; or hub:NAME, an open real model.",
+        autocompletion=completion.runs_and_real_models,
+        show_default=False,
+    ),
+]
 
 
 def stored_run(run: str, task: str = "") -> store.StoredRun:
@@ -40,8 +49,14 @@ def stored_run(run: str, task: str = "") -> store.StoredRun:
 
     Raises UnknownRun, DamagedRun, or InvalidSetting for a run of another task.
     """
+    from explorer.hub.allowed import PREFIX
     from explorer.run_store import store
 
+    if run.startswith(PREFIX):
+        raise InvalidSetting(
+            f"{shorten(run)} is a real model, which was not trained here. This command needs a run: see "
+            f"{program_name()} list."
+        )
     found = store.find_run_or_folder(run)
     learned = catalogue.task_row(found.config.task)
     if task and learned.name != task:

@@ -79,6 +79,13 @@ def runs(incomplete: str) -> list[str]:
     return own_runs(incomplete) + included_runs(incomplete)
 
 
+def runs_and_real_models(incomplete: str) -> list[str]:
+    """Return the names of runs, and those of the opened real models as hub:NAME."""
+    from explorer.hub.allowed import PREFIX
+
+    return runs(incomplete) + _matching((f"{PREFIX}{name}" for name in opened_models("")), incomplete)
+
+
 def tasks(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return the tasks that the chosen model can be trained on, with their titles."""
     model = ctx.params.get("model")

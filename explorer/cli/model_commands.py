@@ -11,9 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer.cli.common import Force, Json, Run, check_new_file, check_same_text, print_metrics, stored_run
+from explorer.cli.common import (
+    Force,
+    Json,
+    Run,
+    RunOrRealModel,
+    check_new_file,
+    check_same_text,
+    print_metrics,
+    stored_run,
+)
 from explorer.cli.labelling import inspect_row, predict_row
 from explorer.cli.program import print_json
+from explorer.cli.real_model_commands import (
+    inspect_real_model,
+    is_real_model,
+    predict_with_real_model,
+)
 from explorer.cli.tables import head_rows, print_rows, write_arrays
 from explorer.errors import DamagedRun, InvalidSetting, shorten
 from explorer.tasks.negation import NegationConfig
@@ -76,7 +90,7 @@ def _is_close(one: store.Metric | None, other: store.Metric) -> bool:
 
 
 def predict(
-    run: Run,
+    run: RunOrRealModel,
     sentence: Annotated[
         str, typer.Argument(metavar="INPUT", help="A sentence, a sequence of symbols, or a source to translate.")
     ],
@@ -85,8 +99,11 @@ def predict(
     """Print what the model of a run predicts for an input.
 
     Negation: the class of a sentence. Recall: the first symbol. Sequence labelling: the label at every position. These
-    are averaged over the seeds. Translation: the output of each seed.
+    are averaged over the seeds. Translation: the output of each seed. Real model: the most probable tokens that follow
+    the text, or at each [MASK] of an encoder.
     """
+    if is_real_model(run):
+        return predict_with_real_model(run, sentence, as_json)
     from explorer.inspection.load_model import load_model
     from explorer.inspection.words.negation_sentences import class_probabilities, evaluation_length, sentence_tokens
 
@@ -183,7 +200,7 @@ _NO_PROMPT = "\n"  # a model that does not know it starts from nothing
 
 
 def generate(
-    run: Run,
+    run: RunOrRealModel,
     prompt: Annotated[
         str, typer.Option(metavar="TEXT", help="Text to continue.", show_default="a line break")
     ] = _NO_PROMPT,
@@ -224,10 +241,7 @@ def generate(
         "seed": seed,
     }
     sampling = validate(Sampling, {name: value for name, value in given.items() if value is not None})
-    found = stored_run(run)
-    stored = found if isinstance(found.config.task, StringConfig) else stored_run(run, "text")
-    generator, tokenizer = _generator_and_tokenizer(stored)
-    lower = isinstance(stored.config.task, TextConfig) and stored.config.task.lower
+    generator, tokenizer, lower = _find_generator(run)
     generated = continue_prompt(generator, tokenizer, prompt, tokens, sampling, samples, lower)
     if as_json:
         print_json({"kind": "generated", **asdict(generated)})
@@ -241,27 +255,34 @@ def generate(
         print(text)
 
 
-def _generator_and_tokenizer(stored: store.StoredRun) -> tuple[TextGenerator, Tokenizer]:
-    """Return the generator of the first seed of a run, and its tokenizer. Raises DamagedRun."""
+def _find_generator(run: str) -> tuple[TextGenerator, Tokenizer, bool]:
+    """Return a language model, its tokenizer, and whether prompts are lower-cased; of a run the first seed.
+
+    Raises InvalidSetting for a model that does not continue texts, and DamagedRun.
+    """
     from explorer.generation.generate import TextGenerator
     from explorer.inspection.load_model import load_model
+    from explorer.inspection.pretrained.reader import find_reader
     from explorer.tokenization.characters import Characters
     from explorer.tokenization.text import from_json
     from explorer.training.objectives.string import string_generator
 
-    task = stored.config.task
-    if isinstance(task, StringConfig):
-        return string_generator(load_model(stored).single_replica(0)), Characters(task.vocabulary)
+    if is_real_model(run):
+        reader = find_reader(run)
+        return reader.text_generator(), reader.tokenizer, False
+    stored = stored_run(run)
+    if isinstance(stored.config.task, StringConfig):
+        characters = Characters(stored.config.task.vocabulary)
+        return string_generator(load_model(stored).single_replica(0)), characters, False
+    task = stored_run(run, "text").config.task_as(TextConfig)
     if not stored.tokenizer:
         raise DamagedRun(f"Run {stored.key} has no tokenizer, so it cannot read or generate text. Train it again.")
     tokenizer = from_json(stored.tokenizer)
-    return TextGenerator.for_task(
-        load_model(stored).single_replica(0), stored.config.task_as(TextConfig), tokenizer
-    ), tokenizer
+    return TextGenerator.for_task(load_model(stored).single_replica(0), task, tokenizer), tokenizer, task.lower
 
 
 def inspect(
-    run: Run,
+    run: RunOrRealModel,
     text: Annotated[str, typer.Argument(metavar="INPUT", help="Input of the model.")],
     out: Annotated[
         Path | None,
@@ -277,7 +298,7 @@ def inspect(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Print what every attention head of a run does on a text.
+    """Print what every attention head of a run or of a real model does on a text.
 
     Translation: each generated token and the source token with the highest attention weight. Sequence labelling without
     attention: the norm of the state at each token, and its distance from the previous one.
@@ -292,6 +313,10 @@ def inspect(
 
     if out is not None:
         check_new_file(out, force)
+    if is_real_model(run):
+        if replica:
+            raise InvalidSetting(f"replica = {replica} is not possible: a real model has one state. Leave it out.")
+        return _warn_about_input(inspect_real_model(run, text, out, step, force, as_json))
     stored = stored_run(run)
     if isinstance(stored.config.task, ReverseConfig | CopyConfig | DatesConfig | PairsConfig):
         _check_replica_and_step(stored, replica, step)

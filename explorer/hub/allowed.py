@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from explorer.environment import environment, split_list
 from explorer.errors import InvalidSetting, shorten
 
+PREFIX = "hub:"  # of the name of an opened model in a URL
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # of an opened model, in URLs and as the name of a folder
 _REVISION = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -30,6 +30,7 @@ from explorer.hub.allowed import (
     find_allowed,
     suggest_name,
 )
+from explorer.hub.allowed import PREFIX as PREFIX
 from explorer.hub.card import ModelCard
 from explorer.hub.download import Progress
 from explorer.hub.packages import check_installed
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from explorer.hub.pretrained import PretrainedModule
 
 log = logging.getLogger(__name__)
-PREFIX = "hub:"  # of the name of a real model in a URL
 _CARD = "card.json"
 _MOST_PATH = 1_000  # characters
 

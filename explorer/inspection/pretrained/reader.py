@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.errors import InvalidSetting
+from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
+from explorer.hub.allowed import NAME
 from explorer.hub.card import ModelCard
 
 if TYPE_CHECKING:
@@ -118,6 +120,21 @@ class PretrainedReader:
         masked = next((i for i, token in enumerate(tokens) if token in MASKS), None)
         return min(1, len(tokens) - 1) if masked is None else masked
 
+    def check_step(self, step: int | None) -> int | None:
+        """Return a step that the model has, by default its last one; None for a model without checkpoints.
+
+        Raises InvalidSetting for another step.
+        """
+        steps = self.steps
+        if step is None:
+            return steps[-1] if steps else None
+        if not isinstance(step, Real) or step not in steps:
+            possible = f"Give one of {', '.join(map(str, steps))}." if steps else "Leave the step out."
+            raise InvalidSetting(
+                f"No weights of step {shorten(step)} of {self.card.name} are on this machine. {possible}"
+            )
+        return int(step)
+
     # ---- the texts that it generates
 
     def check_generates_text(self) -> None:
@@ -159,3 +176,13 @@ def _translate(model: PretrainedReader, ids: tuple[int, ...], step: int | None) 
     module = model.module(step)
     most = min(MAX_TRANSLATED, model.card.context - 1) if model.card.context else MAX_TRANSLATED
     return module.decoder_start, *module.translate(ids, most)
+
+
+def find_reader(given: str) -> PretrainedReader:
+    """Return an opened model by its name, or the model in a folder, with or without the prefix of URLs.
+
+    Raises InvalidSetting if it is not open here, or cannot be shown.
+    """
+    given = given.removeprefix(opened.PREFIX)
+    is_name = not given or NAME.fullmatch(given)
+    return PretrainedReader(opened.find_card(given) if is_name else opened.read_card(given))
