@@ -101,19 +101,22 @@ def page(session: PageSession[AttentionState]) -> None:
             )
         folded_section(
             "layers",
-            "What would the model predict after each layer?",
+            "What would the model predict after each layer?"
+            if stored_model.attention.answers
+            else "What can reach each token through all layers?",
             lambda: layer_answers.section(session.state, stored_model),
         )
-        folded_section(
-            "patching",
-            "Which states carry the answer?",
-            lambda: patching.section(session, stored_model),
-        )
-        folded_section(
-            "importance",
-            "Which heads does the model need?",
-            lambda: needed_heads(session.state, stored_model),
-        )
+        if stored_model.attention.answers and not stored_model.parts:
+            folded_section(
+                "patching",
+                "Which states carry the answer?",
+                lambda: patching.section(session, stored_model),
+            )
+            folded_section(
+                "importance",
+                "Which heads does the model need?",
+                lambda: needed_heads(session.state, stored_model),
+            )
     code_and_papers("gaze.code", FILES, PAPERS)
 
 

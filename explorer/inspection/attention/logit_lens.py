@@ -85,7 +85,7 @@ def most_probable_by_depth(
     transformer = attention_model(model)
     _, trace = forward_with_taps(transformer, ids, ablation)
     best = [transformer.readout(trace[tap])[0].softmax(dim=-1).max(dim=-1) for tap in transformer.depth_taps]
-    outcomes, probabilities = (torch.stack(values) for values in zip(*best, strict=True))
+    probabilities, outcomes = (torch.stack(values) for values in zip(*best, strict=True))
     return outcomes.numpy(), to_array(probabilities)
 
 

@@ -101,7 +101,7 @@ class PretrainedReader:
             ("start" if continues else "end") if left_out else "",
             (),
             tuple(tokenizer.find_unknown(text)),
-            False,
+            text != text.lower() and not any(map(str.isupper, tokenizer.decode(given))),
             empty,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from explorer.figures import attention as figures
@@ -23,6 +24,7 @@ from explorer.ui.training.inspectable_model import Evaluated, InspectableModel
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
 
+MAX_HEADS = 32  # that the figure of head importance shows
 _IMPORTANCE_TEXTS: Mapping[Evaluated, str] = {
     "held-out text": "text that was not in the training",
     "sentences of the task": "sentences of the task",
@@ -85,7 +87,9 @@ def importance_request(stored_model: InspectableModel, state: AttentionState) ->
 
 
 def importance_section(state: AttentionState, stored_model: InspectableModel) -> None:
-    """Draw the importance of each head."""
+    """Draw the importance of each head, for a model with a loss to measure."""
+    if not (stored_model.importance_text or stored_model.importance_problem):
+        return
     sample = _IMPORTANCE_TEXTS[stored_model.importance_text]
     explanation(
         f"Each head is switched off in turn, and the loss is measured on {sample}. "
@@ -96,11 +100,12 @@ def importance_section(state: AttentionState, stored_model: InspectableModel) ->
         return
     if state.step is not None or state.is_ablated:
         st.caption("Measured on the unchanged model at the end of training.")
+    duration = "up to a minute" if stored_model.importance_text == "this text" else "a few seconds"
     result_section(
         "gaze-worth",
         importance_request(stored_model, state),
         partial(_draw_importance, stored_model),
-        "The loss without each head is measured; this takes a few seconds …",
+        f"The loss without each head is measured; this takes {duration} …",
         300,
         pool="patient",
     )
@@ -112,10 +117,16 @@ def _draw_importance(stored_model: InspectableModel, document: Document, results
     labels = [f"layer {i + 1}, head {j + 1}" for i in range(layers) for j in range(heads)]
     document.finding(findings.importance_finding(measured, labels))
     values, errors = measured.importance.reshape(-1), measured.error.reshape(-1)
+    shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MAX_HEADS])
+    names, caption = [labels[i] for i in shown], findings.importance_caption(measured)
+    if len(shown) < len(labels):
+        caption += f" Shown are the {len(shown)} heads of {len(labels)} without which the loss changes most."
     panel = Panel(
         "gaze-worth",
-        figures.head_importance(labels, values, errors, stored_model.colour, f"change of the {measured.metric}"),
-        alt=", ".join(f"{n} {format_signed(float(v), 3)}" for n, v in zip(labels, values, strict=True)),
-        caption=findings.importance_caption(measured),
+        figures.head_importance(
+            names, values[shown], errors[shown], stored_model.colour, f"change of the {measured.metric}"
+        ),
+        alt=", ".join(f"{n} {format_signed(float(v), 3)}" for n, v in zip(names, values[shown], strict=True)),
+        caption=caption,
     )
-    add_plot_frame(document, [panel], key="gaze-worth", height=90 + 30 * len(labels), columns=1)
+    add_plot_frame(document, [panel], key="gaze-worth", height=90 + 30 * len(shown), columns=1)

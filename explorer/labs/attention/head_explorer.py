@@ -31,6 +31,7 @@ from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.training.model_input import parse_head_event, parse_heads, parse_heads_event
 from explorer.ui.wording import quote_first
+from explorer.web import background
 from explorer.web.background import submit
 from explorer.web.results import Content, Section, register, register_arrays
 
@@ -52,7 +53,10 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
     def requests() -> Mapping[str, Request[AttentionReading | HeadImportance]]:
         if apply_events(session, stored_model):
             st.rerun()
-        measured = importance_request(stored_model, state) if stored_model.importance_text != "this text" else {}
+        measured = importance_request(stored_model, state)
+        if stored_model.importance_text == "this text":  # it takes a minute, so it is shown once it was asked for
+            known = background.results()
+            measured = {name: request for name, request in measured.items() if request[0] in known}
         for key, make in measured.values():
             submit(key, make, "patient")  # it takes seconds, so it must not wait among quick results
         return {"reading": reading_request(stored_model, state), **measured}

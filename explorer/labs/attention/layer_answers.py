@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from explorer.errors import shorten
 from explorer.figures import attention as figures
 from explorer.figures.attention import rollout_map
 from explorer.labs.attention import findings
@@ -26,17 +28,21 @@ from explorer.ui.result_section import result_section
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import visible_whitespace
 
-MAX_POSITIONS = 16  # of the logit-lens table
+MIN_POSITIONS, MAX_POSITIONS = 5, 16  # of the logit-lens table
+MAX_NAME = 8  # characters of a token in it
+_LINE = 48  # characters that fit into its width on a phone
+MAX_HIGH_ROWS = 13  # depths; with more of them each row is lower
 MAX_LABELS = 40  # tokens that fit along the edge of the map
 
 
 def section(state: AttentionState, stored_model: InspectableModel) -> None:
     """Draw the logit lens and attention rollout once they are computed."""
-    explanation(
-        "The **logit lens** applies the final norm and the output layer after each layer, as if the model ended there. "
-        "Each cell has the most likely prediction; the stronger the colour, the higher its probability. Only the last "
-        "layer was trained for this."
-    )
+    if stored_model.attention.answers:
+        explanation(
+            "The **logit lens** applies the final norm and the output layer after each layer, as if the model ended "
+            "there. Each cell has the most likely prediction; the stronger the colour, the higher its probability. "
+            "Only the last layer was trained for this."
+        )
     key = (*cache_key(stored_model, state, "layers"), *ablation_key(state))
     result_section(
         "gaze-layers",
@@ -53,9 +59,7 @@ def _draw(
 ) -> None:
     """Draw the logit lens, and rollout for a model with several layers."""
     layers = results["layers"]
-    if layers.predictions is None or layers.confidence is None:
-        document.text("There is no output layer here, so nothing is predicted after any layer.")
-    else:
+    if layers.predictions is not None and layers.confidence is not None:
         _draw_lens(stored_model, at, document, layers, layers.predictions, layers.confidence)
     if layers.rollout is not None and layers.reading.size[0] > 1:  # with one layer, it is its attention weights
         _draw_rollout(document, layers, layers.rollout)
@@ -79,8 +83,10 @@ def _draw_lens(
     depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(predictions) - 1))]
     is_final = predictions[:, row] == predictions[-1, row]
     document.finding(findings.lens_finding(depths, confidence[:, row], is_final))
-    first = max(0, min(row - MAX_POSITIONS // 2, predictions.shape[1] - MAX_POSITIONS))
-    positions = range(first, min(first + MAX_POSITIONS, predictions.shape[1]))
+    longest = min(MAX_NAME, max(len(name(int(outcome))) for outcome in np.unique(predictions[:, row])))
+    count = max(MIN_POSITIONS, min(MAX_POSITIONS, _LINE // (longest + 2)))
+    first = max(0, min(row - count // 2, predictions.shape[1] - count))
+    positions = range(first, min(first + count, predictions.shape[1]))
     alt_text = "; ".join(
         f"{depth} “{name(int(best[row]))}” {sure:.2f}"
         for depth, best, sure in zip(depths, predictions, confidence[:, row], strict=True)
@@ -91,13 +97,19 @@ def _draw_lens(
         figures.logit_lens(
             ["embedding", *depths[1:]],
             [visible_whitespace(tokens[i]) for i in positions],
-            [[name(int(best[i])) for i in positions] for best in predictions],
+            [[shorten(name(int(best[i])), MAX_NAME) for i in positions] for best in predictions],
             confidence[:, list(positions)],
         ),
         alt=f"The most likely prediction at each position after each layer. At the query position: {alt_text}.",
         caption="Columns: the last token that was read." if every_token else "Read at <BOS>.",
     )
-    add_plot_frame(document, [panel], key="gaze-lens", height=90 + 44 * len(depths), columns=1)
+    add_plot_frame(
+        document,
+        [panel],
+        key="gaze-lens",
+        height=90 + (44 if len(depths) <= MAX_HIGH_ROWS else 26) * len(depths),
+        columns=1,
+    )
 
 
 def _draw_rollout(document: Document, layers: LayerAnswers, rollout: Float[ndarray, "query key"]) -> None:

@@ -128,7 +128,7 @@ class InspectableModel(ABC):
 
     @property
     def importance_problem(self) -> str:
-        """Why head importance cannot be measured."""
+        """Why head importance cannot be measured here; empty if it is not defined for this kind of model."""
         return "The text for this measurement is not on this machine."
 
     @abstractmethod

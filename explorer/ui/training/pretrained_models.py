@@ -110,7 +110,7 @@ class PretrainedModel(PretrainedReader, InspectableModel):
 
     @property
     def importance_problem(self) -> str:
-        return "This is measured for models that continue a text."
+        return ""  # it is measured for models that continue a text
 
     def head_importance(self, replica: int, text: str) -> HeadImportance:
         from explorer.inspection.attention.head_scores import head_importance_on

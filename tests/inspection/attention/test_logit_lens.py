@@ -6,7 +6,7 @@ import torch
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import Ablation, attend
-from explorer.inspection.attention.logit_lens import head_activations, logit_lens, tap_arrays
+from explorer.inspection.attention.logit_lens import head_activations, logit_lens, most_probable_by_depth, tap_arrays
 from explorer.inspection.load_model import load_model
 from explorer.models.taps import record, tap_names
 from explorer.run_store import store
@@ -50,6 +50,15 @@ def test_each_depth_is_read_out_from_its_residual_stream(name: str) -> None:
         x = trace[tap][0]
         x = x[:1] if "negation" in name else model.final_norm(x)
         np.testing.assert_allclose(lens[depth], model.readout(x).log_softmax(-1), atol=1e-5)
+
+
+@EVERY_RUN
+def test_the_most_probable_outcome_of_each_depth_is_that_of_the_lens(name: str) -> None:
+    model, ids = loaded(name), RUNS[name]
+    outcomes, probabilities = most_probable_by_depth(model, ids)
+    lens = np.exp(logit_lens(model, ids))
+    np.testing.assert_array_equal(outcomes, lens.argmax(axis=-1))
+    np.testing.assert_allclose(probabilities, lens.max(axis=-1), atol=1e-5)
 
 
 def test_the_lens_can_be_restricted_to_one_position() -> None:
