@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from explorer.labs.tokens.batch_rows import rows_section
+from explorer.labs.tokens.real_model import real_tokenizer_section
 from explorer.labs.tokens.split_leakage import leakage_section
 from explorer.labs.tokens.state import TokensState
 from explorer.labs.tokens.tokenizers import (
@@ -19,6 +20,7 @@ from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
+from explorer.ui.training.real_model_section import real_model_section
 
 FILES = {
     "BPE": "tokenization/subwords.py",
@@ -59,6 +61,13 @@ def page(session: PageSession[TokensState]) -> None:
         tokenizer_section(session, config)
     with page_section("tokens-four", "Four tokenizers on the same text"):
         comparison_section(session, config)
+    real_model_section(
+        session,
+        "real",
+        "The tokens of a real model",
+        ("decoder", "encoder", "encoder-decoder"),
+        partial(real_tokenizer_section, session, config),
+    )
     folded_section(
         "tokens-sizes",
         "How does the size of the vocabulary change the tokens?",

@@ -9,11 +9,20 @@ import pytest
 
 from explorer.hub import memory
 from tests import needs
-from tests.pages.screen import headings, page, page_text, plot_frame_figures, table, wait_until_ready, warnings_of
+from tests.pages.screen import (
+    component_data,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    table,
+    wait_until_ready,
+    warnings_of,
+)
 from tests.words import assert_mentions
 
 pytestmark = needs.transformers
-ALL_KINDS = ("block.py", "cost.py")  # these pages show every kind of model
+ALL_KINDS = ("block.py", "cost.py", "tokens.py")  # these pages show every kind of model
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +78,28 @@ def test_the_costs_of_a_real_model_are_those_of_its_structure(tmp_path: Path) ->
     assert rows[0]["real"]["text"] == f"{structure.multiplications(40) / 1e3:,.0f} thousand"
     assert rows[0]["real_kept"]["text"] == f"{3 * 2 * 2 * 8 * 40 * 4 / 1e3:,.0f} kB"
     assert_mentions(page_text(at), "4 heads of queries share 2 heads of keys and values")
+
+
+def test_a_typed_text_is_shown_in_the_tokens_of_a_real_model_and_of_ours(tmp_path: Path) -> None:
+    from explorer.ui.training.pretrained_models import find_pretrained
+
+    name = open_tiny("bert", tmp_path)
+    at = wait_until_ready(page("tokens.py", {"corpus": "repeats", "say": "cab 7", "tokenizer": "char", "real": name}))
+    assert warnings_of(at) == []
+    (data,) = component_data(at, "token_ids")
+    real, own = data["rows"]
+    ids = find_pretrained(name).tokenizer.encode("cab 7").tolist()
+    assert [token["id"] for token in real["tokens"]] == ids
+    assert [token["text"] for token in real["tokens"]] == ["c", "##a", "##b", "[UNK]"]
+    assert [token["unknown"] for token in real["tokens"]] == [False, False, False, True]
+    assert_mentions(real["note"], "4 tokens · 67 in the vocabulary · unknown: “7” · round trip: changed")
+    assert own["title"] == "Characters, trained here" and [token["text"] for token in own["tokens"]] == ["a", "b", " "]
+    assert_mentions(own["note"], "unknown: “c”, “7” · round trip: changed")
+    assert_mentions(" ".join(headings(at)), "tiny-bert reads this text as 4 tokens of 1.25 characters")
+
+
+def test_a_long_text_shows_its_first_tokens(tmp_path: Path) -> None:
+    open_tiny("gpt2", tmp_path)
+    at = wait_until_ready(page("tokens.py", {"corpus": "repeats", "say": "ab" * 100}))
+    (data,) = component_data(at, "token_ids")
+    assert (len(data["rows"][0]["tokens"]), data["rows"][0]["omitted"]) == (120, 81)

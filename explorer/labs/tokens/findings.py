@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from explorer.errors import shorten
 from explorer.inspection.language.batch_preview import BatchPreview
 from explorer.inspection.language.split_leakage import MANY_WORDS, ORDER, LeakageGap, UnknownWords
 from explorer.inspection.language.tokenizers import Kind, Tokenization, TrainedTokenizer, merge_ids
@@ -13,6 +14,7 @@ from explorer.ui.wording import join_words, number_word, percentage
 
 TITLES = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
 ORDERS = {"random": "Random batches", "contiguous": "Contiguous batches"}
+_MOST_UNKNOWN = 3  # unknown parts that are named
 _NOTHING = 0.005  # bits a character: too little to show with two digits
 _HARDLY = 0.02  # of the loss without leakage: a smaller difference hardly matters
 
@@ -131,4 +133,25 @@ def leakage_finding(gaps: Sequence[LeakageGap]) -> str:
     return (
         f"With {what}, the n-gram seems to need {worst.leaky_bits:.2f} bits per character; on unseen text it needs "
         f"{worst.clean_bits:.2f}."
+    )
+
+
+def real_tokenizer_finding(characters: int, title: str, tokens: int, own_title: str, own_tokens: int) -> str:
+    """Say how many tokens the tokenizer of a real model and one of ours make of a text of so many characters."""
+    if not tokens or not own_tokens:
+        return "Type a text to see it in tokens."
+    return (
+        f"{title} reads this text as {_count(tokens, 'token')} of {ratio(characters / tokens)} characters; "
+        f"{own_title}, needs {own_tokens:,} of {ratio(characters / own_tokens)}."
+    )
+
+
+def split_note(tokens: int, vocabulary: int, unknown: Sequence[str], exact: bool) -> str:
+    """Return the number of tokens, the vocabulary, unknown parts, and whether the round trip is exact."""
+    shown = ", ".join(f"“{shorten(part, 20)}”" for part in unknown[:_MOST_UNKNOWN])
+    more = f" and {len(unknown) - _MOST_UNKNOWN:,} more" if len(unknown) > _MOST_UNKNOWN else ""
+    lost = f"unknown: {shown}{more}" if unknown else "no unknown parts"
+    return (
+        f"{_count(tokens, 'token')} · {vocabulary:,} in the vocabulary · {lost} · round trip: "
+        f"{'exact' if exact else 'changed'}"
     )

@@ -29,6 +29,7 @@ class TokensState(PageState):
     rows: Rows = setting("blocks", "Rows", options=_ROWS)
     context: int = setting(12, "Row length, in tokens", low=1, high=WIDEST)
     batches: Literal["random", "contiguous"] = setting("random", "Batches", options=("random", "contiguous"))
+    real: str = setting("", "Real model", longest=70)  # as hub:gpt2; empty: the first that is open
 
     def validate(self) -> tuple[TokensState, tuple[str, ...]]:
         """Return the state without contradictory settings, and a sentence for each of them."""

@@ -42,7 +42,7 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.wording import percentage
 
 # The fragments that depend on the typed text: only these are redrawn when it changes.
-_REDRAW = ("tokens-text", "tokens-four")
+_REDRAW = ("tokens-text", "tokens-four", "tokens-real")
 _DASHES = {"char": "solid", "word": "1px,3px", "bpe": "solid", "bytes": "8px,3px"}
 _DEFAULT = 500  # tokens of the default vocabulary
 _TRAINING = "Four tokenizers are being trained on this text; that takes a few seconds …"
