@@ -92,7 +92,7 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
     result_section(
         "gaze-patching",
         requests,
-        partial(_draw_maps, stored_model, selected_state(state), state.is_ablated),
+        partial(_draw_maps, stored_model, state),
         "Every state is replaced in turn; this takes a few seconds …",
         560,
         pool=pool,
@@ -110,9 +110,13 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
     )
 
 
-def selected_state(state: AttentionState) -> PatchedState:
-    """Return the state that is taken from the first text; by default the output of the open head."""
-    return parse_patched_state(state.patch) or PatchedState("head", state.layer, state.head)
+def selected_state(state: AttentionState, found: Patching) -> PatchedState:
+    """Return the state that is taken from the first text; by default the head that restores most."""
+    if selected := parse_patched_state(state.patch):
+        return selected
+    shares = found.share(found.heads)
+    layer, head = divmod(int(shares.argmax()), shares.shape[1])
+    return PatchedState("head", layer, head)
 
 
 def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
@@ -128,7 +132,7 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableM
     text = stored_model.text_or_example(session.state.say)
     pairs = [*(LETTER_PAIRS.items() if stored_model.unit == "letter" else ())]
     pairs += [(each, PAIRS[each]) for each in stored_model.example_texts if each in PAIRS]
-    options = {f"{first} → {changed}": (first, changed) for first, changed in pairs}
+    options = {describe_pair(*pair): pair for pair in pairs}
     current = (text, changed_text(session.state, stored_model))
     shown = next((name for name, pair in options.items() if pair == current), None)
     if options:
@@ -143,6 +147,12 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableM
             wrap=True,
             label_visibility="collapsed",
         )
+
+
+def describe_pair(first: str, changed: str) -> str:
+    """Return two texts of the same number of words as one: “the king → queen near the aunt”."""
+    words = zip(first.split(), changed.split(), strict=True)
+    return " ".join(one if one == other else f"{one} → {other}" for one, other in words)
 
 
 def _patching_request(stored_model: InspectableModel, state: AttentionState) -> Request[PatchedTexts]:
@@ -168,7 +178,7 @@ def _apply_click(session: PageSession[AttentionState], future: Future[PatchedTex
         return False
     found = future.result().patching
     state = _clicked_state(found, *clicks[-1])
-    if state is None or state == selected_state(session.state):
+    if state is None or state == selected_state(session.state, found):
         return False
     session.state = replace(session.state, patch=state.url)
     write_url(session)
@@ -206,8 +216,7 @@ def find_cell(found: Patching, state: PatchedState) -> tuple[str, int, int] | No
 
 def _draw_maps(
     stored_model: InspectableModel,
-    state: PatchedState,
-    is_ablated: bool,
+    state: AttentionState,
     document: Document,
     results: Mapping[str, PatchedTexts],
 ) -> None:
@@ -220,7 +229,7 @@ def _draw_maps(
     document.text(findings.answers_to_both_texts(found, name))
     depths = ["embedding", *(f"layer {i + 1}" for i in range(len(found.heads)))]
     shares = {panel: found.share(cells) for panel, cells in _cells(found).items()}
-    cell = find_cell(found, state)
+    cell = find_cell(found, selected_state(state, found))
 
     def selected(panel: str) -> tuple[int, int] | None:
         return cell[1:] if cell and cell[0] == panel else None
@@ -247,7 +256,7 @@ def _draw_maps(
             "Feedforward layers and whole layers are left out: a norm follows each part of this model, so a layer does "
             "not add its output to the residual stream."
         )
-    if is_ablated:
+    if state.is_ablated:
         document.caption("Patched is the unchanged model, without the changes above.")
     document.caption(
         "Measured on this pair of texts only. A state that restores the answer is enough for it, but others may carry "
@@ -261,7 +270,8 @@ def _outcome_text(stored_model: InspectableModel, texts: PatchedTexts, outcome: 
 
 def _draw_state(session: PageSession[AttentionState], stored_model: InspectableModel, texts: PatchedTexts) -> None:
     """Draw the selection of a state, and the answer with this state from the first text."""
-    found, state = texts.patching, selected_state(session.state)
+    found = texts.patching
+    state = selected_state(session.state, found)
     _draw_selection(session, stored_model, texts, state)
     cell = find_cell(found, state)
     if cell is None:
@@ -296,7 +306,7 @@ def _draw_selection(
 
     def menu(name: str, label: str, options: Mapping[Any, str], shown: object, width: int) -> None:
         def update(before: AttentionState, value: Any) -> AttentionState:
-            state = replace(selected_state(before), **{name: value})
+            state = replace(selected_state(before, found), **{name: value})
             if name == "kind":
                 state = PatchedState(
                     value, min(state.layer, layers - 1), found.positions[0] if value == "stream" else 0

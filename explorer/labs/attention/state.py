@@ -42,7 +42,7 @@ class AttentionState(PageState):
     kind: Part = setting("", "Attention")
     # The text from which no state is taken; None: the counterpart of the text, if it is an example.
     changed: str | None = setting(None, "Changed text", longest=MAX_TEXT_LENGTH)
-    patch: str = setting("", check=check_patched_state)  # the state that is taken from `say`; empty: the open head
+    patch: str = setting("", check=check_patched_state)  # the state that is taken from `say`; empty: a head
 
     @classmethod
     def url_base(cls) -> AttentionState:

@@ -12,7 +12,7 @@ from explorer.labs.attention import findings
 from explorer.labs.attention.changed_texts import COUNTERPARTS
 from explorer.labs.attention.logit_attribution import MAX_PARTS, attribute_answer, largest_parts
 from explorer.labs.attention.patched_state import PatchedState, check_patched_state, parse_patched_state
-from explorer.labs.attention.patching import compute_patching, find_cell
+from explorer.labs.attention.patching import compute_patching, describe_pair, find_cell, selected_state
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.training.stored_models import find_model
 from tests.words import assert_mentions
@@ -111,6 +111,17 @@ def test_another_name_is_no_state(name: str) -> None:
     assert parse_patched_state(name) is None
     with pytest.raises(InvalidSetting, match=r"names no state of a model. Write head\.LAYER\.HEAD"):
         check_patched_state(name)
+
+
+def test_the_head_that_restores_most_is_selected_at_first() -> None:
+    assert selected_state(AttentionState(), MOVES) == PatchedState("head", 1, 0)
+    assert selected_state(AttentionState(patch="layer.2"), MOVES) == PatchedState("layer", 2)
+
+
+def test_two_texts_are_described_as_one() -> None:
+    assert describe_pair("the king is proud", "the queen is tired") == "the king → queen is proud → tired"
+    for first, changed in COUNTERPARTS.items():
+        assert first.split()[0] in describe_pair(first, changed)
 
 
 def test_a_state_has_a_cell_in_a_map() -> None:
