@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from explorer.api.attention import Attention
     from explorer.api.components import NotebookComponent
+    from explorer.api.patching import AnswerParts, PatchedAnswers
     from explorer.api.traces import Replacement, Trace
     from explorer.inspection.load_model import LoadedModel
 
@@ -230,6 +231,69 @@ class Run:
         from explorer.api.attention import attention
 
         return attention(self, require_text(text), self.seeds[self._index(seed)], self._check_step(step))
+
+    def patching(
+        self,
+        clean: str,
+        changed: str,
+        *,
+        position: int | None = None,
+        answer: str | None = None,
+        contrast: str | None = None,
+        step: int | None = None,
+        seed: int | None = None,
+    ) -> PatchedAnswers:
+        """Return which states of a Transformer carry the answer from one text to another (activation patching).
+
+        The model reads the changed text, and one state at a time is replaced by the state that it has on the clean
+        text: the residual stream at one position, the output of one head, what a layer adds. The share of the clean
+        answer that this restores is measured by the difference of two logits (Heimersheim & Nanda 2024).
+
+        clean, changed: two texts with the same number of tokens, at most 64.
+        position: where the answer is read; by default the last token, of a classifier the first.
+        answer, contrast: the two outcomes, as texts; by default the most probable outcomes of both texts. If these are
+            the same, the contrast is the second most probable outcome of the changed text.
+        step, seed: by default the last step and the first seed.
+
+        Raises InvalidSetting for a model without attention, texts of different lengths, and texts with the same answer.
+
+        >>> explorer.load("text-transformer").patching("O thou ha", "O they ha").residual.shape  # depths, positions
+        (5, 5)
+        """
+        from explorer.api.attention import RunSource
+        from explorer.api.patching import patching
+
+        model = (self.seeds[self._index(seed)], self._check_step(step))
+        return patching(RunSource(self), clean, changed, position, answer, contrast, *model)
+
+    def logit_attribution(
+        self,
+        text: str,
+        *,
+        position: int | None = None,
+        outcome: str | None = None,
+        contrast: str | None = None,
+        step: int | None = None,
+        seed: int | None = None,
+    ) -> AnswerParts:
+        """Return what each head and each feedforward layer of a Transformer adds to a logit.
+
+        The last state is the sum of what all parts add, if a norm comes before each part or there is none. With the
+        scale of the final norm held at its value, the logit is a sum of one number for each part.
+
+        outcome: by default the most probable one. contrast: an outcome whose logit is subtracted. Both are texts. The
+        other arguments are those of `patching`.
+
+        Raises InvalidSetting for a model without attention, and for one in which a norm follows each part.
+
+        >>> explorer.load("text-transformer").logit_attribution("O thou ha").table().columns.tolist()
+        ['part', 'added']
+        """
+        from explorer.api.attention import RunSource
+        from explorer.api.patching import logit_attribution
+
+        model = (self.seeds[self._index(seed)], self._check_step(step))
+        return logit_attribution(RunSource(self), text, position, outcome, contrast, *model)
 
     def generate(
         self,

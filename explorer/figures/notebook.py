@@ -49,6 +49,56 @@ def attention_map(
     )
 
 
+def share_map(
+    shares: Float[ndarray, "rows columns"], rows: Sequence[str], columns: Sequence[Sequence[str]], title: str
+) -> go.Figure:
+    """Return shares as a heat map with diverging colours, the first row at the bottom.
+
+    Each column has one name, or two where the tokens of two texts differ.
+    """
+    return go.Figure(
+        {
+            "type": "heatmap",
+            "z": shares,
+            "zmin": -1,
+            "zmax": 1,
+            "colorscale": "BrBG",
+            "xgap": 1,
+            "ygap": 1,
+            "colorbar": {"tickvals": [-1, 0, 1], "ticktext": ["−1", "0 changed text", "1 clean text"]},
+            "hovertemplate": "%{z:.3f}<extra></extra>",
+            "hoverongaps": False,
+        },
+        {
+            "template": "plotly_white",
+            "title": {"text": escape_markup(title)},
+            "xaxis": {**_ticks([" / ".join(map(_visible, names)) for names in columns]), "showgrid": False},
+            "yaxis": {**_ticks(rows), "showgrid": False},
+            "height": 190 + _CELL * len(rows),
+        },
+    )
+
+
+def part_bars(names: Sequence[str], values: Sequence[float], title: str) -> go.Figure:
+    """Return a bar for each part of a sum, the first one on top."""
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": list(values),
+        "y": list(range(len(names))),
+        "marker": {"color": [_COLOURS[0] if value >= 0 else _COLOURS[1] for value in values]},
+        "hovertemplate": "%{x:+.3f}<extra></extra>",
+    }
+    layout = {
+        "template": "plotly_white",
+        "title": {"text": escape_markup(title)},
+        "xaxis": {"title": {"text": "added to the logit"}},
+        "yaxis": {**_ticks(names), "autorange": "reversed"},
+        "height": 150 + _CELL * len(names),
+    }
+    return go.Figure(bars, layout)
+
+
 def _ticks(labels: Sequence[str]) -> dict[str, object]:
     """Return axis settings with labels at 0, 1, 2 …; labels may repeat, as tokens do."""
     return {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": list(labels)}
