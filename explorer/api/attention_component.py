@@ -13,7 +13,7 @@ from numpy import ndarray
 from explorer.api.attention import Attention, AttentionSource, Reading
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address, json_address
-from explorer.inspection.attention.attend import Ablation, AttentionResult, attend, check_head, pack_weights
+from explorer.inspection.attention.attend import Ablation, AttentionResult, attend, check_head, is_causal, pack_weights
 from explorer.models.attention_layout import AttentionLayout
 
 MAX_BYTES = 1_000_000  # of the weights of all steps of the slider together
@@ -76,7 +76,7 @@ def _data(attention: Attention, state: _State, snapshots: Mapping[str, object] |
     ids, layout = reading.given, model.layout
     original, is_ablated = attend(model, ids), state.ablation != Ablation()
     ablated = attend(model, ids, state.ablation) if is_ablated else original
-    causal = _is_causal(ablated.weights)
+    causal = is_causal(ablated.weights)
     return {
         "tokens": list(reading.tokens),
         **({} if reading.keys == reading.tokens else {"keys": list(reading.keys)}),
@@ -120,7 +120,7 @@ def _snapshots(attention: Attention, reading: Reading) -> dict[str, object] | No
         return attend(model, same.given).weights
 
     last = weights_after(steps[-1])
-    causal = _is_causal(last)
+    causal = is_causal(last)
     most = max(2, MAX_BYTES // pack_weights(last, causal).nbytes)
     if len(steps) > most:
         steps = [steps[round(i)] for i in np.linspace(0, len(steps) - 1, most)]
@@ -131,12 +131,6 @@ def _snapshots(attention: Attention, reading: Reading) -> dict[str, object] | No
         "unit": "nats",
         "address": json_address({"address": arrays_address({"weights": weights})}),
     }
-
-
-def _is_causal(weights: Float[ndarray, "layers heads query key"]) -> bool:
-    """Return whether no query attends to a later token."""
-    queries, keys = weights.shape[-2:]
-    return queries == keys and bool(np.isnan(weights[..., *np.triu_indices(queries, 1)]).all())
 
 
 def _answers(

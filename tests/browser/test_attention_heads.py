@@ -144,8 +144,8 @@ def test_heads_with_a_high_score_are_highlighted_in_their_layers(offline: Any, t
 
 def test_cross_attention_is_a_rectangle_of_target_and_source_tokens(offline: Any, tmp_path: Path) -> None:
     weights = random_weights(2, 4, 3, 5, causal=False)
-    keys, parts = [f" s{i}" for i in range(5)], ["encoder", "decoder", "cross"]
-    more = {"keys": keys, "masked": [4], "parts": parts, "part": parts[2], "unit": "word"}
+    keys, kinds = [f" s{i}" for i in range(5)], {"decoder": "Decoder", "cross": "Cross-attention"}
+    more = {"keys": keys, "masked": [4], "kinds": kinds, "kind": "cross", "unit": "word"}
     offline.goto(component(tmp_path, weights, **more))
     expect(offline.locator(".asks button")).to_have_count(3)
     expect(offline.locator(".answers > span")).to_have_count(5)
@@ -167,10 +167,10 @@ def test_cross_attention_is_a_rectangle_of_target_and_source_tokens(offline: Any
     box, first = stage.bounding_box(), offline.locator(".asks button").first.bounding_box()
     offline.mouse.move(box["x"] + left + 3.5 * high, first["y"] + 2.5 * high)
     expect(offline.locator(".reading")).to_have_text(re.compile(r"^“␣t2” attends to “␣s3” with "))
-    choice = offline.get_by_role("group", name="Attention of")
-    expect(choice.get_by_role("button", name="cross-attention")).to_have_attribute("aria-pressed", "true")
-    choice.get_by_role("button", name="encoder", exact=True).click()
-    assert offline.evaluate("() => events.at(-1)") == ["part", "encoder"]
+    choice = offline.get_by_role("group", name="Kind of attention")
+    expect(choice.get_by_role("button", name="Cross-attention")).to_have_attribute("aria-pressed", "true")
+    choice.get_by_role("button", name="Decoder").click()
+    assert offline.evaluate("() => events.at(-1)") == ["kind", "decoder"]
 
 
 def test_a_model_without_answers_has_no_panel_of_answers(offline: Any, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_model_without_answers_has_no_panel_of_answers(offline: Any, tmp_path:
     expect(offline.locator(".asks button")).to_have_count(6)
     expect(offline.get_by_role("heading", name="What the model predicts")).to_be_hidden()
     expect(offline.get_by_role("heading", name="What this head does")).to_be_visible()
-    expect(offline.get_by_role("group", name="Attention of")).to_have_count(0)
+    expect(offline.get_by_role("group", name="Kind of attention")).to_have_count(0)
 
 
 def test_odd_tokens_are_text_and_a_long_one_is_whole_in_its_tooltip(offline: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from explorer.inspection.attention.attend import attend, unpack_weights
 from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.web import results
 from tests import needs
-from tests.pages.screen import component_data, headings, page, page_text, wait_until_ready, warnings_of, widget
+from tests.pages.screen import component_data, headings, page, page_text, url_params, wait_until_ready, warnings_of, widget
 from tests.words import assert_mentions
 
 pytestmark = needs.transformers
@@ -79,7 +79,19 @@ def test_the_three_kinds_of_attention_of_an_encoder_decoder(part: str, tmp_path:
     assert (data["tokens"] == source) == (part == "encoder")
     assert data.get("keys") == (source if part in ("", "cross") else None)
     assert (data["answers"] is None) == (part == "encoder")
+    assert data["causal"] == (part == "decoder") and data["kind"] == (part or "cross")
+    assert list(data["kinds"]) == ["encoder", "decoder", "cross"]
     assert bool(component_data(at, "attention_walkthrough")) == (part in ("encoder", "decoder"))
+
+
+def test_a_kind_of_attention_is_chosen_in_the_component(tmp_path: Path) -> None:
+    name = open_tiny("t5", tmp_path)
+    at = wait_until_ready(page("attention.py", {"model": name, "say": "a cat", "at": "1"}))
+    for event, kind in (("encoder", "encoder"), ("sideways", "encoder"), (["cross"], "encoder"), ("cross", "cross")):
+        at.session_state["heads: kind"] = event
+        at = wait_until_ready(at.run())
+        assert component_data(at, "attention_heads")[0]["kind"] == kind
+    assert url_params(at) == {"model": name, "say": "a cat", "kind": "cross"}
 
 
 def test_a_part_that_a_model_does_not_have_is_reported(tmp_path: Path) -> None:

@@ -237,6 +237,12 @@ def forward_with_taps(
     return logits, trace
 
 
+def is_causal(weights: Float[ndarray, "*which query key"]) -> bool:
+    """Return whether no query attends to a later token."""
+    queries, keys = weights.shape[-2:]
+    return queries == keys and bool(np.isnan(weights[..., *np.triu_indices(queries, 1)]).all())
+
+
 def pack_weights(weights: Float[ndarray, "*which query key"], causal: bool) -> UInt16[ndarray, "*which cells"]:
     """Pack attention weights as whole numbers up to 65,535, with an error of at most 1 / 131,070; NaN becomes 0.
 

@@ -15,7 +15,6 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
 from explorer.ui.training.inspectable_model import InspectableModel
 
-PART_TITLES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Decoder to encoder"}
 UNNAMED_HEAD = AttentionState.url_base()  # a URL that names no head asks for this one
 
 
@@ -37,15 +36,6 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
                 options=titles,
                 width=400,
             )
-            if stored_model and stored_model.parts:
-                bind_widget(
-                    session,
-                    "kind",
-                    st.segmented_control,
-                    shown=state.kind or "cross",
-                    update=lambda s, kind: replace(s, kind=kind, at=None),
-                    options={part: PART_TITLES[part] for part in stored_model.parts},
-                )
             if stored_model and len(stored_model.seeds) > 1:
                 seeds = {i: f"seed {seed}" for i, seed in enumerate(stored_model.seeds)}
                 bind_widget(session, "seed", st.selectbox, options=seeds, width=110)

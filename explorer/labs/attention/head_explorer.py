@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 VIEWS, SCALES, SORTS = (get_args(get_type_hints(AttentionState)[name]) for name in ("view", "scale", "sort"))
 _KEY = "heads"
-_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "part")
+_KIND_TITLES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
+_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "kind")
 
 
 Results: TypeAlias = Mapping[str, "AttentionReading | HeadImportance"]
@@ -143,11 +144,13 @@ def component_data(
         "ids": list(reading.query_ids),
         "layers": reading.size[0],
         "heads": reading.size[1],
-        "causal": stored_model.is_causal and not computed.unmasked,
+        "causal": reading.causal,
         "masked": list(reading.padding_positions),
         "address": register_arrays(reading.content, stored_model.cache_key),
         "open": [state.layer, state.head],
         "asked": query_position(stored_model, state.at, tokens),
+        "kinds": {part: _KIND_TITLES[part] for part in stored_model.parts},
+        "kind": state.kind or "cross",
         "scale": state.scale,
         "sort": state.sort,
         "view": state.view,
@@ -206,6 +209,8 @@ def apply_events(session: PageSession[AttentionState], stored_model: Inspectable
     for name, options in (("scale", SCALES), ("sort", SORTS), ("view", VIEWS)):
         if (value := pop_event(_KEY, name)) in options:
             state = replace(state, **{name: value})
+    if (value := pop_event(_KEY, "kind")) in stored_model.parts:
+        state = replace(state, kind=value, at=None)
     steps = stored_model.snapshot_steps
     if type(value := pop_event(_KEY, "step")) is int and value in steps:
         state = replace(state, step=None if value == steps[-1] else value)

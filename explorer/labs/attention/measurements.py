@@ -81,14 +81,14 @@ def reading_request(stored_model: InspectableModel, state: AttentionState) -> Re
 
 def compute_reading(stored_model: InspectableModel, state: AttentionState) -> AttentionReading:
     """Run the model on the text, with and without the ablation. Raises LineageError."""
-    from explorer.inspection.attention.attend import attend, pack_weights
+    from explorer.inspection.attention.attend import attend, is_causal, pack_weights
 
     tokenized = tokenize_text(stored_model, state)
     model, query_ids = stored_model.attention_part(state.kind, tokenized.ids, state.seed, state.step)
     is_text = query_ids == tokenized.ids
     original = attend(model, tokenized.ids)
     ablated = attend(model, tokenized.ids, requested_ablation(state)) if state.is_ablated else original
-    packed = pack_weights(ablated.weights, stored_model.is_causal and not state.unmasked)
+    causal = is_causal(ablated.weights)
     padding = tuple(np.flatnonzero(np.isnan(ablated.weights).all(axis=(0, 1, 2))).tolist())
     return AttentionReading(
         state,
@@ -97,8 +97,9 @@ def compute_reading(stored_model: InspectableModel, state: AttentionState) -> At
         query_ids,
         (model.layout.layers, model.layout.heads),
         padding,
-        pack({"weights": packed}),
+        pack({"weights": pack_weights(ablated.weights, causal)}),
         top_answers(ablated.log_probabilities, original.log_probabilities) if model.layout.answers else None,
+        causal,
     )
 
 

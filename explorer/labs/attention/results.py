@@ -38,6 +38,7 @@ class AttentionReading:
     padding_positions: tuple[int, ...]  # masked as queries and as keys
     content: bytes  # the packed weights, for the browser
     answers: TopAnswers | None  # None for a model that predicts nothing
+    causal: bool  # whether no query attends to a later token: `content` has the lower triangles only
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from explorer.inspection.words.labelling import TypedRow
 
 _KEY = "induction-heads-component"
-_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "part")
+_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "kind")
 _OPTIONS = {name: get_args(get_type_hints(InductionState)[name]) for name in ("scale", "sort", "view")}
 _MIN_SNAPSHOTS = 3  # fewer do not make a slider
 

@@ -28,7 +28,9 @@ LABELS = ["layer 1, head 1", "layer 1, head 2", "layer 2, head 1", "layer 2, hea
 def make_reading(now: list[float], before: list[float], state: AttentionState = DEFAULTS) -> AttentionReading:
     tokenized = TokenizedInput((1, 2), ("a", "\n"), "", "", (), (), False)
     as_logs = (np.log(np.array([[0.5, 0.5], p], dtype=np.float32)) for p in (now, before))
-    return AttentionReading(state, tokenized, tokenized.tokens, tokenized.ids, (1, 1), (), b"", top_answers(*as_logs))
+    return AttentionReading(
+        state, tokenized, tokenized.tokens, tokenized.ids, (1, 1), (), b"", top_answers(*as_logs), True
+    )
 
 
 def make_importance(rise: list[float], error: float) -> HeadImportance:

@@ -10,8 +10,8 @@
  * @property {number} layers
  * @property {number} heads
  * @property {boolean} causal
- * @property {string[]} [parts] kinds of attention of a model that has several: "encoder", "decoder", "cross"
- * @property {string} [part] the one whose weights are shown
+ * @property {Record<string, string>} [kinds] the kinds of attention of a model that has several, with their titles
+ * @property {string} [kind] the one whose weights are shown
  * @property {number[]} masked keys that no query attends to
  * @property {string} address array "weights" (U16 "layers heads cells", see math.js) at `step` and with `touch`
  * @property {number[]} open [layer, head]
@@ -41,7 +41,7 @@
  * @property {string} scale "one" or "row"
  * @property {string} sort "place" or a score
  * @property {string} view "lines" or "matrix"
- * @property {string} part one of `parts`
+ * @property {string} kind one of `kinds`
  * @property {number} step of the training
  * @property {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} touch interventions
  */
@@ -75,7 +75,7 @@ import { Theme } from "../../shared/runtime/theme.js";
 
 const SOON = 1500; // ms from the first drawing to the request for snapshots
 const NOTHING = { off: [], flat: [], unmasked: false, unplaced: false };
-const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch", "part"];
+const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch", "kind"];
 
 /** Make a row of buttons, one of which is selected. */
 function makeChoice(label, options, press) {
@@ -194,9 +194,9 @@ export default defineComponent((place) => {
     legend,
     words,
   );
-  const partRow = node("div", { class: "part-row" });
-  let partChoice = null;
-  const first = node("section", { class: "first" }, partRow, heads, training.root);
+  const kindRow = node("div", { class: "kinds" });
+  let kindChoice = null;
+  const first = node("section", { class: "first" }, kindRow, heads, training.root);
   const second = node(
     "section",
     { class: "second" },
@@ -383,7 +383,7 @@ export default defineComponent((place) => {
     if (any("step", "open", "touch")) showInterventions(state);
     if (any("words", "step", "open", "touch", "grid")) showWords(state);
     if (any("colours")) showLegend();
-    if (any("part")) partChoice?.setChosen(syncedValues.part.value);
+    if (any("kind")) kindChoice?.setChosen(syncedValues.kind.value);
   }
   /** Return the sentence about what is left and right, or what the rows and columns of the matrix are. */
   function describeAxes(shown) {
@@ -459,7 +459,7 @@ export default defineComponent((place) => {
     setTextIfChanged(sortLabel, isLarge() ? "Highlight heads" : "Sort heads");
     sort.ariaLabel = isLarge() ? "Score by which heads are highlighted" : "Order of the heads";
     parts.classList.toggle("large", isLarge());
-    makePartChoice();
+    makeKindChoice();
     if ([...sort.options].map(({ text }) => text).join() !== options.map(([, text]) => text).join()) {
       sort.replaceChildren(...options.map(([value, text]) => node("option", { value }, text)));
     }
@@ -477,18 +477,14 @@ export default defineComponent((place) => {
     timer = setTimeout(fetchSnapshots, SOON);
   }
   /** Offer the kinds of attention of a model that has several. */
-  function makePartChoice() {
-    const names = data.parts ?? [],
-      state = JSON.stringify(names);
-    partRow.hidden = names.length < 2;
-    if (state === partRow.dataset.parts) return;
-    partRow.dataset.parts = state;
-    partChoice = makeChoice(
-      "Attention of",
-      names.map((part) => [part, part === "cross" ? "cross-attention" : part]),
-      (part) => sendEvent("part", part, "part"),
-    );
-    partRow.replaceChildren(partChoice.root);
+  function makeKindChoice() {
+    const kinds = Object.entries(data.kinds ?? {}),
+      state = JSON.stringify(kinds);
+    kindRow.hidden = kinds.length < 2;
+    if (state === kindRow.dataset.kinds) return;
+    kindRow.dataset.kinds = state;
+    kindChoice = makeChoice("Kind of attention", kinds, (kind) => sendEvent("kind", kind, "kind"));
+    kindRow.replaceChildren(kindChoice.root);
   }
   function updateSaveMenus() {
     const file = data.file ?? "attention",
@@ -499,7 +495,7 @@ export default defineComponent((place) => {
     };
     const openHead = () => headName(...currentState().open);
     saveMenu(heads, {
-      svg: () => screenSvg(heads, { title, skip: ".order, .part-row, .ranking label, .words, .flip, .layer i" }),
+      svg: () => screenSvg(heads, { title, skip: ".order, .kinds, .ranking label, .words, .flip, .layer i" }),
       csv: () => gridCsv(exportState()),
       file: `${file}-heads`,
     });
