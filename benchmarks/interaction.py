@@ -1,6 +1,6 @@
 """What follows the hand, and what comes at once: generation studio and attention explorer in Chromium.
 
-    python -m benchmarks.interaction [--only temperature|heads|writing|sampling] [--seconds 8] [--json FILE]
+    python -m benchmarks.interaction [--only temperature|heads|real|writing|sampling] [--seconds 8] [--json FILE]
 
 Needs Chromium and Tiny Shakespeare (LINEAGE_DATA_DIR). It starts the server as it is really served, with a home of its
 own, and prints each figure beside its budget. Frame times are those of the page's own requestAnimationFrame, and stand
@@ -15,6 +15,8 @@ import json
 import os
 import platform
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -45,6 +47,7 @@ from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_s
 from explorer.labs.generation.state import GenerationState
 from explorer.ui.training.stored_models import StoredModel, find_model
 from tests.browser.steps import wait_until_idle
+from tests.hub.real_models import can_open_smollm2, smollm2_folder
 from tests.serving import running_server
 
 TOKENS = 64  # of a text whose attention is looked at: the whole context of that model
@@ -73,6 +76,7 @@ PICTURES = "[...document.querySelectorAll('.lineage-attention-heads .grid canvas
 class Part(StrEnum):
     temperature = "temperature"
     heads = "heads"
+    real = "real"
     writing = "writing"
     sampling = "sampling"
 
@@ -144,6 +148,37 @@ def transferred_bytes(watched: TimedPage) -> Iterator[Timing]:
     for what, (sent, used), budget in (("first view", first, 300), (f"{steps} snapshots", later, 2_000)):
         yield Timing(f"{what}: as sent", sent / 1e3, "kB", budget)
         yield Timing(f"{what}: unpacked", used / 1e3, "kB", budget)
+
+
+# ---- the heads of a real model ----
+
+
+def real_heads(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
+    """Attention of SmolLM2's 30 x 9 heads over a text of 64 tokens or more: hovering, and painting all heads anew."""
+    watched = TimedPage(browser, address, "/attention?" + urlencode({"model": "hub:smollm2", "say": SPEECH[:300]}))
+    page = watched.page
+    yield Timing("tokens", page.locator(QUERIES).count())
+    yield Timing("heads", page.locator(".lineage-attention-heads .grid canvas").count())
+    stage, reading = page.locator(".lineage-attention-heads .stage"), ".lineage-attention-heads .reading"
+    yield from measure_frames(watched, "idle", reading, seconds, None)
+    yield from measure_frames(watched, "hovering the lines", reading, seconds, move_over(page, stage, True, 0.03), 30)
+    grid, words = page.locator(".lineage-attention-heads .grid"), ".lineage-attention-heads .words"
+    yield from measure_frames(watched, "hovering the heads", words, seconds, move_over(page, grid, True), 30)
+    taken = []
+    for name in ("by row", "0 to 1") * 5:
+        before = page.evaluate(PICTURES)
+        button = page.get_by_role("button", name=name, exact=True)
+        shown = f"document.querySelector('{QUERIES}')"  # the heads are painted in the frame after the click
+        taken.append(milliseconds_until(page, "click", shown, button.click))
+        if before == page.evaluate(PICTURES):
+            raise RuntimeError("the heads are not drawn anew")
+    yield Timing("another colour scale for all heads: median", statistics.median(taken), "ms", 100)
+
+
+def open_real_model(home: Path) -> None:
+    """Open SmolLM2 for the server of this home. It needs requirements-test-models.txt."""
+    command = [sys.executable, "-m", "explorer", "open", str(smollm2_folder()), "--name", "smollm2"]
+    subprocess.run(command, env=os.environ | {"LINEAGE_HOME": str(home)}, check=True, capture_output=True)
 
 
 # ---- writing on the server ----
@@ -274,11 +309,22 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure what a visitor of the two screens feels."""
-    measure = {Part.temperature: temperature, Part.heads: heads, Part.writing: writing, Part.sampling: compare_sampling}
+    measure = {
+        Part.temperature: temperature,
+        Part.heads: heads,
+        Part.real: real_heads,
+        Part.writing: writing,
+        Part.sampling: compare_sampling,
+    }
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
     found: dict[str, list[dict[str, object]]] = {}
     with tempfile.TemporaryDirectory(prefix="lineage-interaction-") as home, running_server(Path(home)) as address:
         for part in (only,) if only else Part:
+            if part is Part.real:
+                if not can_open_smollm2():
+                    print("\nreal: left out, because the packages of requirements-test-models.txt are missing")
+                    continue
+                open_real_model(Path(home))
             print(f"\n{part}, load {os.getloadavg()[0]:.1f} before", flush=True)
             found[part] = []
             with launch_chromium() as browser:
