@@ -13,7 +13,16 @@ from explorer.inspection.attention.attend import attend, unpack_weights
 from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.web import results
 from tests import needs
-from tests.pages.screen import component_data, headings, page, page_text, url_params, wait_until_ready, warnings_of, widget
+from tests.pages.screen import (
+    component_data,
+    headings,
+    page,
+    page_text,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+    widget,
+)
 from tests.words import assert_mentions
 
 pytestmark = needs.transformers
