@@ -63,6 +63,7 @@ def open_model(
         _list_models(as_json)
         return
     from explorer.hub import opened
+    from explorer.hub.checkpoints import checkpoint_steps
     from explorer.hub.download import Progress
 
     progress = Progress()
@@ -74,6 +75,8 @@ def open_model(
     print(f"Open as {opened.PREFIX}{card.name}")
     for label, value in (*card.facts(), ("folder", card.folder)):
         print_wrapped(f"{label}: {escape_invisible(value)}", "  ")
+    if steps := checkpoint_steps(card):
+        print_wrapped(f"steps of its training that can be shown: {', '.join(map(format_count, steps))}", "  ")
     print_wrapped(
         f"To look at it, open the app and the address attention?model={opened.PREFIX}{card.name}. "
         f"To forget it: {program_name()} close {card.name}."

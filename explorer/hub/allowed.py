@@ -58,6 +58,12 @@ def find_allowed(given: str) -> Repository | None:
     return next((found for found in allowed_models().values() if given in (found.name, found.id.casefold())), None)
 
 
+def pinned_revision(id_: str) -> str:
+    """Return the commit of a repository that Lineage names as its main version; empty if it names none."""
+    ids = (known.partition("@") for known in _KNOWN.values())
+    return next((revision for known, _, revision in ids if known.casefold() == id_.casefold()), "")
+
+
 def check_name(name: str) -> str:
     """Return the name of an opened model. Raises InvalidSetting if it is not possible."""
     if not NAME.fullmatch(name):

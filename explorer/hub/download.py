@@ -101,6 +101,7 @@ class RemoteModel:
     commit: str
     licence: str
     files: dict[str, RemoteFile]  # those at the top, by name
+    revision: str = ""  # by which the commit was asked for
 
     @property
     def folder(self) -> Path:
@@ -169,7 +170,7 @@ def read_repository(repository: Repository) -> RemoteModel:
             size = (lfs.size if lfs else each.size) or 0
             found[each.rfilename] = RemoteFile(each.rfilename, size, lfs.sha256 if lfs else "", each.blob_id or "")
     licence = getattr(info.card_data, "license", None) if info.card_data else None
-    return RemoteModel(repository.id, str(info.sha), shorten(licence or ""), found)
+    return RemoteModel(repository.id, str(info.sha), shorten(licence or ""), found, repository.revision)
 
 
 def check_before_download(remote: RemoteModel) -> tuple[RemoteFile, ...]:
@@ -217,7 +218,12 @@ def download(remote: RemoteModel, wanted: tuple[RemoteFile, ...], progress: Prog
                 progress.add(each.size)
             else:
                 _download_file(remote, each, folder / each.name, progress)
-        source = {"repository": remote.id, "commit": remote.commit, "licence": remote.licence}
+        source = {
+            "repository": remote.id,
+            "commit": remote.commit,
+            "revision": remote.revision,
+            "licence": remote.licence,
+        }
         write_file(folder / SOURCE, json_bytes(source))
     return folder
 

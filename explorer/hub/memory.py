@@ -23,15 +23,18 @@ Key: TypeAlias = tuple[str, str]  # folder and fingerprint
 MOST_MODELS = 8  # also if they are tiny
 _loaded: OrderedDict[Key, tuple[PretrainedModule, int]] = OrderedDict()  # with its bytes; the last one was used last
 _refused: LRUCache[Key, InvalidSetting] = LRUCache(32)  # why a folder could not be loaded, until it changes
-_lock = threading.Lock()  # of both, never held while a model is loaded
+_checkpoints: set[Key] = set()  # those of the loaded models that leave when the next checkpoint of a training is loaded
+_lock = threading.Lock()  # of all, never held while a model is loaded
 _loading = threading.Lock()  # one model at a time, so that the limit holds while it is loaded
 
 
-def load_folder(folder: Path, fingerprint: str, size: int) -> PretrainedModule:
+def load_folder(folder: Path, fingerprint: str, size: int, is_checkpoint: bool = False) -> PretrainedModule:
     """Return the model in a folder; it is loaded once, also if many threads ask at the same time. It takes seconds.
 
     fingerprint: changes with the files of the folder
     size: bytes of the weights in 32 bits
+    is_checkpoint: whether it is dropped when the next checkpoint is loaded, so that a visitor who goes through a
+        training does not drop the models of the others
 
     Raises InvalidSetting if it cannot be loaded.
     """
@@ -41,6 +44,11 @@ def load_folder(folder: Path, fingerprint: str, size: int) -> PretrainedModule:
     with _loading:
         if module := _find_loaded(key):  # by the thread that had the lock before
             return module
+        if is_checkpoint:
+            with _lock:
+                for each in _checkpoints:
+                    _loaded.pop(each, None)
+                _checkpoints.clear()
         _drop_least_recently_used(size)
         from explorer.hub.loading import load
 
@@ -52,6 +60,8 @@ def load_folder(folder: Path, fingerprint: str, size: int) -> PretrainedModule:
             raise
         with _lock:
             _loaded[key] = module, size
+            if is_checkpoint:
+                _checkpoints.add(key)
     return module
 
 
@@ -73,6 +83,7 @@ def reset() -> None:
     """Forget every model."""
     with _lock:
         _loaded.clear()
+        _checkpoints.clear()
         _refused.clear()
 
 

@@ -32,6 +32,7 @@ from explorer.hub.allowed import (
 )
 from explorer.hub.allowed import PREFIX as PREFIX
 from explorer.hub.card import ModelCard
+from explorer.hub.checkpoints import training_step
 from explorer.hub.download import Progress
 from explorer.hub.packages import check_installed
 
@@ -139,6 +140,9 @@ def open_model(
     offline: never ask the hub
     progress: told what is being done
 
+    If the model is open after a later step of its training (`checkpoints.py`), it stays so, and the earlier step can be
+    chosen; then the card of the later step is returned.
+
     Raises InvalidSetting with the reason if the model cannot be opened, and StoreError if its card cannot be written.
     """
     check_installed()
@@ -160,12 +164,26 @@ def open_model(
         module = memory.load_folder(found.folder, facts.fingerprint, 4 * facts.numbers)
         card = _make_card(name, source, found, facts, module)
         progress.check()
+        if later := _later_card(card):
+            progress.stage = "open"
+            return later
         try:
             write_file(environment().opened_models / name / _CARD, json_bytes(card.model_dump(mode="json")))
         except OSError as error:
             raise StoreError(f"The card of the model could not be written: {describe_disk_error(error)}") from error
     progress.stage = "open"
     return card
+
+
+def _later_card(card: ModelCard) -> ModelCard | None:
+    """Return the card of the same model, open with the same name, if it has the weights of a later training step."""
+    try:
+        other = find_card(card.name)
+    except InvalidSetting:
+        return None
+    step, other_step = training_step(card), training_step(other)
+    is_later = step is not None and other_step is not None and step < other_step
+    return other if is_later and other.source == card.source else None
 
 
 def _parse_source(given: str) -> tuple[Repository | None, str]:

@@ -17,6 +17,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
 from explorer.hub.allowed import NAME
 from explorer.hub.card import ModelCard
+from explorer.hub.checkpoints import checkpoint_steps, load_checkpoint, training_step
 
 if TYPE_CHECKING:
     from explorer.generation.generate import TextGenerator
@@ -41,14 +42,16 @@ class PretrainedReader:
 
         Empty if there are no others.
         """
-        return ()
+        return checkpoint_steps(self.card)
 
     def module(self, step: int | None = None) -> PretrainedModule:
         """Return the model, or a checkpoint of its training; it is shared and must not be changed.
 
         Loading it takes time. Raises InvalidSetting.
         """
-        return opened.load_model(self.card)
+        if step is None or step == training_step(self.card):
+            return opened.load_model(self.card)
+        return load_checkpoint(self.card, step)
 
     @property
     def parts(self) -> tuple[Part, ...]:

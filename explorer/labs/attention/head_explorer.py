@@ -32,7 +32,7 @@ from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.training.model_input import parse_head_event, parse_heads, parse_heads_event
 from explorer.ui.wording import quote_first
 from explorer.web import background
-from explorer.web.background import submit
+from explorer.web.background import Pool, submit
 from explorer.web.results import Content, Section, register, register_arrays
 
 if TYPE_CHECKING:
@@ -185,7 +185,8 @@ def _snapshot_data(stored_model: InspectableModel, state: AttentionState, token:
         return {"address": register_arrays(futures["snapshots"].result().content, stored_model.cache_key)}
 
     compute = partial(compute_snapshots, stored_model, state)
-    section = Section(lambda: {"snapshots": submit(key, compute, stored_model.pool)}, answer)
+    pool: Pool = "quick" if stored_model.pool == "quick" else "patient"  # checkpoints of a real model take seconds
+    section = Section(lambda: {"snapshots": submit(key, compute, pool)}, answer)
     address = register(f"{token}{hash(key):x}", section, key)  # computed once the browser fetches it
     return {
         "steps": steps,

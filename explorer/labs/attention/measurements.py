@@ -120,7 +120,7 @@ def top_answers(
 
 
 def select_snapshots(stored_model: InspectableModel, tokens: int, shown: int | None = None) -> list[int]:
-    """Return as many snapshot steps as fit into MAX_BYTES, evenly spaced, always with the step that is shown.
+    """Return as many snapshot steps as fit into MAX_BYTES and can be loaded, always with the step that is shown.
 
     The list is empty where there are too few for a slider.
     """
@@ -129,7 +129,7 @@ def select_snapshots(stored_model: InspectableModel, tokens: int, shown: int | N
         return []
     layout = stored_model.attention
     cells = tokens * (tokens + 1) // 2 if stored_model.is_causal else tokens**2
-    most = max(2, MAX_BYTES // (2 * layout.layers * layout.heads * cells))
+    most = max(2, min(stored_model.most_snapshots, MAX_BYTES // (2 * layout.layers * layout.heads * cells)))
     if len(steps) <= most:
         return steps
     selected = {steps[round(i)] for i in np.linspace(0, len(steps) - 1, most)}

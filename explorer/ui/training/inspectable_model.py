@@ -87,6 +87,11 @@ class InspectableModel(ABC):
         """The steps of the training whose weights can be shown; empty if only one state is known."""
         return ()
 
+    @property
+    def most_snapshots(self) -> int:
+        """How many of these steps can be computed for one slider."""
+        return 10_000
+
     def held_out_losses(self, replica: int) -> Mapping[str, list[int] | list[float]]:
         """Return the held-out loss of one seed by training step, as `steps` and `losses`."""
         return {"steps": [], "losses": []}

@@ -44,6 +44,7 @@ TASK_EXAMPLES = {"t5": tuple(f"translate English to German: {text}" for text in 
 _ROTARY = ("gemma3_text", "gpt_neox", "llama", "mistral", "modernbert", "phi3", "qwen2", "qwen3")
 _MOST_IMPORTANCE_TOKENS = 64  # of the text on which each head is switched off in turn, a minute for 270 heads
 _GENERATED_NUMBERS = 8_500_000_000  # parameters times tokens, for about ten seconds of texts at all temperatures
+_SNAPSHOT_NUMBERS = 1_500_000_000  # parameters of all checkpoints of a slider, loaded in about ten seconds
 _FEWEST_GENERATED = 20  # tokens
 
 
@@ -80,6 +81,14 @@ class PretrainedModel(PretrainedReader, InspectableModel):
     @property
     def pool(self) -> Pool:
         return "usual"  # a forward pass takes tenths of a second, and the first one loads the model
+
+    @property
+    def snapshot_steps(self) -> Sequence[int]:
+        return self.steps
+
+    @property
+    def most_snapshots(self) -> int:
+        return max(3, _SNAPSHOT_NUMBERS // self.card.parameters)
 
     def model(self, replica: int = 0, step: int | None = None) -> PretrainedModule:
         return self.module(step)
