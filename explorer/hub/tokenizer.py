@@ -88,7 +88,7 @@ class PretrainedTokenizer:
         check_characters(texts)
         return [np.array(each.ids, np.int32) for each in self._library.encode_batch(texts, add_special_tokens=False)]
 
-    def around(self, ids: Sequence[int]) -> tuple[int, ...]:
+    def add_special_tokens(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Return ids with the tokens that the model expects around every text, such as [CLS] and [SEP]."""
         return (*self.before, *ids, *self.after)
 

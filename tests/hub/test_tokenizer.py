@@ -80,11 +80,11 @@ def test_bytes_are_lossless_and_readable() -> None:
 def test_tokens_around_a_text() -> None:
     tokenizer = PretrainedTokenizer(wordpiece(), 13)
     assert tokenizer.encode("the cats sat the cat").tolist() == [5, 6, 8, 7, 5, 6]  # not truncated
-    assert tokenizer.around([5, 6]) == (2, 5, 6, 3)
+    assert tokenizer.add_special_tokens([5, 6]) == (2, 5, 6, 3)
     assert tokenizer.special == {0, 1, 2, 3, 4}
     assert tokenizer.find_unknown("the dog and the dog") == ["dog", "and"]
     assert tokenizer.encode("the [MASK]").tolist() == [5, 4]
-    assert PretrainedTokenizer(byte_level(), 261).around([5]) == (5,)
+    assert PretrainedTokenizer(byte_level(), 261).add_special_tokens([5]) == (5,)
 
 
 def test_half_a_character_is_refused() -> None:
@@ -120,4 +120,4 @@ def test_marian_files(tmp_path: Path) -> None:
         expected = [names.index(piece) for piece in library.encode(given, out_type=str)]
         assert tokenizer.encode(given).tolist() == expected
         assert tokenizer.decode(tokenizer.encode(given)) == given
-    assert tokenizer.around([5]) == (5, 0)
+    assert tokenizer.add_special_tokens([5]) == (5, 0)

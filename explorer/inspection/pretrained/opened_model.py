@@ -46,7 +46,7 @@ class OpenedModel:
 
     def ids(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text with the tokens around it."""
-        return self.tokenizer.around(self.tokenizer.encode(text).tolist())
+        return self.tokenizer.add_special_tokens(self.tokenizer.encode(text).tolist())
 
     # ---- the experiments
 

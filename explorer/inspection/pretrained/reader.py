@@ -91,9 +91,9 @@ class PretrainedReader:
         if empty and continues:
             given = tokenizer.encode("\n").tolist()
         limits = [limit for limit in (most, self.card.context) if limit]
-        room = max(1, min(limits) - len(tokenizer.around(()))) if limits else len(given)
+        room = max(1, min(limits) - len(tokenizer.add_special_tokens(()))) if limits else len(given)
         kept, left_out = (given[-room:], given[:-room]) if continues else (given[:room], given[room:])
-        ids = (*tokenizer.before, *kept) if continues else tokenizer.around(kept)
+        ids = (*tokenizer.before, *kept) if continues else tokenizer.add_special_tokens(kept)
         start = len(tokenizer.before)
         names = [tokenizer.tokens[id] for id in ids]
         names[start : start + len(kept)] = self.token_texts(kept, left_out if continues else ())

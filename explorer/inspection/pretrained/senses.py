@@ -44,7 +44,7 @@ def find_occurrence(tokenizer: PretrainedTokenizer, text: str, word: str, sense:
     positions = tuple(
         before + i for i, (_, start, end) in enumerate(spans) if start < found.end() and end > found.start()
     )
-    return Occurrence(tokenizer.around([id for id, *_ in spans]), positions, word, sense)
+    return Occurrence(tokenizer.add_special_tokens([id for id, *_ in spans]), positions, word, sense)
 
 
 def ambiguous_occurrences(
