@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.labs.depth.answer_depth import answer_depth_section
 from explorer.labs.depth.multi_head import head_measures_section, heads_section
 from explorer.labs.depth.stacks import formulas_section, stacks_section
 from explorer.labs.depth.state import DepthState
@@ -17,6 +18,7 @@ FILES = {
     "Layers and norms": "models/layers.py",
     "Measuring a stack": "inspection/transformer/depth.py",
     "Splitting into heads": "inspection/transformer/multi_head.py",
+    "Answers by depth": "inspection/pretrained/answer_depth.py",
 }
 PAPERS = (
     ("Heads, Add & Norm", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
@@ -39,6 +41,16 @@ PAPERS = (
         "Bhojanapalli et al. 2020, Low-rank bottleneck in multi-head attention models",
         "https://arxiv.org/abs/2002.07028",
     ),
+    (
+        "Logit lens",
+        "nostalgebraist 2020, Interpreting GPT: the logit lens",
+        "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
+    ),
+    (
+        "What the lens misses",
+        "Belrose et al. 2023, Eliciting latent predictions from Transformers with the tuned lens",
+        "https://arxiv.org/abs/2303.08112",
+    ),
 )
 
 
@@ -58,6 +70,11 @@ def page(session: PageSession[DepthState]) -> None:
         "head-measures",
         "How different are the heads before and after training?",
         lambda: head_measures_section(session),
+    )
+    folded_section(
+        "answer-depth",
+        "At which depth of a real model does the answer appear?",
+        lambda: answer_depth_section(session),
     )
     folded_section("why", "Why does the residual stream grow with depth?", lambda: formulas_section(session))
     code_and_papers("depth.code", FILES, PAPERS)

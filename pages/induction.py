@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer.labs.induction.ablation import ablation_section
 from explorer.labs.induction.heads import heads_section
+from explorer.labs.induction.real_model import real_model_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
 from explorer.labs.induction.training import loss_finding, loss_text, moments_section, training_section
@@ -20,6 +21,7 @@ FILES = {
     "The model": "models/transformer_tagger.py",
     "The rows and the scores": "tasks/sequence_labelling/induction_rows.py",
     "Removing heads": "inspection/transformer/induction.py",
+    "Heads of a real model": "inspection/pretrained/repeated_tokens.py",
 }
 PAPERS = (
     (
@@ -80,6 +82,7 @@ def page(session: PageSession[InductionState]) -> None:
         heads_section(session, views)
     folded_section("induction-ablation", "What is lost without one head?", lambda: ablation_section(session, views))
     folded_section("moments", "At which step do the heads appear?", lambda: moments_section(state, views))
+    folded_section("real-model", "Does a real language model have such heads?", lambda: real_model_section(session))
     folded_section("why", "Why are two layers needed?", formulas_section)
     code_and_papers("induction.code", FILES, PAPERS)
 

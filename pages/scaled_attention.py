@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.labs.scaled_attention import component
+from explorer.labs.scaled_attention.first_token import first_token_section
 from explorer.labs.scaled_attention.softmax_by_width import width_section
 from explorer.labs.scaled_attention.state import MAX_WORDS_CHARACTERS, ScaledAttentionState
 from explorer.labs.scaled_attention.trained_head import select_model, trained_head_section
@@ -23,7 +24,13 @@ FILES = {
     "The encoder": "models/transformer_encoder.py",
     "The tables on this page": "static/components/dot_product/math.js",
     "Random vectors": "inspection/transformer/softmax_scaling.py",
+    "The first token": "inspection/pretrained/first_token.py",
 }
+SINKS = (
+    "The first token",
+    "Xiao et al. 2023, Efficient streaming language models with attention sinks",
+    "https://arxiv.org/abs/2309.17453",
+)
 
 
 def source_controls(session: PageSession[ScaledAttentionState]) -> None:
@@ -79,8 +86,9 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
     with page_section("softmax", "Why are the scores divided by √d_k?"):
         width_section(session)
     folded_section("training", "Does the division matter in training?", lambda: training_section(session))
+    folded_section("first-token", "Where does the weight go if no token fits?", lambda: first_token_section(session))
     folded_section("why", "What does the division do to the gradient?", formulas_section)
-    code_and_papers("scaled.code", FILES, [paper_of(MODELS["transformer"])])
+    code_and_papers("scaled.code", FILES, [paper_of(MODELS["transformer"]), SINKS])
 
 
 session = comparison_session("scaled", ScaledAttentionState)

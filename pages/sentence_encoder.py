@@ -6,6 +6,7 @@ from functools import partial
 
 from explorer.labs.sentence_encoder.formulas import formulas_section
 from explorer.labs.sentence_encoder.layer_curves import accuracy_section, curves_section, training_section
+from explorer.labs.sentence_encoder.real_senses import real_senses_section
 from explorer.labs.sentence_encoder.sense_map import map_section
 from explorer.labs.sentence_encoder.state import SentenceEncoderState, parse_sentences
 from explorer.labs.sentence_encoder.training_settings import controls
@@ -42,6 +43,9 @@ def page(session: PageSession[SentenceEncoderState]) -> None:
         partial(accuracy_section, state, views),
     )
     folded_section("training", "How do the encoders learn?", partial(_training, state, request))
+    folded_section(
+        "real-senses", "Does a real encoder separate the senses of a word?", partial(real_senses_section, session)
+    )
     folded_section("formulas", "What does a block compute?", partial(formulas_section, state))
     code_and_papers("sentences.code", state.configs.values(), [paper_of(next(iter(views.values())).row)])
 

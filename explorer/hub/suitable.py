@@ -1,4 +1,4 @@
-"""Which of the opened real models an experiment or a lesson can use, and what to do if there is none. Needs no torch."""
+"""Which opened real models an experiment or a lesson can use, and what to do if there is none. Needs no torch."""
 
 from __future__ import annotations
 

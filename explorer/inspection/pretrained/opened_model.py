@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from explorer.environment import environment
+from explorer.errors import InvalidSetting
+from explorer.hub import memory
 from explorer.hub.card import ModelCard
 from explorer.hub.opened import load_model
 from explorer.hub.pretrained import PretrainedModule
@@ -71,13 +74,22 @@ class OpenedModel:
         if variant == "longer":  # sentences from all over the list, so that they are about different things
             count = len(SENTENCES) // JOINED
             texts = [self.ids(" ".join(SENTENCES[i::count][:JOINED])) for i in range(count)]
-        module = random_network(self.module) if variant == "random network" else self.module
+        module = self._random_network(0) if variant == "random network" else self.module
         return first_token.first_token_attention(module.part(), texts)
 
     def sense_neighbours(self, random_seed: int | None = None) -> senses.SenseNeighbours:
         """Measure whether nearest neighbours have the same sense, or do so in a random network of this seed."""
-        module = self.module if random_seed is None else random_network(self.module, random_seed)
+        module = self.module if random_seed is None else self._random_network(random_seed)
         return senses.sense_neighbours(module.part(), senses.ambiguous_occurrences(self.tokenizer))
+
+    def _random_network(self, seed: int) -> PretrainedModule:
+        size = 4 * sum(weight.numel() for weight in self.module.model.parameters())
+        if memory.loaded_bytes() + size > environment().models_memory:
+            raise InvalidSetting(
+                "A random network of this size does not fit into the memory for models. The operator sets it in "
+                "LINEAGE_MODELS_MEMORY."
+            )
+        return random_network(self.module, seed)
 
     def answers_by_depth(self) -> answer_depth.AnswersByDepth:
         """Read off the answers to all prompts at every depth. Raises InvalidSetting for a model that gives none."""
@@ -93,3 +105,57 @@ def opened_model(card: ModelCard) -> OpenedModel:
     """Return the model of a card; loading takes seconds. Raises InvalidSetting if it cannot be loaded."""
     module = load_model(card)
     return OpenedModel(module, load_tokenizer(Path(card.folder), module.vocabulary))
+
+
+# ---- results of opened models, which pages and lessons share
+
+Group: TypeAlias = Literal["best", "two best", "four best", "previous-token head"]
+GROUPS: tuple[Group, ...] = ("best", "two best", "four best", "previous-token head")
+_KEPT = 32  # results of each experiment
+
+
+@lru_cache(maxsize=_KEPT)
+def induction_scores(card: ModelCard) -> repeated_tokens.RepeatScores:
+    """Return the scores of all heads; see `OpenedModel.score_heads`."""
+    return opened_model(card).score_heads()
+
+
+@lru_cache(maxsize=_KEPT)
+def loss_without_group(card: ModelCard, group: Group, draws: int = repeated_tokens.DRAWS) -> repeated_tokens.Removal:
+    """Return the loss without the best induction heads, or without the previous-token head, and without random heads.
+
+    Raises InvalidSetting if there is no layer below the best induction head.
+    """
+    scores = induction_scores(card)
+    best, previous = scores.best_induction_heads(), scores.previous_token_head()
+    if group != "previous-token head":
+        heads = best[: {"best": 1, "two best": 2, "four best": 4}[group]]
+    elif previous is None:
+        raise InvalidSetting("The best induction head is in the first layer, so no head is below it.")
+    else:
+        heads = (previous,)
+    return opened_model(card).remove_heads(heads, best, draws)
+
+
+@lru_cache(maxsize=_KEPT)
+def attention_to_first_token(card: ModelCard, variant: FirstTokens) -> first_token.FirstTokenAttention:
+    """Return how much attention goes to the first token; see `OpenedModel.first_token`."""
+    return opened_model(card).first_token(variant)
+
+
+@lru_cache(maxsize=_KEPT)
+def neighbours_by_sense(card: ModelCard, random_seed: int | None = None) -> senses.SenseNeighbours:
+    """Return whether nearest neighbours have the same sense; see `OpenedModel.sense_neighbours`."""
+    return opened_model(card).sense_neighbours(random_seed)
+
+
+@lru_cache(maxsize=_KEPT)
+def depth_of_answers(card: ModelCard) -> answer_depth.AnswersByDepth:
+    """Return where answers appear; see `OpenedModel.answers_by_depth`."""
+    return opened_model(card).answers_by_depth()
+
+
+@lru_cache(maxsize=_KEPT)
+def meaning_of_it(card: ModelCard) -> Coreference:
+    """Return whether a head finds what “it” means; see `OpenedModel.coreference`."""
+    return opened_model(card).coreference()

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.number_format import format_interval, format_percent
@@ -217,3 +218,30 @@ def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> st
 def _seeds_that_learn(learned: int, count: int) -> str:
     """Say how many of the seeds learn."""
     return f"{number_word(learned) if learned else 'none'} of {count_seeds(count)} learn{'s' * (learned == 1)}"
+
+
+_LATE, _ABRUPT = 0.75, 0.1  # shares of the layers: after which an answer is late, within which it is abrupt
+
+
+def answer_depth_finding(settled: Estimate, rise: Estimate, layers: int) -> str:
+    """Say from which depth on the answer of a real model is the most probable token, and how fast it rises.
+
+    settled: median depth; rise: median number of layers from a tenth to a half of the highest probability.
+    """
+    late = "late: " if settled.value > _LATE * layers else ""
+    abrupt = " abruptly," if rise.value <= _ABRUPT * layers else ""
+    within = "in a single layer" if rise.value <= 1 else f"within {rise.format(0)} layers"
+    return (
+        f"The answer appears {late}it is the most probable token from layer {settled.format(0)} of {layers} on (median "
+        f"over {settled.texts} prompts). Its probability rises{abrupt} from a tenth to a half {within}."
+    )
+
+
+def single_answer_text(prompt: str, answer: str, ranks: Sequence[int], probability: float) -> str:
+    """Describe the rank of the answer to one prompt at some depths, and its probability at the end."""
+    last = len(ranks) - 1
+    depths = sorted({0, last // 2, max(last - 6, 0), max(last - 2, 0), max(last - 1, 0), last})
+    found = join_words(
+        [f"{ranks[depth]:,} after layer {depth}" if depth else f"{ranks[0]:,} in the embedding" for depth in depths]
+    )
+    return f"“{prompt}” is continued with “{answer}”. Its rank is {found}, where its probability is {probability:.2f}."

@@ -49,6 +49,7 @@ class DepthState(PageState):
     residual: bool = setting(True)
     norm: Norm = setting("pre")
     kind: Kind = setting("layer")
+    real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
     layers: int = setting(LAYERS, low=1, high=LAYERS)
     start: Start = setting("usual", "Initialization", options=_INITIALIZATIONS)
     heads: int = setting(4, "Heads in each block", options=HEAD_COUNTS, check=_check_head_count)  # of the stack

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference
 from explorer.number_format import format_interval, format_number
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
@@ -16,6 +17,7 @@ from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 SOLVED_LOSS = 0.5  # nats per symbol on the second copy, below which a model continues it
 PREVIOUS_SCORE, INDUCTION_SCORE = 0.4, 0.5  # shares of attention that count as the appearance of a head
 
+Head = tuple[int, int]  # layer and head, from 0 on
 Seeds = Float[ndarray, " seeds"]
 
 
@@ -143,4 +145,56 @@ def control_text(title: str, without: Seeds, other_title: str, other: Seeds) -> 
         f"{_median_and_range(other)} "
         f"without {other_title}. Removing {title} costs more in "
         f"{_count_of_all(higher, len(other))}.{verdict}"
+    )
+
+
+def real_heads_finding(induction: tuple[Head, Estimate], previous: tuple[Head, Estimate] | None) -> str:
+    """Name the best induction head of a real model and the previous-token head below it, with their scores."""
+    head, score = induction
+    text = (
+        f"{capitalize(_name_head(head))} attends to the token after the earlier occurrence with {score.format()} of "
+        "its attention"
+    )
+    if previous is None:
+        return f"{text}."
+    below, of_previous = previous
+    return f"{text}; {_name_head(below)} attends to the token before with {of_previous.format()}."
+
+
+def _name_head(head: Head) -> str:
+    """Return a head counted from 1, as the page shows it."""
+    return f"layer {head[0] + 1}, head {head[1] + 1}"
+
+
+def real_removal_text(
+    title: str,
+    heads: Sequence[Head],
+    base: float,
+    without: float,
+    increase: tuple[float, float, float],
+    controls: Float[ndarray, " groups"],
+    p: float,
+) -> str:
+    """State the loss without heads, and compare it with random heads of the same layers.
+
+    title: what is removed, in words
+    heads: the removed heads
+    base, without: loss with all heads, and without these
+    increase: mean, low and high end of the interval over sequences
+    controls: loss without each random group
+    p: share of groups, with this one, without which the loss is at least as high
+    """
+    names = join_words([_name_head(head) for head in heads])
+    text = (
+        f"Without {title} ({names}) the loss on the second copy is {without:.2f} instead of {base:.2f} nats: "
+        f"{format_interval(*increase)} more."
+    )
+    if not len(controls):
+        return f"{text} There are no other heads in these layers to compare with."
+    exceeded = round(p * (len(controls) + 1)) - 1
+    how_many = "none of" if exceeded == 0 else f"{exceeded} of"
+    return (
+        f"{text} Without random heads of the same layers instead it is {float(np.median(controls)):.2f} in the median, "
+        f"{format_number(float(controls.min()))} to {format_number(float(controls.max()))}; {how_many} "
+        f"{len(controls)} random groups reach the same loss."
     )

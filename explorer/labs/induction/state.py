@@ -57,6 +57,7 @@ class InductionState(LabellingComparison):
     without: Literal["previous", "previous_control", "induction", "induction_control"] = setting(
         "previous", "Removed head", options=_ROLE_OPTIONS
     )
+    real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
     by: Literal["zero", "mean"] = setting("zero", "Its output is replaced by", options=_REPLACEMENTS)
 
     @property

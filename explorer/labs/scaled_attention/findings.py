@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.steps_to_solve import LEARNED_LOSS, LossCurves
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.number_format import format_interval, format_range
@@ -101,3 +102,20 @@ def _steps_to_learn(name: str, steps: Float[ndarray, " replicas"]) -> str:
     if not len(learned):
         return f"{name}, no seed learns it"
     return f"{name}, the seeds that learn it need {format_range(learned.min(), learned.max(), 0)} steps"
+
+
+def first_token_finding(resting: Estimate, total: int) -> str:
+    """Say how many heads of a real model give more than half of their attention to the first token."""
+    if resting.value == 0:
+        return f"None of the {total} heads gives more than half of its attention to the first token."
+    return (
+        f"{resting.format(0)} of {total} heads give more than half of their attention to the first token of a sentence."
+    )
+
+
+def value_norm_text(norm: Estimate) -> str:
+    """Say how long the value vector of the first token is in the heads that rest on it."""
+    return (
+        f"In these heads the value vector of the first token is {norm.format()} times as long as those of the other "
+        "tokens."
+    )

@@ -80,6 +80,7 @@ class ScaledAttentionState(LabellingComparison):
     say: str | None = setting(None, "Text", longest=MAX_TEXT_LENGTH)  # None: an example text of the model
     layer: int = setting(HeadSelection.layer, "Layer", low=0, high=63)
     head: int = setting(HeadSelection.head, "Head", low=0, high=63)
+    real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
     wide: int = setting(64, low=1, high=1024)  # d_k of the random vectors
 
     @property

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.inspection.verdicts import compare_with_best
+from explorer.inspection.pretrained.intervals import Estimate
+from explorer.inspection.verdicts import LEVEL, compare_with_best
 from explorer.number_format import format_interval, format_number
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
 from explorer.ui.wording import count_seeds, join_words, number_word
@@ -117,3 +119,33 @@ def _range(values: Float[ndarray, " replicas"]) -> str:
 def format_sense(gloss: bool, topic: str, synonym: str, amount: float) -> str:
     """Format the prediction for a homograph: a sense with its probability, or a synonym with its cosine similarity."""
     return f"{topic if gloss else synonym} {format_number(amount)}"
+
+
+def real_senses_finding(by_depth: Sequence[Estimate]) -> str:
+    """Say how often the nearest occurrence of a word has the same sense in a real encoder, by depth."""
+    best = max(range(len(by_depth)), key=lambda depth: by_depth[depth].value)
+    last = len(by_depth) - 1
+    at_best = "" if best in (0, last) else f" It is highest after layer {best}: {by_depth[best].format()}."
+    return (
+        f"The nearest occurrence of a word has the same sense in {by_depth[0].format()} of the cases at the embedding, "
+        f"and in {by_depth[last].format()} after the last layer.{at_best}"
+    )
+
+
+def coreference_text(pairs: int, heads: int, best: Estimate, by_chance: float, p: float) -> str:
+    """Say whether a head of a real encoder finds what “it” means.
+
+    best: share of the pairs in which the best head attends more to the right noun in both sentences
+    by_chance: that of the best head if random nouns count as right; p: how often that is at least as high
+    """
+    verdict = (
+        "no head does so more often than the best of so many does by chance"
+        if p > LEVEL
+        else "this is more often than the best of so many does by chance"
+    )
+    return (
+        "What does not work: “The trophy does not fit in the suitcase because it is too big” and “… too small” differ "
+        f"in what “it” means. In {pairs} such pairs, a head would have to attend from “it” to the right noun in both "
+        f"sentences. The best of {heads} heads does so in {best.format()} of the pairs; with random nouns as the right "
+        f"ones the best head reaches {by_chance:.2f} on average (p = {p:.2f}), so {verdict}."
+    )

@@ -64,6 +64,7 @@ class SentenceEncoderState(VariantComparison):
     replica: int = setting(0, "Seed", low=0, high=15)
     who: Kind = setting("trained", "Encoder", options=_ENCODERS)  # whose map is shown
     layer: int = setting(-1, low=-1, high=2)  # of the map; -1: the last
+    real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
 
     @property
     def variant_names(self) -> tuple[str, ...]:

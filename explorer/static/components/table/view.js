@@ -5,7 +5,7 @@
  * @typedef {object} TableData
  * @property {any[]} columns {key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" |
  *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a
- *    strip, colour: of a model column, sort: true if rows can be sorted by it,
+ *    strip, each: what a dot of a strip stands for (default: seed), colour: of a model column, sort: true if rows can be sorted by it,
  *    wrap: true if its words may stand below each other, minor: true if a narrow screen and the presentation mode leave
  *    it out until all columns are requested}
  * @property {any[]} rows {cells: {key: {text, colour, values, mark, tone: "sustain" | "collapse", wrong, detail: a
@@ -72,19 +72,20 @@ function percentAlong([low, high], value) {
   return `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
 }
 
-function makeStrip(cell, range, colour) {
+function makeStrip(cell, column, colour) {
+  const range = column.range ?? [0, 1];
   const line = tint(node("span", { class: "line" }), colour);
   for (const value of cell.values) {
     const dot = line.appendChild(node("i"));
     dot.style.left = percentAlong(range, value);
   }
   if (cell.mark != null) line.appendChild(node("b")).style.left = percentAlong(range, cell.mark);
-  const seeds = `seeds: ${cell.values.join(", ")}${cell.mark == null ? "" : `; mark at ${cell.mark}`}`;
+  const values = `${column.each ?? "seed"}s: ${cell.values.join(", ")}${cell.mark == null ? "" : `; mark at ${cell.mark}`}`;
   return node(
     "span",
     { class: "strip" },
     node("span", { class: "figure" }, cell.text),
-    node("span", { class: "axis", role: "img", "aria-label": seeds, title: seeds }, line),
+    node("span", { class: "axis", role: "img", "aria-label": values, title: values }, line),
   );
 }
 
@@ -110,7 +111,7 @@ const withDetail = (content, { detail }) =>
 function cellContent(cell, column, row, press) {
   if (!cell) return "";
   if (column.kind === "strip" && cell.values?.length) {
-    return makeStrip(cell, column.range ?? [0, 1], Object.values(row.cells).find((other) => other.colour)?.colour);
+    return makeStrip(cell, column, Object.values(row.cells).find((other) => other.colour)?.colour);
   }
   if (column.kind === "strip") return withDetail(cell.text ?? "", cell);
   if (column.kind === "verdict") return makeVerdict(cell);
@@ -188,14 +189,14 @@ class TableRow {
   }
 }
 
-/** A strip gives one column for its number and one for each seed. */
+/** A strip gives one column for its number and one for each of its values. */
 function tableCsv(columns, rows) {
   const seedCount = ({ key }) => Math.max(0, ...rows.map((row) => row.cells[key]?.values?.length ?? 0));
   const forEachSeed = (column, make) => Array.from({ length: seedCount(column) }, (_, seed) => make(seed));
   const plainNumber = (text) => text?.replace("−", "-").replace(/(?<=\d),(?=\d{3})/g, "");
   const head = columns.flatMap((column) => {
     const name = column.label || column.key;
-    return [name, ...forEachSeed(column, (seed) => `${name}, seed ${seed}`)];
+    return [name, ...forEachSeed(column, (seed) => `${name}, ${column.each ?? "seed"} ${seed}`)];
   });
   return toCsv(
     head,

@@ -1,0 +1,186 @@
+"""What real pretrained models do: figures over many texts, with 95 % intervals and controls.
+
+    python -m benchmarks.real_models [--language-model FOLDER] [--encoder FOLDER] [--draws 20]
+
+Measures the time and the memory to load a model and to read 64 tokens, then the experiments of
+`inspection/pretrained/`: induction heads and what is lost without them, the first token, the depth at which answers
+appear, senses of ambiguous words, and what “it” means. Without a folder, the first opened model of that kind is used
+(`lineage open`). Takes about four minutes with a language model of 135 million parameters.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+import typer
+
+from explorer.errors import InvalidSetting
+from explorer.hub.loading import load
+from explorer.hub.suitable import Need, how_to_get, suitable_models
+from explorer.hub.tokenizer import load_tokenizer
+from explorer.inspection.pretrained.coreference import Coreference
+from explorer.inspection.pretrained.opened_model import FIRST_TOKENS, OpenedModel
+from explorer.inspection.pretrained.repeated_tokens import MOST_REMOVED, PERIOD, SEQUENCES
+from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, PRONOUN_PAIRS
+from explorer.models.taps import record
+from explorer.number_format import format_interval
+
+TOKENS = 64
+RANDOM_NETWORKS = 4
+
+
+@contextmanager
+def _timed(title: str) -> Iterator[None]:
+    print(f"\n{title}")
+    start = time.monotonic()
+    yield
+    print(f"  ({time.monotonic() - start:.1f} s)", flush=True)
+
+
+def _peak_memory() -> float:
+    """Return the highest memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def measure_loading(folder: Path) -> OpenedModel:
+    """Print the time and the memory to load a model and to read 64 tokens; return the model."""
+    before, start = _peak_memory(), time.monotonic()
+    module = load(folder)
+    tokenizer = load_tokenizer(folder, module.vocabulary)
+    seconds = time.monotonic() - start
+    parameters = sum(weight.numel() for weight in module.model.parameters())
+    print(f"\n{folder.name}: {parameters / 1e6:.1f} million parameters, {module.kind}")
+    print(f"  loaded and checked in {seconds:.1f} s; peak memory {before:.0f} -> {_peak_memory():.0f} MB")
+    ids = list(range(100, 100 + TOKENS))
+    for title, watch in (("unobserved", False), ("with all taps recorded", True)):
+        durations = []
+        for _ in range(5):
+            start = time.thread_time()
+            with torch.inference_mode():
+                if watch:
+                    with record(module) as trace:
+                        module.part().logits(ids)
+                else:
+                    module.part().logits(ids)
+            durations.append(time.thread_time() - start)
+        size = f"; {sum(each.nbytes for each in trace.values()) / 1e6:.1f} MB recorded" if watch else ""
+        print(f"  {TOKENS} tokens, {title}: {np.median(durations):.3f} s{size}")
+    return OpenedModel(module, tokenizer)
+
+
+def print_induction(opened: OpenedModel, draws: int) -> None:
+    """Print the induction heads, and the loss on the second copy without them and without random heads."""
+    with _timed(f"Induction: {SEQUENCES} sequences of {PERIOD} random tokens, twice; other sequences choose the heads"):
+        scores = opened.score_heads()
+        heads, previous = scores.best_induction_heads(), scores.previous_token_head()
+        for head in heads:
+            print(f"  induction head {head[0]}.{head[1]}: score {scores.induction_of(head).format()}")
+        if previous:
+            print(f"  previous-token head {previous[0]}.{previous[1]}: {scores.previous_of(previous).format()}")
+    groups = [heads[:count] for count in (1, 2, MOST_REMOVED)] + ([(previous,)] if previous else [])
+    for group in groups:
+        names = ", ".join(f"{layer}.{head}" for layer, head in group)
+        with _timed(f"Loss on the second copy without {names}, nats per token"):
+            removal = opened.remove_heads(group, heads, draws)
+            rise, controls = removal.increase, removal.control_losses
+            print(f"  {removal.with_all.mean():.2f} -> {removal.without.mean():.2f}", end="; ")
+            print(f"rise {format_interval(rise.mean, rise.low, rise.high)} over sequences")
+            if len(controls):
+                print(
+                    f"  {len(controls)} random groups of the same layers: median {np.median(controls):.2f}, "
+                    f"{controls.min():.2f} to {controls.max():.2f}; p = {removal.p:.3f}"
+                )
+
+
+def print_first_token(opened: OpenedModel) -> None:
+    """Print how many heads give more than half of their attention to the first token."""
+    heads = opened.model.layout.layers * opened.model.layout.heads
+    unchanged = None
+    for variant in FIRST_TOKENS:
+        with _timed(f"Attention to the first token, {variant}"):
+            found = opened.first_token(variant)
+            unchanged = found if unchanged is None else unchanged
+            print(f"  heads above one half: {found.resting_heads().format(0)} of {heads}", end="")
+            both = int((found.is_resting() & unchanged.is_resting()).sum())
+            print(f", {both} of them also in unchanged sentences; {len(found.shares)} texts")
+            print(f"  mean share {found.mean_share().format()}; uniform attention {found.uniform.mean():.2f}")
+            if norm := found.value_norm():
+                print(f"  norm of its value vector, relative to the others: {norm.format()}")
+
+
+def print_answers(opened: OpenedModel) -> None:
+    """Print at which depth answers appear in the logit lens."""
+    with _timed("Logit lens: where the answer appears"):
+        found = opened.answers_by_depth()
+        print(f"  {len(PROMPTS)} prompts, {found.single} with an answer of one token, {len(found.prompts)} answered")
+        print(f"  most probable from depth {found.settled().format(0)} of {found.layers} on (median over prompts)")
+        print(f"  from a tenth to a half of the highest probability in {found.rise().format(0)} layers (median)")
+        for depth in sorted({0, found.layers // 2, *range(found.layers - 6, found.layers + 1)}):
+            if depth >= 0:
+                print(
+                    f"  depth {depth}: median rank {np.median(found.ranks[depth]):,.0f} (other answers of its kind "
+                    f"{np.nanmedian(found.other_ranks[depth]):,.0f}), median p "
+                    f"{np.median(found.probabilities[depth]):.3f}"
+                )
+
+
+def print_senses(opened: OpenedModel) -> None:
+    """Print how often the nearest occurrence of a word has the same sense."""
+    words = len({each.word for each in AMBIGUOUS})
+    with _timed(f"Senses: {words} words in two senses, {len(AMBIGUOUS)} sentences"):
+        found = opened.sense_neighbours()
+        print(f"  by depth: {', '.join(each.format() for each in found.by_depth())}; chance {found.chance:.2f}")
+    with _timed(f"Senses: {RANDOM_NETWORKS} random networks"):
+        random = [opened.sense_neighbours(seed).by_depth() for seed in range(RANDOM_NETWORKS)]
+        values = [each.value for estimates in random for each in estimates]
+        print(f"  all depths: {min(values):.2f} to {max(values):.2f}")
+
+
+def print_coreference(opened: OpenedModel) -> None:
+    """Print whether a head finds what “it” means."""
+    with _timed(f"“it”: {len(PRONOUN_PAIRS)} pairs of sentences, attention to the right noun in both"):
+        found: Coreference = opened.coreference()
+        by_chance = found.best_by_chance()
+        layer, head = found.best_head
+        print(f"  query: {found.query}; best head {layer}.{head}: {found.best_share().format()} of the pairs")
+        low, high = np.quantile(by_chance, (0.025, 0.975))
+        print(f"  best head by chance: {format_interval(float(by_chance.mean()), low, high)}; p = {found.p():.2f}")
+
+
+def _folder(given: Path | None, need: Need) -> Path:
+    if given is not None:
+        return given
+    if not (cards := suitable_models(need)):
+        raise InvalidSetting(how_to_get(need))
+    return Path(cards[0].folder)
+
+
+def main(
+    language_model: Annotated[Path | None, typer.Option(help="Folder of a language model.")] = None,
+    encoder: Annotated[Path | None, typer.Option(help="Folder of an encoder.")] = None,
+    draws: Annotated[int, typer.Option(help="Random groups of heads.")] = 20,
+) -> None:
+    """Print the figures of both models."""
+    torch.set_num_threads(1)
+    opened = measure_loading(_folder(language_model, "language model"))
+    print_induction(opened, draws)
+    print_first_token(opened)
+    print_answers(opened)
+    print_coreference(opened)
+    del opened
+    opened = measure_loading(_folder(encoder, "encoder"))
+    print_senses(opened)
+    print_first_token(opened)
+    print_coreference(opened)
+
+
+if __name__ == "__main__":
+    typer.run(main)
