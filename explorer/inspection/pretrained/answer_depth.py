@@ -95,7 +95,9 @@ def answers_by_depth(
         probabilities.append(logits.softmax(dim=-1)[:, answer].numpy())
         others.append(np.median(_ranks(logits, rivals), axis=1) if rivals else np.full(len(logits), np.nan))
     if not known:
-        raise InvalidSetting(f"This model gives none of the {len(prompts)} answers, so there is nothing to look for.")
+        raise InvalidSetting(
+            f"This model gives none of the expected answers to {given} prompts, so there is nothing to look for."
+        )
     shape = [np.stack(each, axis=1) for each in (ranks, probabilities, others)]
     return AnswersByDepth(tuple(known), len(prompts), given, shape[0], shape[1], shape[2])
 

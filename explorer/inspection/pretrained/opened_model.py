@@ -20,7 +20,7 @@ from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained import answer_depth, first_token, repeated_tokens, senses
 from explorer.inspection.pretrained.coreference import Coreference, coreference
 from explorer.inspection.pretrained.random_network import random_network
-from explorer.inspection.pretrained.texts import PROMPTS, SENTENCES
+from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES
 
 FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
 FIRST_TOKENS: tuple[FirstTokens, ...] = ("unchanged", "replaced", "removed", "longer", "random network")
@@ -51,18 +51,25 @@ class OpenedModel:
         """Return the ids of a text with the tokens around it."""
         return self.tokenizer.add_special_tokens(self.tokenizer.encode(text).tolist())
 
+    @property
+    def period(self) -> int:
+        """The number of random tokens of which the model can read two copies."""
+        longest, context = repeated_tokens.PERIOD, self.module.context
+        return min(longest, (context - len(self.tokenizer.before)) // 2) if context else longest
+
     # ---- the experiments
 
     def score_heads(self) -> repeated_tokens.RepeatScores:
         """Score all heads on random tokens that occur twice."""
-        return repeated_tokens.score_heads(self.model, self._repeated(_SELECTION))
+        return repeated_tokens.score_heads(self.model, self._repeated(_SELECTION), self.period)
 
     def remove_heads(self, heads: Sequence[Head], excluded: Sequence[Head], draws: int) -> repeated_tokens.Removal:
         """Remove heads on sequences other than those of `score_heads`, and random heads of the same layers."""
-        return repeated_tokens.measure_removal(self.model, self._repeated(_MEASUREMENT), heads, excluded, draws)
+        ids = self._repeated(_MEASUREMENT)
+        return repeated_tokens.measure_removal(self.model, ids, heads, excluded, draws, self.period)
 
     def _repeated(self, seed: int) -> repeated_tokens.Ids:
-        return repeated_tokens.repeated_tokens(self.pool, seed, before=self.tokenizer.before)
+        return repeated_tokens.repeated_tokens(self.pool, seed, period=self.period, before=self.tokenizer.before)
 
     def first_token(self, variant: FirstTokens) -> first_token.FirstTokenAttention:
         """Measure the attention to the first token of sentences, or of changed ones."""
@@ -80,7 +87,7 @@ class OpenedModel:
     def sense_neighbours(self, random_seed: int | None = None) -> senses.SenseNeighbours:
         """Measure whether nearest neighbours have the same sense, or do so in a random network of this seed."""
         module = self.module if random_seed is None else self._random_network(random_seed)
-        return senses.sense_neighbours(module.part(), senses.ambiguous_occurrences(self.tokenizer))
+        return senses.sense_neighbours(module.part(), senses.ambiguous_occurrences(self.tokenizer, AMBIGUOUS))
 
     def _random_network(self, seed: int) -> PretrainedModule:
         size = 4 * sum(weight.numel() for weight in self.module.model.parameters())

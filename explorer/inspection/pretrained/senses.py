@@ -21,7 +21,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.hub.tokenizer import PretrainedTokenizer
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate_share
-from explorer.inspection.pretrained.texts import AMBIGUOUS, AmbiguousSentence
+from explorer.inspection.pretrained.texts import AmbiguousSentence
 from explorer.models.taps import record
 
 
@@ -48,7 +48,7 @@ def find_occurrence(tokenizer: PretrainedTokenizer, text: str, word: str, sense:
 
 
 def ambiguous_occurrences(
-    tokenizer: PretrainedTokenizer, sentences: Sequence[AmbiguousSentence] = AMBIGUOUS
+    tokenizer: PretrainedTokenizer, sentences: Sequence[AmbiguousSentence]
 ) -> tuple[Occurrence, ...]:
     """Return the ambiguous word of each sentence."""
     return tuple(find_occurrence(tokenizer, each.text, each.word, each.sense) for each in sentences)

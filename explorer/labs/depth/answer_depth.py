@@ -22,7 +22,7 @@ from explorer.ui.training.real_model_choice import card_key, choose_real_model
 if TYPE_CHECKING:
     from explorer.inspection.pretrained.answer_depth import AnswersByDepth
 
-_MODEL, _CONTROL = "--m-transformer", "--soft"
+_MODEL, _CONTROL = "--m-pretrained", "--soft"
 
 
 def answer_depth_section(session: PageSession[DepthState]) -> None:

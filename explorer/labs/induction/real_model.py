@@ -70,7 +70,7 @@ def _removal(card: ModelCard, group: str) -> Removal:
 
 
 def _draw(document: Document, results: Mapping[str, Result]) -> None:
-    from explorer.inspection.pretrained.repeated_tokens import PERIOD, SEQUENCES, Removal, RepeatScores
+    from explorer.inspection.pretrained.repeated_tokens import Removal, RepeatScores
 
     scores = results.get("scores")
     if not isinstance(scores, RepeatScores):
@@ -97,10 +97,10 @@ def _draw(document: Document, results: Mapping[str, Result]) -> None:
                 removal.p,
             )
         )
-    if removals:
+    if first := next(iter(removals.values()), None):
         _add_losses(document, removals)
         document.caption(
-            f"Loss on the second copy in nats per token. A dot is one of {SEQUENCES} sequences of {PERIOD} random "
+            f"Loss on the second copy in nats per token. A dot is one of {len(first.with_all)} sequences of random "
             "tokens and their copy, or one group of random heads of the same layers (its mean over the sequences). In "
             "brackets: 95 % confidence intervals over sequences (Student’s t of pairs)."
         )
@@ -133,7 +133,7 @@ def _row(title: str, losses: np.ndarray, controls: np.ndarray) -> dict[str, obje
 
     return {
         "cells": {
-            "head": {"text": title, "colour": "--m-transformer"},
+            "head": {"text": title, "colour": "--m-pretrained"},
             "loss": cell(losses, float(losses.mean())),
             "control": cell(controls, float(np.median(controls))) if len(controls) else {"text": "", "values": []},
         }

@@ -89,7 +89,7 @@ def _draw(document: Document, results: Mapping[str, FirstTokenAttention]) -> Non
     rows = [
         {
             "cells": {
-                "what": {"text": _VARIANTS[variant], "colour": "--m-transformer"},
+                "what": {"text": _VARIANTS[variant], "colour": "--m-pretrained"},
                 "heads": {"text": found.resting_heads().format(0)},
                 "share": {"text": found.mean_share().format()},
                 "uniform": {"text": f"{float(found.uniform.mean()):.2f}"},

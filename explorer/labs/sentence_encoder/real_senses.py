@@ -81,7 +81,7 @@ def _draw(document: Document, results: Mapping[str, Result]) -> None:
     lines = [
         DepthLine(
             "this encoder",
-            "--m-transformer",
+            "--m-pretrained",
             "solid",
             [each.value for each in estimates],
             [each.low for each in estimates],
