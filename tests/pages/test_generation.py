@@ -16,13 +16,14 @@ from explorer.generation.sampling import Sampling
 from explorer.labs.generation.formulas import format_power_of_e
 from explorer.labs.generation.models import text_end, tokenizer_of
 from explorer.labs.generation.state import GenerationState
-from explorer.labs.generation.temperature_slider import generate_texts
+from explorer.labs.generation.temperature_slider import draw_slider, generate_texts, required_results
 from explorer.labs.generation.token_tree import FIRST_TOKENS
 from explorer.run_store import index, store
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui import visitor_text
+from explorer.ui.document import Document
 from explorer.ui.training.stored_models import find_run
 from explorer.web import background
 from tests.pages.screen import (
@@ -221,3 +222,14 @@ def test_a_run_in_the_url_is_the_only_model() -> None:
     at = generation_page({"run": "text-gru", "models": "text-ngram"})
     assert [model["name"] for model in temperature(at)["models"]] == ["text-gru"]
     assert own_params(at) == {"models": "text-gru", "tokens": "20"}
+
+
+def test_a_position_is_not_shown_with_the_tokens_of_another_model() -> None:
+    models = {name: find_run(name) for name in ("text-ngram", "text-rnn")}
+    state = GenerationState(models=tuple(models), tokens=20)
+    required = required_results(models, state)
+    partly = {name: make() for name, (_, make) in required.items() if name != "text-rnn"}  # its texts come later
+    document = Document()
+    draw_slider(models, state, document, partly)
+    data = document.blocks[0]["data"]
+    assert isinstance(data, dict) and data["focus"] == "text-ngram" and data["position"] is None

@@ -39,7 +39,7 @@ class AttentionState(PageState):
     unplaced: bool = setting(False)  # without positions
     walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
     # Which attention of an encoder-decoder; empty: that of the decoder to the encoder. Other models have one.
-    kind: Part = setting("", "Attention")
+    kind: Part = setting("")
     # The text from which no state is taken; None: the counterpart of the text, if it is an example.
     changed: str | None = setting(None, "Changed text", longest=MAX_TEXT_LENGTH)
     patch: str = setting("", check=check_patched_state)  # the state that is taken from `say`; empty: a head

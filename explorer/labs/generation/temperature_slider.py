@@ -120,7 +120,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
     result_section(
         "studio-texts",
         requests,
-        partial(_draw_slider, models, state.without_path()),
+        partial(draw_slider, models, state.without_path()),
         "The models are generating texts at 41 temperatures …",
         560,
         partly=any(stored_model.pool != "quick" for stored_model in models.values()),
@@ -143,17 +143,19 @@ def required_results(
     return results
 
 
-def _draw_slider(
+def draw_slider(
     models: Mapping[str, InspectableModel],
     state: GenerationState,
     document: Document,
     found: Mapping[str, GeneratedTexts | SelectedPosition],
 ) -> None:
+    """Draw the texts of those models whose texts are computed."""
     results = {name: texts for name, texts in found.items() if isinstance(texts, GeneratedTexts)}
     if not results:
         return
     focus = focused_model({name: models[name] for name in results}, state)
-    position = found.get(POSITION)
+    # While the texts of the focused model are not there yet, another one is in focus: the position is not its own.
+    position = found.get(POSITION) if focus == focused_model(models, state) else None
     units = {models[name].unit for name in results}
     data = {
         "temperatures": [round(float(t), 2) for t in temperatures()],
@@ -183,7 +185,7 @@ def _draw_slider(
             else None,
             "context": position.context if isinstance(position, SelectedPosition) else "",
         }
-        if state.at < state.tokens
+        if state.at < state.tokens and focus == focused_model(models, state)
         else None,
         "cut": {
             "greedy": state.greedy,

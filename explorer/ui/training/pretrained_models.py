@@ -31,7 +31,7 @@ TEXT_EXAMPLES = (
     "The capital of Italy is",
     "When Mary and John went to the store, John gave a drink to",
     "When Mary and John went to the store, Mary gave a drink to",
-    "vork plim dax tuv vork plim dax",
+    "blue seven mango king blue seven mango",
 )
 SENTENCE_EXAMPLES = (
     "She sat down on the bank of the river.",
