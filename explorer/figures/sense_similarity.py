@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle
+
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, annotation, css_colour, figure, labelled_ticks, round_significant
+from explorer.figures.style import (
+    INK,
+    annotation,
+    css_colour,
+    figure,
+    labelled_ticks,
+    line_end_labels,
+    round_significant,
+)
 
 SAME, OTHER = "same sense", "other sense"
+_TOP = 1.04  # of the y axis
 
 
 def similarity_by_layer(
@@ -82,3 +95,51 @@ def _labels(same: float, other: float, x: float, y_min: float) -> list[dict[str,
             (SAME, OTHER), heights, (css_colour("--sign-5"), css_colour("--sign-1")), strict=True
         )
     ]
+
+
+@dataclass(frozen=True)
+class SimilarityLine:
+    """The cosine similarity between a word in one sentence and in another one, by layer."""
+
+    name: str  # short: it stands at the end of the line
+    values: Float[ndarray, " layers"]
+
+
+_DASHES = ("solid", "8px,4px", "2px,3px", "12px,4px,2px,4px", "4px,8px")
+
+
+def similarity_to_one(lines: Sequence[SimilarityLine], colour: str) -> go.Figure:
+    """Return the similarities to a word in one sentence over the layers, a line for each other sentence."""
+    layers = len(lines[0].values)
+    every = next(step for step in (1, 2, 5, 10, 20, 50, 100) if layers / step <= 8)
+    heights = [(float(line.values[-1]) + _TOP) / (2 * _TOP) for line in lines]
+    ends = [(line.name, colour, False, height) for line, height in zip(lines, heights, strict=True)]
+    return figure(
+        *(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": list(range(layers)),
+                "y": [round_significant(value) for value in line.values],
+                "name": line.name,
+                "hoverinfo": "skip",
+                "line": {"width": 3, "color": css_colour(colour), "dash": dash},
+            }
+            for line, dash in zip(lines, cycle(_DASHES), strict=False)
+        ),
+        xaxis={
+            "tickmode": "array",
+            "tickvals": list(range(0, layers, every)),
+            "range": [0, layers - 1],
+            "title": {"text": "layer"},
+        },
+        yaxis={
+            "range": [-_TOP, _TOP],
+            "tickmode": "array",
+            "tickvals": [-1, 0, 1],
+            "ticktext": ["−1", "0", "1"],
+            "title": {"text": "cosine similarity"},
+        },
+        annotations=line_end_labels(ends, 0.11),
+        margin={"l": 62, "r": 110, "t": 8, "b": 52},
+    )

@@ -103,3 +103,36 @@ def test_a_long_text_shows_its_first_tokens(tmp_path: Path) -> None:
     at = wait_until_ready(page("tokens.py", {"corpus": "repeats", "say": "ab" * 100}))
     (data,) = component_data(at, "token_ids")
     assert (len(data["rows"][0]["tokens"]), data["rows"][0]["omitted"]) == (120, 81)
+
+
+def test_a_word_is_compared_in_the_sentences_of_a_visitor(tmp_path: Path) -> None:
+    from explorer.inspection.pretrained.word_similarity import word_similarity
+    from explorer.ui.training.pretrained_models import find_pretrained
+
+    name = open_tiny("bert", tmp_path)
+    sentences = ("a cat sat", "the cat is", "no cat")
+    address = {"unfold": "real-senses", "real": name, "read": "/".join(sentences), "about": "cat", "against": "2"}
+    at = wait_until_ready(page("sentence_encoder.py", address))
+    real, random = plot_frame_figures(at, "real-word")
+    assert (real["title"], random["title"]) == ("tiny-bert", "Random weights, same sizes")
+    assert [trace["name"] for trace in real["plot"]["data"]] == ["sentence 1", "sentence 3"]
+    model = find_pretrained(name)
+    cosines = word_similarity(model.model(), model.tokenizer, sentences, "cat")
+    assert real["plot"]["data"][1]["y"] == pytest.approx(cosines[:, 1, 2].tolist(), abs=1e-4)
+    assert any(heading.startswith("“cat” in sentence 2 is most similar to") for heading in headings(at))
+
+
+@pytest.mark.parametrize(
+    ("sentences", "word", "problem"),
+    [
+        ("a cat/no cat", "cat", "at least 3 sentences"),
+        ("a cat/no cat/a dog", "cat", "“a dog” does not have the word “cat”"),
+        ("a cat/no cat/my cat", "two words", "“two words” is not one word"),
+    ],
+)
+def test_sentences_that_cannot_be_compared_are_explained(
+    sentences: str, word: str, problem: str, tmp_path: Path
+) -> None:
+    address = {"unfold": "real-senses", "real": open_tiny("bert", tmp_path), "read": sentences, "about": word}
+    at = wait_until_ready(page("sentence_encoder.py", address))
+    assert_mentions(" ".join([*warnings_of(at), page_text(at)]), problem)

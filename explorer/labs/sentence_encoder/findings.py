@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import LEVEL, compare_with_best
-from explorer.number_format import format_interval, format_number
+from explorer.number_format import format_interval, format_number, format_units
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
 from explorer.ui.wording import count_seeds, join_words, number_word
 
@@ -149,3 +149,32 @@ def coreference_text(pairs: int, heads: int, best: Estimate, by_chance: float, p
         f"sentences. The best of {heads} heads does so in {best.format()} of the pairs; with random nouns as the right "
         f"ones the best head reaches {by_chance:.2f} on average (p = {p:.2f}), so {verdict}."
     )
+
+
+def word_in_sentences_finding(
+    word: str,
+    reference: int,
+    real: Float[ndarray, "depths sentences sentences"],
+    random: Float[ndarray, "depths sentences sentences"] | None,
+) -> str:
+    """Say to which sentence a word is most similar after most layers of a real encoder, and of a random network.
+
+    reference: index of the sentence that is compared with the others; real, random: cosines; None without a network
+    """
+    sentence, layers = _most_often_nearest(reference, real)
+    text = (
+        f"“{word}” in sentence {reference + 1} is most similar to that in sentence {sentence + 1} after {layers} of "
+        f"{format_units(len(real) - 1, 'layer')}"
+    )
+    if random is None:
+        return f"{text}."
+    control, control_layers = _most_often_nearest(reference, random)
+    return f"{text}; with random weights to that in sentence {control + 1} after {control_layers}."
+
+
+def _most_often_nearest(reference: int, cosines: Float[ndarray, "depths sentences sentences"]) -> tuple[int, int]:
+    """Return the sentence that is nearest to another one after most layers, and after how many."""
+    similar = cosines[1:, reference].copy()
+    similar[:, reference] = -np.inf
+    counts = np.bincount(similar.argmax(axis=1), minlength=similar.shape[1])
+    return int(counts.argmax()), int(counts.max())

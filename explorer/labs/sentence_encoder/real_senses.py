@@ -11,12 +11,14 @@ import numpy as np
 from explorer.figures.pretrained import DepthLine, by_depth
 from explorer.hub.card import ModelCard
 from explorer.labs.sentence_encoder import findings
+from explorer.labs.sentence_encoder.real_word import real_word_section
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
+from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def real_senses_section(session: PageSession[SentenceEncoderState]) -> None:
         pool="patient",
         partly=True,
     )
+    real_word_section(session, find_pretrained(card.name))
 
 
 def _neighbours(card: ModelCard, seed: int | None) -> SenseNeighbours:

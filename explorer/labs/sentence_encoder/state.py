@@ -36,12 +36,26 @@ EXAMPLES = (
     "the shore is near the water and the mud",
     "the bank is near the vault and the credit",
 )
+DEFAULT_WORD = "bank"
+REAL_EXAMPLES = (
+    "The manager of the bank raised the interest rate.",
+    "He forgot the number of his account at the bank.",
+    "Ducks were nesting in the grass along the river bank.",
+    "After the flood, water covered the left bank of the stream.",
+)
+MIN_REAL_SENTENCES, MAX_REAL_SENTENCES = 3, 6
 _ENCODERS = {"trained": "Trained", "untrained": "Untrained", "alone": "No attention"}
 
 
 def _check_word(value: object) -> None:
     if value not in HOMOGRAPHS:
         raise InvalidSetting(f"There is no map of “{shorten(value)}”. There is {', '.join(HOMOGRAPHS)}.")
+
+
+def _check_typed_word(value: object) -> None:
+    word = str(value)
+    if not word.strip() or len(word) > 40 or len(word.split()) > 1:
+        raise InvalidSetting(f"“{shorten(word)}” is not one word. Give one word of at most 40 characters.")
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,10 @@ class SentenceEncoderState(VariantComparison):
     who: Kind = setting("trained", "Encoder", options=_ENCODERS)  # whose map is shown
     layer: int = setting(-1, low=-1, high=2)  # of the map; -1: the last
     real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
+    # Sentences for the real encoder, separated by “/”; empty: the examples.
+    read: str = setting("", "English sentences, one per line", longest=MAX_CHARACTERS)
+    about: str = setting(DEFAULT_WORD, "A word that is in all of them", check=_check_typed_word)
+    against: int = setting(1, "Compare with sentence", low=1, high=MAX_REAL_SENTENCES, step=1)
 
     @property
     def variant_names(self) -> tuple[str, ...]:
@@ -109,6 +127,16 @@ class SentenceEncoderState(VariantComparison):
         is_default = lines in ((), EXAMPLES)
         return replace(self, say="" if is_default else "/".join(lines), chosen=min(self.chosen, max(len(lines) - 1, 0)))
 
+    @property
+    def real_lines(self) -> tuple[str, ...]:
+        """Return the sentences that the real model reads, or the examples."""
+        return _split_lines(self.read.split("/")) or REAL_EXAMPLES
+
+    def with_real_sentences(self, text: str) -> SentenceEncoderState:
+        """Return the state with other sentences for the real model, one per line."""
+        lines = _split_lines(text.replace("/", " ").splitlines())
+        return replace(self, read="" if lines in ((), REAL_EXAMPLES) else "/".join(lines), against=1)
+
     def with_models(self, names: Iterable[str]) -> SentenceEncoderState:
         """Return the state if this server trains its runs: the models of this page are fixed. Raises InvalidSetting."""
         return self.check_limits()
@@ -129,6 +157,10 @@ class SentenceEncoderState(VariantComparison):
         here = replace(self, task=task_row(config.task).name, layers=layers, seeds=config.replicas, seed=config.seed)  # type: ignore[arg-type]
         plain = replace(here, run="", rate=0.0, steps=0)
         return plain if plain.configs[plain.variant_names[0]] == config else here
+
+
+def _split_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(line.strip() for line in lines if line.strip())
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ def real_model_section(
             model = None
         with st.container(horizontal=True, vertical_alignment="bottom"):
             if len(titles) > 1:
-                bind_widget(session, "real", st.selectbox, shown=selected, options=titles, width=330)
+                key = f"{session.prefix}.{name}.model"  # another section may have the same choice
+                bind_widget(session, "real", st.selectbox, key=key, shown=selected, options=titles, width=330)
             if model is not None:
                 st.caption(escape_markdown(model.summary), width=600)
         if model is not None:

@@ -9,6 +9,7 @@ from explorer.labs.sentence_encoder.findings import (
     nearest_neighbour_finding,
     similarity_note,
     similarity_verdict,
+    word_in_sentences_finding,
     word_sense_finding,
 )
 from tests.words import assert_mentions, assert_states
@@ -66,3 +67,17 @@ def test_accuracy_and_its_limits_are_reported() -> None:
 def test_predictions_are_formatted_as_sense_or_synonym() -> None:
     assert format_sense(True, "money", "lender", 0.987) == "money 0.99"
     assert format_sense(False, "money", "lender", -0.2) == "lender −0.20"
+
+
+def test_the_nearest_sentence_is_counted_over_the_layers() -> None:
+    real = np.zeros((4, 3, 3))
+    real[0, 0] = 1, 0.1, 0.9  # the embedding does not count
+    real[1:, 0] = [(1, 0.5, 0.2), (1, 0.6, 0.1), (1, 0.1, 0.3)]
+    assert word_in_sentences_finding("bank", 0, real, None) == (
+        "“bank” in sentence 1 is most similar to that in sentence 2 after 2 of 3 layers."
+    )
+    random = np.zeros((4, 3, 3))
+    random[1:, 0, 2] = 0.5
+    assert word_in_sentences_finding("bank", 0, real, random).endswith(
+        "; with random weights to that in sentence 3 after 3."
+    )
