@@ -5,11 +5,11 @@ from __future__ import annotations
 from explorer.labs.attention import (
     ablation,
     controls,
-    head_explorer,
     head_walkthrough,
     layer_answers,
     logit_attribution,
     patching,
+    second_model,
 )
 from explorer.labs.attention.model_titles import ATTENTION_TASKS
 from explorer.labs.attention.state import AttentionState
@@ -79,19 +79,19 @@ def needed_heads(state: AttentionState, stored_model: InspectableModel) -> None:
 def page(session: PageSession[AttentionState]) -> None:
     """Draw the whole page."""
     stored_model, problem = controls.selected_model(session)
+    second = second_model.find_second_model(session)
     unit = stored_model.unit if stored_model else "word"
     page_head(f"Which {unit}s does a Transformer attend to?")
     lead(
         f"A Transformer decides for every {unit} which other {unit}s to use. Each square is a head, which makes one "
-        "such "
-        f"decision: the stronger the colour, the more the {unit} of the row uses the {unit} of the column."
+        f"such decision: the stronger the colour, the more the {unit} of the row uses the {unit} of the column."
     )
     controls.text_row(session, stored_model)
     show_problems([*session.problems, *filter(None, [problem])])
     if stored_model is None:
         empty_panel("Choose a model with attention above.", 600)
     elif controls.check_text(session, stored_model):
-        head_explorer.section(session, stored_model)
+        second_model.heads_of_both(session, stored_model, second)
         head = f"layer {session.state.layer + 1}, head {session.state.head + 1}"
         if session.state.shows_one_text(stored_model.parts):
             folded_section(

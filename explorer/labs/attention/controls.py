@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.errors import LineageError, SentenceError
+from explorer.labs.attention import second_model
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
@@ -39,6 +40,7 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
             if stored_model and len(stored_model.seeds) > 1:
                 seeds = {i: f"seed {seed}" for i, seed in enumerate(stored_model.seeds)}
                 bind_widget(session, "seed", st.selectbox, options=seeds, width=110)
+            second_model.model_choice(session)
     if stored_model:
         bind_widget(
             session,

@@ -133,7 +133,7 @@ def component_data(
 ) -> dict[str, object]:
     """Return the data of the component.
 
-    token: the secret of the browser tab for the address of the snapshots.
+    token: the secret of the browser tab for the address of the snapshots; empty: without the training slider
     importance: None until it is measured.
     """
     computed, tokens = reading.state, reading.queries
@@ -154,7 +154,7 @@ def component_data(
         "scale": state.scale,
         "sort": state.sort,
         "view": state.view,
-        "snapshots": _snapshot_data(stored_model, state, token),
+        "snapshots": _snapshot_data(stored_model, state, token) if token else None,
         "step": max(stored_model.snapshot_steps, default=0) if computed.step is None else computed.step,
         "touch": {
             "off": sorted(map(list, parse_heads(computed.off))),
@@ -220,6 +220,8 @@ def apply_events(session: PageSession[AttentionState], stored_model: Inspectable
     if state != before:
         session.state = state
         write_url(session)
+    if state.beside:  # the second model is shown with the same score and view
+        return state != before
     return replace(state, scale=before.scale, sort=before.sort, view=before.view) != before
 
 

@@ -44,6 +44,11 @@ class AttentionState(PageState):
     changed: str | None = setting(None, "Changed text", longest=MAX_TEXT_LENGTH)
     patch: str = setting("", check=check_patched_state)  # the state that is taken from `say`; empty: a head
 
+    beside: str = setting("", "Compare with")  # a second model on the same text; empty: none
+    beside_layer: int = setting(0, low=0, high=63)
+    beside_head: int = setting(0, low=0, high=63)
+    beside_at: int | None = setting(None, low=0, high=MAX_TOKENS - 1)  # its query position; None: the last
+
     @classmethod
     def url_base(cls) -> AttentionState:
         """Return the default of all addresses from before the page opened with sentences about agreement."""
@@ -73,12 +78,21 @@ class AttentionState(PageState):
         say = None if self.say in examples else self.say
         fresh = AttentionState() if model == DEFAULT_MODEL else self.url_base()
         changed = None if say is None else self.changed
-        return replace(fresh, model=model, say=say, changed=changed, view=self.view, scale=self.scale)
+        beside = "" if self.beside == model else self.beside
+        return replace(
+            fresh, model=model, say=say, changed=changed, view=self.view, scale=self.scale
+        ).with_second_model(beside)
+
+    def with_second_model(self, model: str) -> AttentionState:
+        """Return the state with another second model, or without one; its heads and its query are reset."""
+        return replace(self, beside=model, beside_layer=0, beside_head=0, beside_at=None)
 
     def with_text(self, text: str) -> AttentionState:
         """Return the state for another text, with the default query. Raises InvalidSetting if it is too long."""
         _check_length(text)
-        return replace(self, say=text, at=None, patch="", changed=None if text in COUNTERPARTS else self.changed)
+        return replace(
+            self, say=text, at=None, beside_at=None, patch="", changed=None if text in COUNTERPARTS else self.changed
+        )
 
     def with_changed_text(self, text: str) -> AttentionState:
         """Return the state for another changed text. Raises InvalidSetting if it is too long."""

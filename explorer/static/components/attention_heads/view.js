@@ -28,6 +28,7 @@
  * @property {number[][] | null} worth head importance: rise of the loss without that head, [layer][head]
  * @property {number[][] | null} worth_error its standard error
  * @property {string} worth_of the text on which it is measured, "held-out text"
+ * @property {boolean} [fixed] whether no intervention is offered
  * @property {any} [answers] {where, rows: [{text, now, before}], changed}: what the model predicts at `asked`; null: the
  *    model has no output layer
  * @property {"letter" | "token" | "word"} unit
@@ -459,6 +460,7 @@ export default defineComponent((place) => {
     setTextIfChanged(sortLabel, isLarge() ? "Highlight heads" : "Sort heads");
     sort.ariaLabel = isLarge() ? "Score by which heads are highlighted" : "Order of the heads";
     parts.classList.toggle("large", isLarge());
+    parts.classList.toggle("fixed", Boolean(data.fixed));
     makeKindChoice();
     if ([...sort.options].map(({ text }) => text).join() !== options.map(([, text]) => text).join()) {
       sort.replaceChildren(...options.map(([value, text]) => node("option", { value }, text)));

@@ -1,0 +1,150 @@
+"""A second model on the same text, below the first one: a model trained here beside a real one, or any two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.labs.attention import findings, head_explorer
+from explorer.labs.attention.ablation import answer_place, answer_row
+from explorer.labs.attention.head_explorer import SCALES, SORTS, VIEWS, component_data, input_notes
+from explorer.labs.attention.measurements import reading_request
+from explorer.labs.attention.model_titles import attention_model_titles
+from explorer.labs.attention.results import AttentionReading
+from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training import stored_models
+from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.training.model_input import parse_head_event
+
+_KEY = "heads_beside"
+_EVENTS = ("open", "asked", "scale", "sort", "view")
+
+
+def model_choice(session: PageSession[AttentionState]) -> None:
+    """Draw the choice of a second model."""
+    state = session.state
+    titles = attention_model_titles(state.beside or state.model)
+    titles.pop(state.model, None)
+    bind_widget(
+        session, "beside", st.selectbox, update=AttentionState.with_second_model, options={"": "no model", **titles}
+    )
+
+
+def find_second_model(session: PageSession[AttentionState]) -> InspectableModel | None:
+    """Return the second model that the URL names; if it cannot be shown, say why and return None."""
+    name = session.state.beside
+    if name == session.state.model:
+        session.state = session.state.with_second_model("")
+        return None
+    if not name:
+        return None
+    try:
+        found = stored_models.find_model(name)
+        found.attention  # noqa: B018  # raises for a model without attention
+    except LineageError as error:
+        session.problems += (f"The second model cannot be shown: {error}",)
+        return None
+    return found
+
+
+def heads_of_both(
+    session: PageSession[AttentionState], first: InspectableModel, second: InspectableModel | None
+) -> None:
+    """Draw the heads of the model, and below them those of the second one, if there is one."""
+    if second is None:
+        head_explorer.section(session, first)
+        return
+    _draw_title(session.state.model)
+    head_explorer.section(session, first)
+    _draw_title(session.state.beside)
+    if second.summary:
+        st.caption(escape_markdown(second.summary))
+    section(session, first, second)
+
+
+def _draw_title(name: str) -> None:
+    st.subheader(escape_markdown(attention_model_titles(name)[name]), anchor=False)
+
+
+def section(session: PageSession[AttentionState], first: InspectableModel, second: InspectableModel) -> None:
+    """Draw the heads of the second model, and what it predicts."""
+    state = second_state(session.state, first)
+
+    def requests() -> Mapping[str, Request[AttentionReading]]:
+        if _apply_events(session, second):
+            st.rerun()
+        return {"reading": reading_request(second, state)}
+
+    result_section(
+        "gaze-beside",
+        requests,
+        partial(_draw, second, state),
+        "The second model is reading …",
+        640,
+        pool=second.pool,
+        events={_KEY: _EVENTS},
+    )
+
+
+def second_state(state: AttentionState, first: InspectableModel) -> AttentionState:
+    """Return the state of the second model: the text, the score and the view of the first, with its own open head."""
+    return replace(
+        AttentionState(),
+        model=state.beside,
+        say=first.text_or_example(state.say),
+        layer=state.beside_layer,
+        head=state.beside_head,
+        at=state.beside_at,
+        view=state.view,
+        scale=state.scale,
+        sort=state.sort,
+    )
+
+
+def _draw(
+    second: InspectableModel, state: AttentionState, document: Document, results: Mapping[str, AttentionReading]
+) -> None:
+    reading = results["reading"]
+    if notes := input_notes(second, reading):
+        document.caption(" ".join(notes))
+    row = answer_row(second, state.at, reading)
+    document.finding(
+        findings.answer_finding(
+            reading,
+            row,
+            lambda outcome: second.outcome_text(outcome, reading.query_ids),
+            answer_place(second, row, reading),
+            second.is_trained_position(reading.queries, row),
+        )
+    )
+    data = component_data(second, reading, "", None, state) | {"fixed": True}
+    document.component("attention_heads", data, _KEY)
+
+
+def _apply_events(session: PageSession[AttentionState], second: InspectableModel) -> bool:
+    """Apply the events of the component to the state; return whether anything has changed.
+
+    Every value is checked: a browser can send anything.
+    """
+    before = state = session.state
+    if head := parse_head_event(pop_event(_KEY, "open"), (second.attention.layers, second.attention.heads)):
+        state = replace(state, beside_layer=head[0], beside_head=head[1])
+    if type(value := pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS:
+        state = replace(state, beside_at=value)
+    for name, options in (("scale", SCALES), ("sort", SORTS), ("view", VIEWS)):
+        if (value := pop_event(_KEY, name)) in options:
+            state = replace(state, **{name: value})
+    if state != before:
+        session.state = state
+        write_url(session)
+    return state != before
