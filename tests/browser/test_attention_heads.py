@@ -208,3 +208,17 @@ def test_labels_of_a_long_text_do_not_overlap(offline: Any, tmp_path: Path, coun
     offline.locator(".stage").hover(position={"x": 300, "y": 200})
     offline.wait_for_timeout(100)
     assert offline.evaluate(OVERLAPPING) == []
+
+
+def test_heads_that_are_shown_beside_others_offer_no_intervention(offline: Any, tmp_path: Path) -> None:
+    weights = random_weights(2, 4, 5, 5, causal=True)
+    offline.goto(component(tmp_path, weights, can={"mask": True, "positions": True}))
+    offline.evaluate("document.querySelectorAll('.lineage-saved').forEach((one) => one.classList = '')")
+    expect(offline.locator(".flip:visible")).not_to_have_count(0)
+    offline.goto(component(tmp_path, weights, can={"mask": True, "positions": True}, fixed=True))
+    offline.evaluate("document.querySelectorAll('.lineage-saved').forEach((one) => one.classList = '')")
+    expect(offline.locator(".tile")).to_have_count(8)
+    expect(offline.locator(".flip:visible")).to_have_count(0)
+    expect(offline.get_by_role("button", name="Remove the causal mask")).to_be_hidden()
+    offline.locator(".tile").nth(5).click()
+    expect(offline.locator(".second h3")).to_have_text("Layer 2, head 2")

@@ -16,7 +16,7 @@ from explorer.labs.attention.state import AttentionState
 from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.web import results
 from tests import needs
-from tests.pages.screen import component_data, page, page_text, wait_until_ready, warnings_of
+from tests.pages.screen import component_data, headings, page, page_text, wait_until_ready, warnings_of
 
 OWN = "text-toy-transformer"
 
@@ -50,15 +50,22 @@ def test_an_own_and_a_real_model_read_the_same_sentence(real: str) -> None:
     model = find_pretrained(real)
     weights = attend(model.model(), model.tokenize("abca").ids).weights
     np.testing.assert_array_equal(load(packed.content)["weights"], pack_weights(weights, causal=True))
-    titles = [each.value for each in at.subheader]
-    assert titles[0].startswith("toy text") and "real" in titles[1]
+    sentences = [each for each in headings(at) if "The model predicts" in each]
+    assert [each.partition(":")[0] for each in sentences] == [first["title"], "tiny-gpt2"]
     assert "not trained here" in page_text(at)
 
 
 @needs.transformers
 def test_the_second_model_has_its_own_head_and_query_and_keeps_the_example(real: str) -> None:
     _, first, second = both(
-        {"model": "text-transformer", "beside": real, "beside_layer": "2", "beside_head": "3", "beside_at": "1", "off": "0.0"}
+        {
+            "model": "text-transformer",
+            "beside": real,
+            "beside_layer": "2",
+            "beside_head": "3",
+            "beside_at": "1",
+            "off": "0.0",
+        }
     )
     assert first["open"] != second["open"] and second["open"] == [2, 3] and second["asked"] == 1
     assert first["touch"]["off"] == [[0, 0]] and second["touch"]["off"] == []

@@ -89,17 +89,21 @@ def _draw(
     importance = importance if isinstance(importance, HeadImportance) else None
     if notes := input_notes(stored_model, reading):
         document.caption(" ".join(notes))
-    row = answer_row(stored_model, state.at, reading)
-    document.finding(
-        findings.answer_finding(
-            reading,
-            row,
-            lambda outcome: stored_model.outcome_text(outcome, reading.query_ids),
-            answer_place(stored_model, row, reading),
-            stored_model.is_trained_position(reading.queries, row),
-        )
-    )
+    name = f"{stored_model.title}: " if state.beside else ""
+    document.finding(name + answer_sentence(stored_model, state, reading))
     document.component("attention_heads", component_data(stored_model, reading, token, importance, state), _KEY)
+
+
+def answer_sentence(stored_model: InspectableModel, state: AttentionState, reading: AttentionReading) -> str:
+    """Return what the model predicts at the query, as a sentence."""
+    row = answer_row(stored_model, state.at, reading)
+    return findings.answer_finding(
+        reading,
+        row,
+        lambda outcome: stored_model.outcome_text(outcome, reading.query_ids),
+        answer_place(stored_model, row, reading),
+        stored_model.is_trained_position(reading.queries, row),
+    )
 
 
 def input_notes(stored_model: InspectableModel, reading: AttentionReading) -> list[str]:

@@ -9,9 +9,8 @@ from functools import partial
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.labs.attention import findings, head_explorer
-from explorer.labs.attention.ablation import answer_place, answer_row
-from explorer.labs.attention.head_explorer import SCALES, SORTS, VIEWS, component_data, input_notes
+from explorer.labs.attention import head_explorer
+from explorer.labs.attention.head_explorer import SCALES, SORTS, VIEWS, answer_sentence, component_data, input_notes
 from explorer.labs.attention.measurements import reading_request
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.results import AttentionReading
@@ -61,19 +60,10 @@ def heads_of_both(
     session: PageSession[AttentionState], first: InspectableModel, second: InspectableModel | None
 ) -> None:
     """Draw the heads of the model, and below them those of the second one, if there is one."""
-    if second is None:
-        head_explorer.section(session, first)
-        return
-    _draw_title(session.state.model)
     head_explorer.section(session, first)
-    _draw_title(session.state.beside)
-    if second.summary:
-        st.caption(escape_markdown(second.summary))
-    section(session, first, second)
-
-
-def _draw_title(name: str) -> None:
-    st.subheader(escape_markdown(attention_model_titles(name)[name]), anchor=False)
+    if second is not None:
+        section(session, first, second)
+        st.caption(f"The sections below are about the first model, {escape_markdown(first.title)}.")
 
 
 def section(session: PageSession[AttentionState], first: InspectableModel, second: InspectableModel) -> None:
@@ -115,18 +105,9 @@ def _draw(
     second: InspectableModel, state: AttentionState, document: Document, results: Mapping[str, AttentionReading]
 ) -> None:
     reading = results["reading"]
-    if notes := input_notes(second, reading):
+    if notes := [second.summary] * bool(second.summary) + input_notes(second, reading):
         document.caption(" ".join(notes))
-    row = answer_row(second, state.at, reading)
-    document.finding(
-        findings.answer_finding(
-            reading,
-            row,
-            lambda outcome: second.outcome_text(outcome, reading.query_ids),
-            answer_place(second, row, reading),
-            second.is_trained_position(reading.queries, row),
-        )
-    )
+    document.finding(f"{second.title}: {answer_sentence(second, state, reading)}")
     data = component_data(second, reading, "", None, state) | {"fixed": True}
     document.component("attention_heads", data, _KEY)
 
