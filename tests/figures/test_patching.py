@@ -12,7 +12,7 @@ def test_a_map_of_shares_has_diverging_colours_and_a_frame() -> None:
     assert (cells.zmin, cells.zmax, cells.autocolorscale) == (-1, 1, True), "plotly takes the diverging scale then"
     assert [list(row) for row in cells.z] == [[1.0, 0.01], [-0.3, None], [1.4, 0.5]]
     assert [list(row) for row in cells.text] == [["1.00", ""], ["-0.30", ""], ["1.40", "0.50"]]
-    assert cells.hovertext[0] == ("embedding, king / queen: 1.00", "embedding, &lt;of&gt;: 0.01")
+    assert tuple(cells.hovertext[0]) == ("embedding, king / queen: 1.00", "embedding, &lt;of&gt;: 0.01")
     assert list(figure.layout.xaxis.ticktext) == ["king<br>queen", "&lt;of&gt;"]
     [frame] = figure.layout.shapes
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (0.5, 1.5, 1.5, 2.5)

@@ -49,7 +49,6 @@ class DepthState(PageState):
     residual: bool = setting(True)
     norm: Norm = setting("pre")
     kind: Kind = setting("layer")
-    real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
     layers: int = setting(LAYERS, low=1, high=LAYERS)
     start: Start = setting("usual", "Initialization", options=_INITIALIZATIONS)
     heads: int = setting(4, "Heads in each block", options=HEAD_COUNTS, check=_check_head_count)  # of the stack
@@ -62,6 +61,7 @@ class DepthState(PageState):
         step=3,
         help="Another seed draws other matrices and rows.",
     )
+    real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
 
     @property
     def text_read(self) -> str:

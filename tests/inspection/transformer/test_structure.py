@@ -58,18 +58,20 @@ def test_a_model_without_blocks_is_refused() -> None:
         model_structure(torch.nn.Linear(2, 2))
 
 
-class TestPretrained:
+@pytest.fixture(scope="module")
+def structures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, ModelStructure]]:
     """Random models of every family, whose sizes are those of `tiny_models`."""
+    pytest.importorskip("transformers", reason="pip install -r requirements-models.txt")
+    from explorer.hub.loading import load
+    from tests.hub.tiny_models import SHOWN, save_random_model
 
-    @pytest.fixture(scope="class")
-    def structures(self, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, ModelStructure]]:
-        pytest.importorskip("transformers", reason="pip install -r requirements-models.txt")
-        from explorer.hub.loading import load
-        from tests.hub.tiny_models import SHOWN, save_random_model
+    folder: Path = tmp_path_factory.mktemp("families")
+    loaded = {name: load(save_random_model(name, folder / name)) for name in SHOWN}
+    return {name: (module, model_structure(module)) for name, module in loaded.items()}
 
-        folder: Path = tmp_path_factory.mktemp("families")
-        loaded = {name: load(save_random_model(name, folder / name)) for name in SHOWN}
-        return {name: (module, model_structure(module)) for name, module in loaded.items()}
+
+class TestPretrained:
+    """Random models of every family."""
 
     def test_every_parameter_is_in_one_part(self, structures: dict[str, tuple[Any, ModelStructure]]) -> None:
         for name, (module, found) in structures.items():
