@@ -56,6 +56,8 @@ def _describe_measure(measure: Measure) -> Iterator[str]:
     yield from (f"- `{name}`: {setting.describe()}" for name, setting in measure.needs.items())
     if measure.labels:
         yield f"- answers: {', '.join(measure.labels)}"
+    if measure.real_model:
+        yield f"- measures a real {measure.real_model} that is open on this machine"
     if measure.tasks and "run" in measure.needs:
         yield f"- runs of: {', '.join(measure.tasks)}"
     yield ""

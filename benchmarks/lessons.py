@@ -113,7 +113,8 @@ def main(
         (name, number, step)
         for name in names or lessons
         for number, step in enumerate(lessons[name].steps, start=1)
-        if seconds is None or all(store.find(run).card.seconds < seconds for run in runs_of(step))
+        if not step.real_model  # its weights have no other seeds
+        and (seconds is None or all(store.find(run).card.seconds < seconds for run in runs_of(step)))
     ]
     steps.sort(key=lambda each: training_seconds(each[2]))
     results = []

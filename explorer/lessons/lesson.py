@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from explorer.hub.suitable import Need
 from explorer.lessons.measures import Measure
 from explorer.number_format import format_count, format_number
 
@@ -137,6 +138,11 @@ class Step:
     setup: Setup = Setup()
     notes: str = ""  # for a teacher
 
+    @property
+    def real_model(self) -> Need | None:
+        """The kind of an opened real model that the step measures, if it measures one."""
+        return self.measurement.measure.real_model
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -210,4 +216,8 @@ class Lesson:
     @property
     def closing(self) -> int:
         """Return the number of the part after the last step, or 0 if there is none."""
-        return len(self.steps) + 1 if self.task else 0
+        return len(self.steps) + 1 if self.task or self.reason else 0
+
+    def steps_with(self, need: Need) -> list[int]:
+        """Return the numbers of the steps that measure a real model of this kind."""
+        return [number for number, step in enumerate(self.steps, start=1) if step.real_model == need]

@@ -15,14 +15,18 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import torch
 
+from explorer.errors import InvalidSetting
 from explorer.experiments.recall import SOLVED
 from explorer.generation.decoding import make_decoder
 from explorer.generation.generate import TextGenerator, generate_with_logits, prompt_ids
 from explorer.generation.sampling import Sampling, truncate_logits
 from explorer.generation.text_statistics import compute_statistics_by_temperature
+from explorer.hub.card import ModelCard
+from explorer.hub.suitable import Need, how_to_get, suitable_models
 from explorer.inspection.attention import alignment, attend, head_scores
 from explorer.inspection.language.tokenizers import truncate_tokenizer
 from explorer.inspection.load_model import LoadedModel, load_model
+from explorer.inspection.pretrained import opened_model
 from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
 from explorer.inspection.seq2seq import decoding
 from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
@@ -485,6 +489,102 @@ def megabytes_for_backward(settings: Settings) -> list[float]:
     """Return the megabytes that one layer keeps for the backward pass."""
     size = cost_formulas.LayerSize(settings["length"], settings["width"], 1, settings["heads"])
     return [cost_formulas.expected_saved_bytes(settings["part"], size) / 1e6]
+
+
+# ---- real models
+
+_REAL_DRAWS = 4  # groups of random heads: a visitor waits
+_RANDOM_NETWORKS = 4
+_REMOVED: Mapping[str, opened_model.Group] = {
+    "none": "best",
+    "best": "best",
+    "two_best": "two best",
+    "four_best": "four best",
+    "control": "four best",
+    "previous": "previous-token head",
+}
+
+
+def _real_model(need: Need) -> ModelCard:
+    """Return the real model that lessons measure. Raises InvalidSetting if none of this kind is open."""
+    if not (cards := suitable_models(need)):
+        raise InvalidSetting(how_to_get(need))
+    return cards[0]
+
+
+@_measures("real_head_score")
+def score_of_real_head(settings: Settings) -> list[float]:
+    """Return the score of the best induction head, or of the previous-token head, for each sequence."""
+    scores = opened_model.induction_scores(_real_model("language model"))
+    if settings["head"] == "induction":
+        layer, head = scores.best_induction_heads(1)[0]
+        return _floats(scores.induction[:, layer, head])
+    if (found := scores.previous_token_head()) is None:
+        raise InvalidSetting("The best induction head is in the first layer, so no head is below it.")
+    return _floats(scores.previous[:, found[0], found[1]])
+
+
+@_measures("real_loss_without")
+def real_loss_without_heads(settings: Settings) -> list[float]:
+    """Return the loss on the second copy without a group of heads, for each sequence."""
+    removed = settings["removed"]
+    found = opened_model.loss_without_group(_real_model("language model"), _REMOVED[removed], _REAL_DRAWS)
+    if removed == "none":
+        return _floats(found.with_all)
+    return _floats(found.controls.mean(axis=0) if removed == "control" else found.without)
+
+
+@_measures("real_first_token")
+def share_of_resting_heads(settings: Settings) -> list[float]:
+    """Return the share of heads that give more than half of their attention to the first token, for each text."""
+    variant = "random network" if settings["texts"] == "random" else settings["texts"]
+    found = opened_model.attention_to_first_token(_real_model("language model"), variant)
+    return _floats(found.resting_share_by_text())
+
+
+@_measures("real_first_value")
+def length_of_first_value(settings: Settings) -> list[float]:
+    """Return the relative length of the first value vector, for each sentence."""
+    found = opened_model.attention_to_first_token(_real_model("language model"), "unchanged")
+    return _floats(found.value_norm_by_text())
+
+
+@_measures("real_same_sense")
+def nearest_with_same_sense(settings: Settings) -> list[float]:
+    """Return the share of nearest occurrences with the same sense, for each word; of random networks their mean."""
+    card, depth = _real_model("encoder"), settings["depth"]
+    seeds = [None] if settings["weights"] == "trained" else range(_RANDOM_NETWORKS)
+    found = [opened_model.neighbours_by_sense(card, seed) for seed in seeds]
+    if not -1 <= depth < len(found[0].same):
+        raise InvalidSetting(f"{card.name} has {len(found[0].same) - 1} layers. Give a depth up to that.")
+    return _floats(np.mean([list(each.by_word(depth).values()) for each in found], axis=0))
+
+
+@_measures("real_meaning_of_it")
+def pairs_with_right_noun(settings: Settings) -> list[float]:
+    """Return the share of pairs in which the best head attends to the right noun twice."""
+    found = opened_model.meaning_of_it(_real_model("encoder"))
+    return [found.best_share().value if settings["nouns"] == "actual" else float(found.best_by_chance().mean())]
+
+
+@_measures("real_answer_depth")
+def depth_of_answers(settings: Settings) -> list[float]:
+    """Return after which share of the layers the answer stays the most probable token, for each prompt."""
+    found = opened_model.depth_of_answers(_real_model("language model"))
+    return _floats(found.settled_depths() / found.layers)
+
+
+@_measures("real_answer_rank")
+def rank_of_answers(settings: Settings) -> list[float]:
+    """Return the rank of each answer some layers before the end."""
+    found = opened_model.depth_of_answers(_real_model("language model"))
+    return _floats(found.ranks[max(0, found.layers - settings["before_end"])])
+
+
+@_measures("real_answer_rise")
+def layers_of_rise(settings: Settings) -> list[float]:
+    """Return within how many layers the probability of each answer rises."""
+    return _floats(opened_model.depth_of_answers(_real_model("language model")).rise_layers())
 
 
 def measure(name: str, settings: Settings) -> Values:

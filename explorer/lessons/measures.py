@@ -8,6 +8,7 @@ from typing import Any
 
 from explorer.catalogue import TASKS, task_row
 from explorer.errors import InvalidSetting, LineageError, shorten
+from explorer.hub.suitable import Need
 from explorer.run_store import store
 from explorer.tasks import recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
@@ -21,6 +22,11 @@ Span = Callable[[Mapping[str, Any]], "tuple[float | None, float | None, str]"]
 HEAD_SCORES = ("previous", "itself", "first", "same", "after_same", "spread")
 INTERVENTIONS = ("none", "uniform", "frozen", "cut", "shuffled")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary")
+REAL_HEADS = ("induction", "previous")
+REAL_REMOVALS = ("none", "best", "two_best", "four_best", "previous", "control")  # groups of heads
+FIRST_TOKENS = ("unchanged", "replaced", "removed", "longer", "random")  # texts, and a network with random weights
+WEIGHTS = ("trained", "random")
+NOUNS = ("actual", "chance")
 NORMS = ("none", "post", "pre")  # without norms, or with norms after or before each part
 VISIBLE = ("all", "past")  # all positions (encoder), or past positions only (causal mask)
 _MOST_WORDS = 20  # the limit of the page about positions
@@ -60,6 +66,7 @@ class Measure:
     check: Check = field(default=lambda given: None, hash=False)
     over: str = "seeds"  # what its values are repeated over; empty if there is a single value
     span: Span = field(default=lambda given: (None, None, ""), hash=False)  # of its possible values
+    real_model: Need | None = None  # the kind of an opened real model that is measured, if it measures one
 
     def parse_settings(self, given: Mapping[str, str]) -> dict[str, Any]:
         """Return the settings with their types and defaults, from the texts of a lesson file. Raises InvalidSetting."""
@@ -230,6 +237,14 @@ def _check_head_score(given: Mapping[str, Any]) -> None:
     _check_head(given)
     _check_choice("habit", HEAD_SCORES, given)
     _check_step(given)
+
+
+def _check_choices(given: Mapping[str, Any]) -> None:
+    """Check the settings of a measure of real models that have few possible texts."""
+    known = {"head": REAL_HEADS, "removed": REAL_REMOVALS, "texts": FIRST_TOKENS, "weights": WEIGHTS, "nouns": NOUNS}
+    for name, choices in known.items():
+        if name in given:
+            _check_choice(name, choices, given)
 
 
 def _check_probabilities(given: Mapping[str, Any]) -> None:
@@ -641,6 +656,103 @@ MEASURES = {
             check=_check_part,
             over="",
             span=_above_zero("MB"),
+        ),
+        Measure(
+            "real_head_score",
+            "In a real language model that reads random tokens twice: the attention of the best induction head to the "
+            "token after the earlier occurrence, or of the previous-token head below it to the token before.",
+            (),
+            {"head": Setting(str, choices=REAL_HEADS)},
+            check=_check_choices,
+            over="random sequences",
+            span=_share,
+            real_model="language model",
+        ),
+        Measure(
+            "real_loss_without",
+            "The loss of a real language model on the second copy of random tokens, in nats, without the best "
+            "induction head, the two or four best ones, the previous-token head, or random heads instead of the four "
+            "best ones (control).",
+            (),
+            {"removed": Setting(str, choices=REAL_REMOVALS)},
+            check=_check_choices,
+            over="random sequences",
+            span=_above_zero("nats"),
+            real_model="language model",
+        ),
+        Measure(
+            "real_first_token",
+            "The share of the heads of a real language model that give more than half of their attention to the first "
+            "token of a sentence: as it is, with the first token replaced by a random one or removed, in four "
+            "sentences in a row (longer), or in a network with random weights.",
+            (),
+            {"texts": Setting(str, choices=FIRST_TOKENS)},
+            check=_check_choices,
+            over="texts",
+            span=_share,
+            real_model="language model",
+        ),
+        Measure(
+            "real_first_value",
+            "The length of the value vector of the first token, divided by that of the others, in the heads of a real "
+            "language model that give more than half of their attention to it.",
+            (),
+            {},
+            over="sentences",
+            span=_above_zero("times"),
+            real_model="language model",
+        ),
+        Measure(
+            "real_same_sense",
+            "The share of the occurrences of an ambiguous word whose nearest occurrence has the same sense, in a real "
+            "encoder or in one with random weights, after `depth` layers (-1: after the last one).",
+            (),
+            {"weights": Setting(str, choices=WEIGHTS), "depth": Setting(int, -1, 1_000, default=-1)},
+            check=_check_choices,
+            over="words",
+            span=_share,
+            real_model="encoder",
+        ),
+        Measure(
+            "real_meaning_of_it",
+            "The share of pairs of sentences in which the best head of a real encoder attends from “it” to the right "
+            "noun in both: of the actual right nouns, or the mean with random nouns as the right ones (chance).",
+            (),
+            {"nouns": Setting(str, choices=NOUNS)},
+            check=_check_choices,
+            over="",
+            span=_share,
+            real_model="encoder",
+        ),
+        Measure(
+            "real_answer_depth",
+            "The share of the layers of a real language model after which the answer to a prompt stays the most "
+            "probable token (logit lens).",
+            (),
+            {},
+            over="prompts",
+            span=_share,
+            real_model="language model",
+        ),
+        Measure(
+            "real_answer_rank",
+            "The rank of the answer to a prompt among all tokens, a number of layers before the end of a real language "
+            "model (logit lens).",
+            (),
+            {"before_end": Setting(int, 0, 1_000)},
+            over="prompts",
+            span=lambda given: (1.0, None, ""),
+            real_model="language model",
+        ),
+        Measure(
+            "real_answer_rise",
+            "The number of layers within which the probability of the answer rises from a tenth to a half of its "
+            "highest value in a real language model (logit lens).",
+            (),
+            {},
+            over="prompts",
+            span=_above_zero("layers"),
+            real_model="language model",
         ),
     )
 }

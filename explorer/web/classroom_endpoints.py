@@ -32,7 +32,7 @@ def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]
     result = submit(
         lesson_results.result_key(shown.lesson, shown.step),
         lambda: lesson_results.measure_step(shown.lesson, shown.step),
-        "quick",
+        lesson_results.result_pool(shown.lesson, shown.step),
     )
     if data["revealed"] and result.done() and not result.cancelled():
         try:

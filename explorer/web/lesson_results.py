@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from explorer.catalogue import model_row, task_row
 from explorer.errors import InvalidSetting, shorten
+from explorer.hub.suitable import Need, how_to_get, suitable_models
 from explorer.lessons import parse
 from explorer.lessons.grading import (
     Answer,
@@ -22,6 +23,7 @@ from explorer.lessons.grading import (
 from explorer.lessons.lesson import Axis, Lesson, Question, Step, Task
 from explorer.lessons.tasks import TaskResult, check_task
 from explorer.run_store import store
+from explorer.web.background import Pool
 
 
 @lru_cache(maxsize=1)
@@ -46,11 +48,13 @@ def find_step(name: str, number: int) -> tuple[Lesson, Step]:
 def find_part(name: str, number: int) -> Step | Task:
     """Return a step of a lesson, or its task if the number is that of the part after the last step.
 
+    A lesson without a task ends on the page of its last step.
+
     Raises InvalidSetting.
     """
     lesson = all_lessons().get(name)
-    if lesson and lesson.task and number == lesson.closing:
-        return lesson.task
+    if lesson and number == lesson.closing:
+        return lesson.task or lesson.steps[-1]
     return find_step(name, number)[1]
 
 
@@ -61,8 +65,39 @@ def next_lesson(name: str) -> Lesson | None:
 
 
 def result_key(name: str, number: int) -> tuple[Hashable, ...]:
-    """Return the key of a step's result for `background.submit`."""
-    return ("lesson", name, number)
+    """Return the key of a step's result for `background.submit`; it contains the real model that is measured."""
+    need = find_step(name, number)[1].real_model
+    card = next(iter(suitable_models(need)), None) if need else None
+    return ("lesson", name, number, *((card.name, card.fingerprint) if card else ()))
+
+
+def result_pool(name: str, number: int) -> Pool:
+    """Return the threads for a step's result: a real model takes many seconds."""
+    return "patient" if find_step(name, number)[1].real_model else "quick"
+
+
+def missing_model(step: Step) -> str:
+    """Return how to get the real model that a step measures; "" if one is open, or if it measures none."""
+    return how_to_get(step.real_model) if step.real_model and not suitable_models(step.real_model) else ""
+
+
+def describe_real_models(lesson: Lesson) -> str:
+    """Return which steps of a lesson measure a real model, and how to get a missing one; "" without such steps."""
+    sentences = []
+    needs: tuple[Need, ...] = ("language model", "encoder")
+    for need in needs:
+        numbers = lesson.steps_with(need)
+        if not numbers:
+            continue
+        which = "This lesson measures"
+        if len(numbers) == 1:
+            which = f"Step {numbers[0]} measures"
+        elif len(numbers) < len(lesson.steps):
+            which = f"Steps {' and '.join(map(str, numbers))} measure"
+        cards = suitable_models(need)
+        found = f": {cards[0].name}." if cards else f". {how_to_get(need)}"
+        sentences.append(f"{which} a real {need}{found}")
+    return " ".join(sentences)
 
 
 def measure_step(name: str, number: int) -> Answer:
@@ -144,6 +179,8 @@ def setup_data(step: Step) -> dict[str, object]:
 def _describe_networks(step: Step) -> list[str]:
     """Return a line for each network that the question is about."""
     subjects = step.measurement.subjects if step.measurement.which else step.measurement.subjects[:1]
+    if step.real_model:
+        return [f"{card.name}, a real {step.real_model}" for card in suitable_models(step.real_model)[:1]]
     names = [str(each.settings["run"]) for each in subjects if "run" in each.settings]
     return [describe_network(name) for name in names]
 

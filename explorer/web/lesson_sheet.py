@@ -82,7 +82,8 @@ def _head(lesson: Lesson, for_teacher: bool) -> str:
     return (
         f'<p class="screen small">Print this page with your browser. <a href="{other}">{link}</a></p>'
         f"<h1>{escape(lesson.title)}</h1>{name}<p>{escape(lesson.about)}</p>"
-        f'<p class="small">{escape(needs)}About {lesson.minutes} minutes.</p>'
+        f'<p class="small">{escape(needs)}About {lesson.minutes} minutes. '
+        f"{escape(lesson_results.describe_real_models(lesson))}</p>"
         f"<h2>Goals</h2>{_list(lesson.goals)}{notes}"
     )
 
@@ -143,10 +144,12 @@ def _x(value: float, low: float, high: float) -> str:
 
 
 def _answer(lesson: Lesson, number: int, step: Step) -> str:
+    if missing := lesson_results.missing_model(step):
+        return f'<div class="answer"><p>{escape(missing)}</p></div>'
     future = submit(
         lesson_results.result_key(lesson.name, number),
         partial(lesson_results.measure_step, lesson.name, number),
-        "quick",
+        lesson_results.result_pool(lesson.name, number),
     )
     try:
         answer = future.result(timeout=WAIT)

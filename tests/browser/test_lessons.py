@@ -80,7 +80,8 @@ def test_a_newcomer_walks_a_lesson_with_the_keyboard_at_the_right_place(visit: A
 
 def test_every_lesson_begins_and_is_ticked_in_this_browser_only(visit: Any) -> None:
     page = visit("/lessons")
-    for lesson in read_lessons()[1:]:
+    own = [lesson for lesson in read_lessons() if not all(step.real_model for step in lesson.steps)]
+    for lesson in own[1:]:
         page.locator(f".st-key-lessons-start-{lesson.name}").get_by_role("button", name="Start").click()
         check_step(page, lesson, 1)
         card(page).get_by_role("button", name="Leave the lesson").click()

@@ -43,6 +43,8 @@ def test_every_measure_has_a_function() -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_every_lesson_has_the_expected_answers(lesson: Lesson) -> None:
     for step in lesson.steps:
+        if step.real_model:
+            continue  # see test_real_model_lessons.py
         result = grade_step(step, measure)
         assert result.agrees, (step.title, result.right, result.value)
         assert all(row.count for row in result.rows) and "{" not in result.why

@@ -216,3 +216,22 @@ def test_a_stale_url_of_the_previous_step_is_ignored_and_going_back_navigates() 
     step = all_lessons()["counting"].steps[0]
     at = wait_until_ready(visit_url(at, step.page, old))
     assert "step 1 of" in page_text(at) and url_params(at)["part"] == "1"
+
+
+def test_a_lesson_about_a_real_model_needs_an_open_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.hub.suitable.is_installed", lambda: True)
+    at = page("lessons.py", visitor="ada")
+    assert at.button(key="lessons.start.senses").disabled and not at.button(key="lessons.start.induction").disabled
+    text = page_text(at)
+    assert "This lesson measures a real encoder" in text and "Steps 5 and 6 measure a real language model" in text
+    at = open_lesson("induction", 5, "induction.py")
+    assert not asks_for_prediction(at) and "Until then, this step has no measured answer" in page_text(at)
+    at = press(at, "Next step")
+    assert url_params(at)["part"] == "6" and not asks_for_prediction(at)
+
+
+def test_a_lesson_without_a_task_ends_with_its_summary() -> None:
+    lesson = all_lessons()["senses"]
+    at = open_lesson("senses", lesson.closing, "sentence_encoder.py")
+    assert "What this lesson has shown" in page_text(at) and "Now change this yourself" not in page_text(at)
+    assert any(each.label == "Back to all lessons" for each in at.button)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from explorer.inspection.attention.attention_model import AttentionModel
@@ -25,7 +25,7 @@ class FirstTokenAttention:
     uniform: Float[ndarray, " texts"]  # what uniform attention gives it
     value_norms: Float[ndarray, "texts layers heads"]  # norm of its value vector, divided by the mean of the others
 
-    def is_resting(self) -> Float[ndarray, "layers heads"]:
+    def is_resting(self) -> Bool[ndarray, "layers heads"]:
         """Return whether each head gives more than half of its attention to the first token, on average."""
         above: ndarray = self.shares.mean(axis=0) > MOST
         return above
@@ -45,13 +45,17 @@ class FirstTokenAttention:
 
     def value_norm(self) -> Estimate | None:
         """Return how long the value vector of the first token is in these heads; None without such a head."""
-        resting = self.is_resting()
-        return estimate(self.value_norms[:, resting].mean(axis=1)) if resting.any() else None
+        return estimate(self.value_norm_by_text()) if self.is_resting().any() else None
+
+    def value_norm_by_text(self) -> Float[ndarray, " texts"]:
+        """Return that length in each text; NaN without such a head."""
+        with np.errstate(invalid="ignore"):
+            norms: ndarray = self.value_norms[:, self.is_resting()].sum(axis=1) / self.is_resting().sum()
+        return norms
 
 
-def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> ndarray:
-    count: ndarray = (shares.mean(axis=axis) > MOST).sum()
-    return count
+def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> float:
+    return float((shares.mean(axis=axis) > MOST).sum())
 
 
 @torch.inference_mode()

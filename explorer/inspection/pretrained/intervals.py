@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 from jaxtyping import Bool, Num
@@ -29,7 +30,7 @@ class Estimate:
         return format_interval(self.value, self.low, self.high, digits)
 
 
-def estimate(values: Num[ndarray, "*shape"], statistic: Callable[..., ndarray] = np.mean) -> Estimate:
+def estimate(values: Num[ndarray, "*shape"], statistic: Callable[..., SupportsFloat] = np.mean) -> Estimate:
     """Return a statistic of texts with the percentile interval of a bootstrap (Efron 1979).
 
     values: one number, or one array, for each text (the first axis)

@@ -33,7 +33,6 @@ def draw_closing_card(
 ) -> None:
     """Draw the card above the page of the task; the page below is open."""
     task = lesson.task
-    assert task is not None
     with st.container(border=True, key="lesson-card"):
         draw_header(lesson, lesson.closing, True)
         _setup(data={"step": f"step {lesson.name} {lesson.closing}", **_NO_SETUP}, key="lesson.setup")
@@ -41,10 +40,11 @@ def draw_closing_card(
             st.markdown(f"#### What this lesson has shown\n\n{lesson.recap}")
             if lesson.reason:
                 _draw_reason(lesson.name, lesson.reason)
-            st.markdown(f"#### Now change this yourself\n\n{task.text}")
-            if page == task.page:
+            if task:
+                st.markdown(f"#### Now change this yourself\n\n{task.text}")
+            if task and page == task.page:
                 _draw_task(lesson.name, task)
-            elif st.button("Go to the page of this task", icon=":material/arrow_forward:", key="lesson.go"):
+            elif task and st.button("Go to the page of this task", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, lesson.closing)
         with st.container(horizontal=True):
             draw_next_lesson(lesson, open_step, leave_lesson)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from explorer.lessons.lesson import Lesson, Step
 from explorer.ui.classroom import closing_card
 from explorer.ui.components.base import register
 from explorer.ui.document import Document
-from explorer.ui.page_sections import EXPLANATION, explanation, show_problems
+from explorer.ui.page_sections import EXPLANATION, escape_markdown, explanation, show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import current_visitor
@@ -75,6 +75,10 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
             if st.button("Go to the page of this step", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, number)
             return True
+        if missing := lesson_results.missing_model(step):
+            explanation(escape_markdown(f"{missing} Until then, this step has no measured answer."))
+            _draw_navigation(lesson, number)
+            return True
         if prediction is None:
             _start_measuring(lesson, number)
             _draw_prediction_form(visitor_id, lesson, number)
@@ -108,7 +112,9 @@ def draw_step_setup(step: Step, name: str = "", with_axis: bool = False) -> None
 
 def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        part = "summary and task" if number == lesson.closing else f"step {number} of {len(lesson.steps)}"
+        part = f"step {number} of {len(lesson.steps)}"
+        if number == lesson.closing:
+            part = "summary and task" if lesson.task else "summary"
         st.markdown(f"Lesson: **{lesson.title}** · {part}")
         with st.container(horizontal=True, width="content"):
             if number != lesson.closing and st.button(
@@ -161,11 +167,11 @@ def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
 
 def _start_measuring(lesson: Lesson, number: int) -> None:
     """Start to measure the result of a step before it is needed."""
-    if number <= len(lesson.steps):
+    if number <= len(lesson.steps) and not lesson_results.missing_model(lesson.steps[number - 1]):
         submit(
             lesson_results.result_key(lesson.name, number),
             lambda: lesson_results.measure_step(lesson.name, number),
-            "quick",
+            lesson_results.result_pool(lesson.name, number),
         )
 
 
@@ -179,28 +185,28 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
         partial(_draw_result, lesson, number, prediction, f"lesson.answer.{lesson.name}.{number}"),
         "Measuring the answer …",
         ANSWER_HEIGHT,
-        pool="quick",  # not behind the slower work of the page below
+        pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page below
     )
     _start_measuring(lesson, number + 1)
+    _draw_navigation(lesson, number, partial(class_store.delete_prediction, visitor_id, lesson.name, number))
+
+
+def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], None] | None = None) -> None:
+    """Draw the buttons to the next and the previous step, and to predict again."""
     with st.container(horizontal=True):
         if number < len(lesson.steps):
             if st.button("Next step", icon=":material/arrow_forward:", key="lesson.next"):
                 open_step(lesson.name, number + 1)
         else:
-            if lesson.closing and st.button(
-                "Finish: a task of your own", icon=":material/arrow_forward:", key="lesson.finish"
-            ):
+            finish = "Finish: a task of your own" if lesson.task else "Finish"
+            if lesson.closing and st.button(finish, icon=":material/arrow_forward:", key="lesson.finish"):
                 open_step(lesson.name, lesson.closing)
             if not lesson.closing:
                 closing_card.draw_next_lesson(lesson, open_step, leave_lesson)
         if number > 1 and st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
             open_step(lesson.name, number - 1)
-        st.button(
-            "Predict again",
-            icon=":material/undo:",
-            key="lesson.again",
-            on_click=lambda: class_store.delete_prediction(visitor_id, lesson.name, number),
-        )
+        if predict_again:
+            st.button("Predict again", icon=":material/undo:", key="lesson.again", on_click=predict_again)
 
 
 def _draw_result(

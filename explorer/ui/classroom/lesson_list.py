@@ -8,6 +8,7 @@ from explorer.lessons.lesson import Lesson
 from explorer.ui.classroom import closing_card
 from explorer.ui.classroom.lesson_card import open_step
 from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.page_sections import escape_markdown
 from explorer.web import lesson_results
 
 _progress = register("lesson_progress")
@@ -32,11 +33,17 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
         st.markdown(f"#### {number}. {lesson.title}\n\n{lesson.about}")
         st.caption(f"Goals: {goals}.")
         with st.container(horizontal=True, vertical_alignment="center"):
-            if st.button("Start", icon=":material/play_arrow:", key=f"lessons.start.{lesson.name}", help=lesson.title):
+            is_usable = not all(map(lesson_results.missing_model, lesson.steps))
+            key_of_start = f"lessons.start.{lesson.name}"
+            if st.button(
+                "Start", icon=":material/play_arrow:", key=key_of_start, help=lesson.title, disabled=not is_usable
+            ):
                 open_step(lesson.name, 1)
             with st.container(width=300):
                 data = {"lesson": lesson.name, "steps": len(lesson.steps)}
                 _progress(data=data, key=key, **event_callbacks(key, "continue"))
+        if real_models := lesson_results.describe_real_models(lesson):
+            st.caption(escape_markdown(real_models))
         st.caption(f"{_describe_extent(lesson)} {closing_card.sheet_links(lesson)}")
     step = pop_event(key, "continue")
     if isinstance(step, int) and 1 <= step <= len(lesson.steps):
@@ -47,4 +54,5 @@ def _describe_extent(lesson: Lesson) -> str:
     """Return how long a lesson takes, and which lesson to do before."""
     needs = " and ".join(f"“{lesson_results.all_lessons()[name].title}”" for name in lesson.after)
     before = f"First do {needs}. " if needs else ""
-    return f"{before}{len(lesson.steps)} predictions and a task, about {lesson.minutes} minutes."
+    task = " and a task" * bool(lesson.task)
+    return f"{before}{len(lesson.steps)} predictions{task}, about {lesson.minutes} minutes."
