@@ -33,7 +33,7 @@ class Coreference:
     preference: Float[ndarray, "pairs 2 layers heads"]  # in the sentence about the first noun, and about the second
     query: str  # the word whose attention is measured
 
-    def switches(self) -> Float64[ndarray, "pairs layers heads"]:
+    def switches(self) -> Float[ndarray, "pairs layers heads"]:
         """Return 1 for each pair in which a head prefers the right noun twice, −1 for the wrong one twice, else 0."""
         about_first, about_second = np.sign(self.preference[:, 0]), np.sign(self.preference[:, 1])
         found: ndarray = (about_first - about_second) / 2

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from explorer.errors import InvalidSetting
+from explorer.hub.pretrained import PretrainedAttention
 from explorer.inspection.pretrained.answer_depth import AnswersByDepth
 from explorer.inspection.pretrained.coreference import Coreference
 from explorer.inspection.pretrained.first_token import FirstTokenAttention, remove_first, replace_first
@@ -115,27 +118,37 @@ def test_the_first_token_is_replaced_or_removed() -> None:
     assert [each[1:] for each in replaced] == [(2, 3), (5, 6)] and {each[0] for each in replaced} <= {8, 9}
 
 
-class _Vectors(nn.Module):
-    """Stands for a model of one layer: token i has the vector i of a table, shifted in the output by its neighbour."""
-
-    layout = AttentionLayout(1, 1, False, False, True)
-    depth_taps = ("embedded", "output")
+class _Mix(nn.Module):
+    """A model of one layer: token i has the vector i of a table, to which the layer adds that of its neighbour."""
 
     def __init__(self, table: torch.Tensor) -> None:
         super().__init__()
-        self.module, self.table, self.embedded, self.output = self, table, Tap(), Tap()
+        self.table, self.embedded, self.output = table, Tap(), Tap()
 
-    def logits(self, ids: tuple[int, ...]) -> torch.Tensor:
-        vectors = self.embedded(self.table[list(ids)][None])
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        vectors = self.embedded(self.table[ids])
         value: torch.Tensor = self.output(vectors + vectors.flip(1))
         return value
+
+
+class _MixAttention(PretrainedAttention):
+    """What the experiment needs of it; everything else is that of a real model, and is not used."""
+
+    def __init__(self, table: torch.Tensor) -> None:
+        self.module = _Mix(table)  # type: ignore[assignment]
+        self.layout = AttentionLayout(1, 1, False, False, True)
+        self.depth_taps = ("embedded", "output")
+        self.adds_up = False
+
+    def logits(self, ids: Sequence[int]) -> torch.Tensor:
+        found: torch.Tensor = self.module(torch.tensor([tuple(ids)]))[0]
+        return found
 
 
 def test_the_nearest_occurrence_has_the_same_sense_if_the_context_decides() -> None:
     table = torch.eye(4)  # token 0 is the word, 1 and 2 are contexts of its senses
     occurrences = [Occurrence((0, context), (0,), "w", f"sense {context}") for context in (1, 1, 1, 2, 2, 2)]
-    model = _Vectors(table)
-    found = sense_neighbours(model, occurrences)  # type: ignore[arg-type]  # it has what the function needs
+    found = sense_neighbours(_MixAttention(table), occurrences)
     assert found.same[1].all() and found.chance == pytest.approx(2 / 5)
     assert found.same[0].tolist() == [True] * 3 + [False] * 3, "equal vectors: the first one is the nearest"
     assert found.by_word(1) == {"w": 1.0} and found.by_depth()[1].value == 1
@@ -146,7 +159,7 @@ def test_the_depth_from_which_on_an_answer_is_the_most_probable_token() -> None:
     probabilities = np.array([[0.0, 0.5, 0.0, 0.1], [0.3, 0.5, 0.1, 0.2], [0.05, 0.5, 0.3, 0.4], [0.4, 0.5, 0.9, 0.8]])
     found = AnswersByDepth(PROMPTS[:4], 4, 4, ranks, probabilities, ranks + 5.0)
     assert found.layers == 3 and found.settled_depths().tolist() == [3, 0, 3, 0]
-    assert found.rise_layers().tolist() == [0, 0, 1, 2]
+    assert found.rise_layers().tolist() == [0, 0, 2, 2]
     assert found.settled().value == 1.5
 
 

@@ -78,7 +78,10 @@ def test_a_random_network_has_its_own_weights_which_depend_on_the_seed(name: str
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bert", "llama"])
-def test_attention_to_the_first_token_of_a_random_network_is_nearly_uniform(name: str, tiny: Load) -> None:
+def test_attention_to_the_first_token_of_a_random_network_is_nearly_uniform(
+    name: str, tiny: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiny(name).model.config, "initializer_range", 0.02)
     found = first_token_attention(random_network(tiny(name)).part(), TEXTS)
     assert np.allclose(found.shares, found.uniform[:, None, None], atol=0.02)
     assert found.shares.shape == (2, 3, 4) and found.resting_heads().value == 0
