@@ -389,3 +389,30 @@ def test_heads_and_tokens_can_be_chosen_on_a_phone(visit: Any) -> None:
     for control in (page.get_by_label("Training step"), button(page, "Switch head off")):
         box = control.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
+def test_a_click_on_a_map_takes_that_state_from_the_first_text(visit: Any) -> None:
+    page = visit("/attention?model=text-through-training&say=O+thou+ha&unfold=patching")
+    expect(page.get_by_text("The first text leads to “s”")).to_be_visible()
+    stream = page.locator(".lineage-plot-frame figure", has_text="Residual stream at one token")
+    stream.scroll_into_view_if_needed()
+    expect(stream.locator(".shapelayer path")).to_have_count(0)  # a head is selected
+    area = stream.locator(".nsewdrag").bounding_box()
+    assert area
+    page.mouse.click(area["x"] + 0.98 * area["width"], area["y"] + 0.02 * area["height"])  # last layer, last letter
+    wait_for_url_params(page, patch="stream.4.8")
+    expect(stream.locator(".shapelayer path")).to_have_count(1)
+    expect(
+        page.get_by_text(re.compile("With this state, the probability of “s” .* 100.% of the difference"))
+    ).to_be_visible()
+    page.reload()
+    expect(page.get_by_text(re.compile("100.% of the difference"))).to_be_visible()
+    menu = page.get_by_role("combobox", name=re.compile("Taken from the first text"))
+    menu.focus()  # without a mouse
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option")).to_have_count(5)
+    page.keyboard.type("attention")
+    expect(page.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    wait_for_url_params(page, patch="attention.3")
+    expect(stream.locator(".shapelayer path")).to_have_count(0)

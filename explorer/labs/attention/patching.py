@@ -22,7 +22,8 @@ from explorer.ui.components.plot_frame import Panel, add_plot_frame, draw_plot_f
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.result_section import Request, result_section, show_when_ready
-from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.fragments import rerun_fragments
+from explorer.ui.state.session import PageSession, fragment, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import visible_whitespace
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from explorer.inspection.attention.patching import Patching
 
 STREAM, HEADS, LAYERS = "gaze-stream", "gaze-heads", "gaze-layer-parts"  # panels
+_PART = "gaze-patching-part"  # fragment
 _MAP, _PARTS = "gaze-patching-map", "gaze-patching-parts"  # frames
 KINDS = {
     "head": "the output of a head",
@@ -80,13 +82,18 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
             "that the model predicts something else."
         )
         return
+    fragment(session, _PART, lambda: _draw_part(session, stored_model))
+
+
+def _draw_part(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+    """Draw what depends on the selected state: the maps, and the answer with that state."""
     state = session.state
     key, make = _patching_request(stored_model, state)
     pool: Pool = "quick" if stored_model.attention.layers <= MAX_QUICK_LAYERS else "patient"
 
     def requests() -> Mapping[str, Request[PatchedTexts]]:
         if _apply_click(session, submit(key, make, pool)):
-            st.rerun()
+            rerun_fragments((_PART,))
         return {"patching": (key, make)}
 
     result_section(
@@ -319,6 +326,7 @@ def _draw_selection(
             st.selectbox,
             shown=shown if shown in options else next(iter(options)),
             update=update,
+            redraw=(_PART,),
             label=label,
             options=options,
             width=width,
