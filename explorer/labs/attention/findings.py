@@ -134,9 +134,16 @@ def lens_finding(layers: Sequence[str], confidence: np.ndarray, is_final: np.nda
 
 
 def token_pair(first: str, changed: str) -> str:
-    """Return a token that two texts share, or both tokens where they differ: “king / queen”."""
-    first, changed = visible_whitespace(first), visible_whitespace(changed)
-    return first if first == changed else f"{first} / {changed}"
+    """Return a token that two texts share, or both tokens where they differ: “king / queen”.
+
+    Spaces around a token are left out, unless it consists of spaces or the tokens differ in nothing else.
+    """
+    names = [visible_whitespace(token.strip() or token) for token in (first, changed)]
+    if first == changed:
+        return names[0]
+    if names[0] == names[1]:
+        names = [visible_whitespace(token) for token in (first, changed)]
+    return " / ".join(names)
 
 
 def answers_to_both_texts(found: Patching, name: Callable[[int], str]) -> str:

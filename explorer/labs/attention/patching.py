@@ -254,7 +254,7 @@ def _draw_maps(
     height = min(_MAX_HEIGHT, 110 + 34 * len(depths))
     add_plot_frame(document, [stream], key=_MAP, height=height, columns=1)
     heads = [f"head {i + 1}" if found.heads.shape[1] <= 4 else str(i + 1) for i in range(found.heads.shape[1])]
-    names = ["attention", "feed-\nforward", "both"][: shares[LAYERS].shape[1]]
+    names = ["attention", "feedforward", "both"][: shares[LAYERS].shape[1]]
     parts = [panel(HEADS, heads, "Output of one head, at all tokens", "Columns: heads.")]
     parts.append(panel(LAYERS, names, "What a layer adds, at all tokens", ""))
     add_plot_frame(document, parts, key=_PARTS, height=height - 40, columns=2)

@@ -88,7 +88,8 @@ def test_captions_say_which_tokens_are_left_out() -> None:
     assert "Tokens before" not in findings.stream_caption(MOVES, ("a", "b"), 2)
     some = replace(MOVES, positions=(3, 40))
     assert_mentions(findings.stream_caption(some, ("a", "b"), 41), "Shown are 2 tokens: those that differ")
-    assert findings.token_pair(" a", " b") == "␣a / ␣b" and findings.token_pair("a", "a") == "a"
+    assert findings.token_pair(" a", " b") == "a / b" and findings.token_pair("a", "a") == "a"
+    assert findings.token_pair(" ", "\n") == "␣ / ↵" and findings.token_pair("a", " a") == "a / ␣a"
 
 
 @pytest.mark.parametrize(
