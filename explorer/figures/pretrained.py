@@ -55,7 +55,7 @@ def by_depth(
         yaxis={"range": [low, high], "nticks": 5, "title": {"text": y_title}, **(_powers(high) if powers else {})},
         annotations=line_end_labels(ends, _LABEL_GAP),
         shapes=[] if reference is None else [horizontal_line(reference, css_colour("--soft"), 1.5, "4px,4px")],
-        margin={"l": 8, "r": 132, "t": 12, "b": 8},
+        margin={"l": 8, "r": 112, "t": 12, "b": 8},
     )
 
 

@@ -77,14 +77,14 @@ def _draw(document: Document, results: Mapping[str, FirstTokenAttention]) -> Non
         alt=f"Share of attention to the first token, for {heads} heads in {layers} layers: "
         + "; ".join(f"layer {i + 1} {row.mean():.2f}" for i, row in enumerate(shares))
         + " (means over the heads).",
-        caption="Share of its attention that each head gives to the first token of a sentence; the darker, the more.",
+        caption="Share of its attention that each head gives to the first token of a sentence; the stronger the colour, the more.",
     )
     add_plot_frame(document, [panel], key="first-token-heads", height=80 + 22 * heads, columns=1)
     columns: list[dict[str, object]] = [
         {"key": "what", "label": "texts", "kind": "text", "align": "left", "wrap": True},
-        {"key": "heads", "label": f"heads above one half, of {total}", "kind": "text", "align": "left", "wrap": True},
-        {"key": "share", "label": "mean share", "kind": "text", "align": "left"},
-        {"key": "uniform", "label": "uniform", "kind": "number", "align": "right"},
+        {"key": "heads", "label": f"heads, of {total}", "kind": "text", "align": "left"},
+        {"key": "share", "label": "mean share", "kind": "text", "align": "left", "minor": True},
+        {"key": "uniform", "label": "uniform", "kind": "number", "align": "right", "minor": True},
     ]
     rows = [
         {
@@ -100,7 +100,8 @@ def _draw(document: Document, results: Mapping[str, FirstTokenAttention]) -> Non
     label = "Attention to the first token"
     add_table(document, columns, rows, key="first-token-table", label=label)
     document.caption(
-        f"From all later tokens, in {len(unchanged.shares)} sentences. Mean share: over all heads. Uniform: what the "
+        f"Heads: those that give more than half of their attention to the first token, from all later tokens of "
+        f"{len(unchanged.shares)} sentences. Mean share: over all heads. Uniform: what the "
         "first token would get if each token attended to all visible ones equally. In brackets: 95 % intervals over "
         "texts (bootstrap)."
     )
