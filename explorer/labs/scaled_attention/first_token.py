@@ -77,7 +77,7 @@ def _draw(document: Document, results: Mapping[str, FirstTokenAttention]) -> Non
         alt=f"Share of attention to the first token, for {heads} heads in {layers} layers: "
         + "; ".join(f"layer {i + 1} {row.mean():.2f}" for i, row in enumerate(shares))
         + " (means over the heads).",
-        caption="Share of its attention that each head gives to the first token of a sentence; the stronger the colour, the more.",
+        caption="Share of attention to the first token of a sentence; the stronger the colour, the more.",
     )
     add_plot_frame(document, [panel], key="first-token-heads", height=80 + 22 * heads, columns=1)
     columns: list[dict[str, object]] = [
