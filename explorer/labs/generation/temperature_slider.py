@@ -29,6 +29,7 @@ from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.wording import join_words
 from explorer.web import background
 from explorer.web.results import is_ready, pack, register_arrays
 
@@ -57,7 +58,10 @@ def cache_key(stored_model: InspectableModel, state: GenerationState) -> tuple[H
 
 
 def generate_texts(stored_model: InspectableModel, state: GenerationState) -> GeneratedTexts:
-    """Generate the texts of a model at all temperatures, in a second at most. Raises DamagedRun or TextError."""
+    """Generate the texts of a model at all temperatures. Raises LineageError.
+
+    It takes a second at most, with a large real model about ten.
+    """
     from explorer.generation.temperature_grid import UNITS_PER_NAT, component_arrays, compute_temperature_grid
 
     prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
@@ -106,7 +110,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
     """Draw the slider, the texts and the distribution."""
     state = limit_length(session.state, models)
     if state.tokens < session.state.tokens:
-        st.caption(f"Each text has {state.tokens} tokens, because longer ones of a large model take too long.")
+        st.caption(f"Each text has {state.tokens} tokens, because longer texts of a large model take too long.")
 
     def requests() -> Mapping[str, Request[GeneratedTexts | SelectedPosition]]:
         if apply_events(session, models):
@@ -153,6 +157,8 @@ def draw_slider(
     results = {name: texts for name, texts in found.items() if isinstance(texts, GeneratedTexts)}
     if not results:
         return
+    if waiting := [each.title for name, each in models.items() if name not in results and _is_generating(each, state)]:
+        document.caption(f"Still generating: {join_words(waiting)}. The texts of a large model take several seconds …")
     focus = focused_model({name: models[name] for name in results}, state)
     # While the texts of the focused model are not there yet, another one is in focus: the position is not its own.
     position = found.get(POSITION) if focus == focused_model(models, state) else None
@@ -206,6 +212,12 @@ def _token_names(stored_model: InspectableModel) -> dict[str, object]:
         return {"tokens": list(names)}
     content = np.frombuffer("\0".join(name.replace("\0", "") for name in names).encode(), np.uint8)
     return {"tokens": [], "names": register_arrays(pack({"names": content}), stored_model.cache_key)}
+
+
+def _is_generating(stored_model: InspectableModel, state: GenerationState) -> bool:
+    """Return whether the texts of a model are not computed yet; those that failed are."""
+    future = background.results().get(cache_key(stored_model, state))
+    return future is None or not is_ready(future)
 
 
 def apply_events(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> bool:

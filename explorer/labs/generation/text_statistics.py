@@ -36,7 +36,9 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
         for name, stored_model in models.items()
     }
     draw = partial(_draw_statistics, models, state.without_path())
-    message = "Every model generates eight texts at eleven temperatures; that takes a few seconds …"
+    message = (
+        "Every model generates eight texts at eleven temperatures; with a large one that takes a minute …"
+    )
     result_section("studio-measures", requests, draw, message, HEIGHT + 60, pool="patient")
 
 

@@ -65,6 +65,9 @@ async function loadText(model) {
 
 const PRESENTATION = { slides: [".controls, .finding, .written", ".controls, .distribution"] };
 
+/** Return how a sentence names a model: “the LSTM”; a real model has a name of its own, in small letters. */
+const nameOf = ({ title }) => (/^[a-z0-9]/.test(title) ? title : `the ${title}`);
+
 export default defineComponent((place) => {
   const slider = node("input", { type: "range", class: "slider", min: 0, max: 2, step: 0.01 });
   const size = node("output", { class: "size", "aria-hidden": "true" });
@@ -235,7 +238,7 @@ export default defineComponent((place) => {
       rules,
     );
     if (!hoveredPosition)
-      setTextIfChanged(heading, formatFinding(view, unit, cut, texts.length > 1 ? `the ${model.title}` : "it"));
+      setTextIfChanged(heading, formatFinding(view, unit, cut, texts.length > 1 ? nameOf(model) : "it"));
     const updates = texts.map((text) => {
       const stays =
         text === position.text && sharedPrefix(text.arrays.ids, position.of, at) >= position.at ? position.at : -1;
