@@ -36,9 +36,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
         for name, stored_model in models.items()
     }
     draw = partial(_draw_statistics, models, state.without_path())
-    message = (
-        "Every model generates eight texts at eleven temperatures; with a large one that takes a minute …"
-    )
+    message = "Every model generates eight texts at eleven temperatures; with a large one that takes a minute …"
     result_section("studio-measures", requests, draw, message, HEIGHT + 60, pool="patient")
 
 
