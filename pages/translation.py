@@ -17,12 +17,14 @@ from explorer.labs.translation import (
     results,
     training_chart,
 )
+from explorer.labs.translation.real_model import real_translation
 from explorer.labs.translation.state import TranslationState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, escape_markdown, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.training.real_model_section import real_model_section
 from explorer.ui.training.save_offer import save_offer
 from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
@@ -64,6 +66,9 @@ def page(session: PageSession[TranslationState]) -> None:
             draw_train_controls(request, state.configs, keys=("translation.run", "translation.stop"))
         training_chart.learning_chart(state, request)
         save_offer(session, views, "your pairs", "their characters, but no pair")
+    real_model_section(
+        session, "real", "A real translation model", ("encoder-decoder",), partial(real_translation, session)
+    )
     folded_section(
         "alignment",
         "Which source tokens does the decoder attend to?",

@@ -23,6 +23,7 @@ from explorer.figures.style import (
     vertical_line,
 )
 
+_LABELLED, _FEW_COLUMNS = 0.15, 12  # weights from here on, and as many columns, have room for numbers
 _LABEL_LEVELS = (0.82, 0.66, 0.5, 0.34, 0.18)  # heights at which the lines are labelled, one each
 
 
@@ -103,3 +104,24 @@ def copy_accuracy_by_step(lines: Sequence[Line], last: int, chance: float) -> go
     chart.layout.shapes = (horizontal_line(chance, SOFT, 1.5, "5px,4px"),)
     chart.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
     return chart
+
+
+def alignment_map(weights: Float[ndarray, "target source"], target: Sequence[str], source: Sequence[str]) -> go.Figure:
+    """Return attention weights as a heat map: a row for each token that is written, a column for each of the source."""
+    rows, columns = weights.shape
+    text = [
+        [f"{value:.2f}" if value >= _LABELLED and columns <= _FEW_COLUMNS else "" for value in row] for row in weights
+    ]
+    return figure(
+        {**heatmap(weights, "attention"), "text": text, "textfont": {"size": 13}, "hoverinfo": "skip"},
+        xaxis={
+            **labelled_ticks(source),
+            "showline": False,
+            "ticks": "",
+            "range": [-0.5, columns - 0.5],
+            "side": "top",
+            "tickangle": 0 if columns <= _FEW_COLUMNS else -90,
+        },
+        yaxis={**labelled_ticks(target), "range": [rows - 0.5, -0.5], "showgrid": False},
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+    )

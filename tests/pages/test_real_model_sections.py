@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from explorer.hub import memory
+from explorer.ui.state.widgets import original_key
 from tests import needs
 from tests.pages.screen import (
     component_data,
@@ -37,7 +40,7 @@ def open_tiny(name: str, folder: Path) -> str:
     return tiny_tokenizers.open_tiny(name, folder)
 
 
-@pytest.mark.parametrize("file", ALL_KINDS)
+@pytest.mark.parametrize("file", [*ALL_KINDS, "translation.py"])
 def test_without_an_open_model_a_page_has_no_section_about_one(file: str) -> None:
     assert not any("real" in heading for heading in headings(page(file)))
 
@@ -136,3 +139,30 @@ def test_sentences_that_cannot_be_compared_are_explained(
     address = {"unfold": "real-senses", "real": open_tiny("bert", tmp_path), "read": sentences, "about": word}
     at = wait_until_ready(page("sentence_encoder.py", address))
     assert_mentions(" ".join([*warnings_of(at), page_text(at)]), problem)
+
+
+@pytest.mark.parametrize("name", ["marian", "t5"])
+def test_a_real_model_translates_with_its_alignment(name: str, tmp_path: Path) -> None:
+    from explorer.inspection.pretrained.translation import translate_and_align
+    from explorer.ui.training.pretrained_models import find_pretrained
+
+    model = open_tiny(name, tmp_path)
+    open_tiny("gpt2", tmp_path)
+    at = wait_until_ready(page("translation.py", {"real": model, "read": "a cat sat", "depth": "2"}))
+    mean, best = plot_frame_figures(at, "translation-real-figure")
+    found = translate_and_align(find_pretrained(model), "a cat sat")
+    assert mean["title"] == "Mean of all heads, layer 2" and best["title"].startswith("Best head: layer 2, head ")
+    drawn = np.array(mean["plot"]["data"][0]["z"])
+    np.testing.assert_allclose(drawn, found.mean_weights(1)[: len(drawn)], atol=1e-4)
+    assert any(heading.startswith(f"tiny-{name} ") and "“a cat sat”" in heading for heading in headings(at))
+    assert not widget_options(at, "translation.real.model"), "a model that does not translate is not offered"
+
+
+def test_a_model_that_does_not_translate_is_refused(tmp_path: Path) -> None:
+    at = page("translation.py", {"real": open_tiny("gpt2", tmp_path)})
+    assert_mentions(" ".join(warnings_of(at)), "tiny-gpt2 is a decoder, which this section does not show")
+
+
+def widget_options(at: AppTest, key: str) -> list[str]:
+    """Return the options of a select box; none if it is not on the page."""
+    return [option for each in at.selectbox if original_key(each.key or "") == key for option in each.options]

@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.errors import shorten
 from explorer.inspection.verdicts import judge, mean_difference
+from explorer.number_format import format_number
 from explorer.ui.verdict_sentences import describe_judgement
 from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
 
@@ -155,3 +157,27 @@ def exposure_caption(
 def _format_nats(losses: Float[ndarray, "replicas positions"]) -> str:
     median = float(np.median(np.nanmean(losses, axis=1)))
     return f"{median:.2f}" if median >= 0.01 else f"{median:.3f}"
+
+
+def real_translation_finding(title: str, text: str, translation: str) -> str:
+    """Say what a real model writes for a text."""
+    if not translation:
+        return f"{title} writes nothing for “{shorten(text, 120)}”."
+    return f"{title} translates “{shorten(text, 120)}” as “{shorten(translation, 160)}”."
+
+
+def alignment_text(source: Sequence[str], target: Sequence[str], weights: Float[ndarray, "target source"]) -> str:
+    """Say what is attended to most when each token is written."""
+    strongest = weights.argmax(axis=1).tolist()
+    pairs = [
+        f"“{target[i].strip()}” attends most to “{source[j].strip()}” ({format_number(float(weights[i, j]))})"
+        for i, j in enumerate(strongest)
+    ]
+    return f"{'; '.join(pairs)}."
+
+
+def omitted_text(target: int, most_target: int, source: int, most_source: int) -> str:
+    """Say which tokens of a long source or answer are not drawn; nothing if all are."""
+    sides = (("the answer", target, most_target), ("the source", source, most_source))
+    cut = [f"the first {most} of {count} tokens of {side}" for side, count, most in sides if count > most]
+    return f" Drawn are {join_words(cut)}." if cut else ""

@@ -63,6 +63,9 @@ class TranslationState(VariantComparison):
     at: int = setting(-1, low=-1, high=MAX_STEP)  # the selected decoding step; -1: none
     width: int = setting(3, low=1, high=MAX_WIDTH)  # of the beam
     fed: int = setting(0, "Length of the sources", low=0, high=50)  # digits, in free running; 0: longest
+    real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
+    read: str = setting("", "Text for the real model", longest=300)  # empty: the first of its examples
+    depth: int = setting(0, "Layers", low=0, high=100, step=1)  # whose heads are averaged; 0: all
 
     @property
     def choices(self) -> Mapping[str, ModelVariant]:

@@ -35,11 +35,8 @@ def real_model_section(
         try:
             model = find_pretrained(selected)
             if model.card.kind not in kinds:
-                raise InvalidSetting(
-                    f"{model.title} is an {model.card.kind}, which this section does not show. Choose another model."
-                    if titles
-                    else f"{model.title} is an {model.card.kind}, which this section does not show."
-                )
+                article = "a" if model.card.kind == "decoder" else "an"
+                raise InvalidSetting(f"{model.title} is {article} {model.card.kind}, which this section does not show.")
         except LineageError as error:
             show_problems([str(error)])
             titles = {selected: selected} | titles

@@ -1,0 +1,135 @@
+"""A real model translates the visitor's text, with the alignment from its cross-attention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.errors import InvalidSetting
+from explorer.figures.translation import alignment_map
+from explorer.hub.files import CONFIG, read_json
+from explorer.labs.translation import answer_findings as findings
+from explorer.labs.translation.state import TranslationState
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training.pretrained_models import PretrainedModel
+from explorer.ui.wording import join_words, visible_whitespace
+
+if TYPE_CHECKING:
+    from explorer.inspection.pretrained.translation import PretrainedTranslation
+
+_MOST_ROWS, _MOST_COLUMNS = 24, 36  # tokens that are drawn
+_ROW, _AROUND = 26, 90  # pixels of a written token, and of the names of the source
+_PLACEHOLDER = 420
+_LONGEST_PREFIX = 60  # characters
+
+
+def real_translation(session: PageSession[TranslationState], model: PretrainedModel) -> None:
+    """Draw the field for the text, the translation and its alignment."""
+    state, examples = session.state, model.example_texts
+    text = state.read or examples[0]
+    layers = model.card.layers
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(
+            session,
+            "read",
+            st.text_input,
+            update=lambda s, new: s.with_field("read", "" if new.strip() == examples[0] else new.strip()),
+            placeholder=examples[0],
+            width=420,
+        )
+        bind_widget(
+            session,
+            "depth",
+            st.selectbox,
+            shown=min(state.depth, layers),
+            options={0: "all layers", **{i: f"layer {i}" for i in range(1, layers + 1)}},
+            width=150,
+        )
+        bind_widget(
+            session,
+            "real_pick",
+            st.pills,
+            shown=text if text in examples else None,
+            update=lambda s, new: s.with_field("read", "" if new == examples[0] else new),
+            label="Example texts",
+            options={each: escape_markdown(each) for each in examples},
+            label_visibility="collapsed",
+            wrap=True,
+            width="content",
+        )
+        st.page_link(
+            "attention.py",
+            label="All heads",
+            icon=":material/arrow_forward:",
+            query_params={"model": model.name, "say": text},
+        )
+    requests: dict[str, Request[PretrainedTranslation]] = {
+        "translation": ((*model.cache_key, "translation", text), partial(_translate, model, text))
+    }
+    if prefixes := _task_prefixes(model):
+        quoted = join_words([f"“{each}”" for each in prefixes])
+        st.caption(escape_markdown(f"The model was trained with a task at the beginning of each text: {quoted}."))
+    draw = partial(_draw, model.title, text, min(state.depth, layers))
+    result_section("translation-real", requests, draw, f"{model.title} translates the text …", _PLACEHOLDER)
+
+
+def _task_prefixes(model: PretrainedModel) -> tuple[str, ...]:
+    """Return the beginnings of texts with which a model was trained, from its config.json."""
+    try:
+        tasks = read_json(Path(model.card.folder) / CONFIG).get("task_specific_params")
+    except InvalidSetting:  # the result below says that the files are gone
+        return ()
+    settings = tasks.values() if isinstance(tasks, dict) else ()
+    found = (each.get("prefix") for each in settings if isinstance(each, dict))
+    return tuple(prefix for prefix in found if isinstance(prefix, str) and 0 < len(prefix) <= _LONGEST_PREFIX)
+
+
+def _translate(model: PretrainedModel, text: str) -> PretrainedTranslation:
+    from explorer.inspection.pretrained.translation import translate_and_align
+
+    return translate_and_align(model, text)
+
+
+def _draw(title: str, text: str, depth: int, document: Document, results: Mapping[str, PretrainedTranslation]) -> None:
+    found = results["translation"]
+    depth = min(depth, len(found.weights))  # a decoder may have fewer layers than its encoder
+    layer = depth - 1 if depth else None
+    head = found.best_head(layer)
+    document.finding(findings.real_translation_finding(title, text, found.text))
+    source = [visible_whitespace(each) for each in found.source[:_MOST_COLUMNS]]
+    target = [visible_whitespace(each) for each in found.target[:_MOST_ROWS]]
+    where = f"layer {depth}" if depth else "all layers"
+    panels = [
+        Panel(
+            f"translation-{name}",
+            alignment_map(weights[:_MOST_ROWS, :_MOST_COLUMNS], target, source),
+            f"{shown}: {findings.alignment_text(found.source, found.target, weights)}",
+            title=shown,
+        )
+        for name, shown, weights in (
+            ("mean", f"Mean of all heads, {where}", found.mean_weights(layer)),
+            ("best", f"Best head: layer {head[0] + 1}, head {head[1] + 1}", found.weights[head]),
+        )
+    ]
+    height = _ROW * len(target) + _AROUND
+    add_plot_frame(document, panels, key="translation-real-figure", height=height, columns=2)
+    document.caption(
+        "Rows: tokens that the decoder writes. Columns: tokens of the source. The stronger the colour, the larger the "
+        "attention weight. The best head is the one whose attention says most about which token is being written "
+        "(mutual information)." + findings.omitted_text(len(found.target), _MOST_ROWS, len(found.source), _MOST_COLUMNS)
+    )
+    if not found.has_end:
+        document.problems(
+            [f"The model has not ended its answer after {len(found.target)} tokens; it is cut off there."]
+        )
+    if found.omitted:
+        document.problems([f"The model reads no more tokens: “{found.omitted[:60]}” is left out. Shorten the text."])
