@@ -4,8 +4,9 @@
 
 Measures the time and the memory to load a model and to read 64 tokens, then the experiments of
 `inspection/pretrained/`: induction heads and what is lost without them, the first token, the depth at which answers
-appear, senses of ambiguous words, and what “it” means. Without a folder, the first opened model of that kind is used
-(`lineage open`). Takes about four minutes with a language model of 135 million parameters.
+appear, the states that carry them (patching), senses of ambiguous words, and what “it” means. Without a folder, the
+first opened model of that kind is used (`lineage open`). Takes about six minutes with a language model of 135 million
+parameters.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from explorer.errors import InvalidSetting
 from explorer.hub.loading import load
 from explorer.hub.suitable import Need, how_to_get, suitable_models
 from explorer.hub.tokenizer import load_tokenizer
+from explorer.inspection.attention.patching import patch_states
+from explorer.inspection.pretrained.answer_depth import single_token_prompts
 from explorer.inspection.pretrained.coreference import Coreference
+from explorer.inspection.pretrained.intervals import estimate
 from explorer.inspection.pretrained.opened_model import FIRST_TOKENS, OpenedModel
 from explorer.inspection.pretrained.repeated_tokens import MOST_REMOVED, PERIOD, SEQUENCES
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, PRONOUN_PAIRS
@@ -132,6 +136,35 @@ def print_answers(opened: OpenedModel) -> None:
                 )
 
 
+def print_patching(opened: OpenedModel) -> None:
+    """Print how much of the answer single states restore, over pairs of prompts about capitals."""
+    known = {prompt.text for prompt in opened.answers_by_depth().prompts}
+    prompts = [found for found in single_token_prompts(opened.tokenizer) if found[0].text in known]
+    capitals = [(ids, answer) for prompt, ids, answer in prompts if prompt.kind == "capital"]
+    pairs = [
+        (clean, changed)
+        for clean, changed in zip(capitals, [*capitals[1:], capitals[0]], strict=True)
+        if len(clean[0]) == len(changed[0])
+    ]
+    with _timed(f"Patching: {len(pairs)} pairs of prompts about capitals with equally many tokens"):
+        found = [
+            patch_states(opened.module, clean, changed, answer=answer, contrast=other)
+            for (clean, answer), (changed, other) in pairs
+        ]
+        for depth in range(0, opened.model.layout.layers + 1, 3):
+            country, last = (
+                estimate(np.array([each.share(each.residual)[depth, position] for each in found]))
+                for position in (0, -1)
+            )
+            print(f"  residual stream, depth {depth}: the country {country.format()}, the last token {last.format()}")
+        heads = np.array([each.share(each.heads) for each in found])
+        chosen, others = heads[::2], heads[1::2]  # one half of the pairs chooses the head, the other one measures it
+        layer, head = np.unravel_index(chosen.mean(axis=0).argmax(), heads.shape[1:])
+        print(f"  head {layer}.{head}: {estimate(others[:, layer, head]).format()} on {len(others)} other pairs")
+        controls = np.delete(others[:, layer].mean(axis=0), head)
+        print(f"  other heads of its layer: {controls.min():.2f} to {controls.max():.2f} (means)")
+
+
 def print_senses(opened: OpenedModel) -> None:
     """Print how often the nearest occurrence of a word has the same sense."""
     words = len({each.word for each in AMBIGUOUS})
@@ -174,6 +207,7 @@ def main(
     print_induction(opened, draws)
     print_first_token(opened)
     print_answers(opened)
+    print_patching(opened)
     print_coreference(opened)
     del opened
     opened = measure_loading(_folder(encoder, "encoder"))
