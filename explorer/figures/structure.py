@@ -11,9 +11,9 @@ from explorer.figures.style import INK, PAGE, RULE, SOFT, annotation, css_colour
 from explorer.models.structure import ModelStructure, StackStructure
 from explorer.number_format import format_count
 
-PART_HEIGHT, NORM_HEIGHT, SUM_HEIGHT = 48, 28, 24  # pixels
-_GAP = 8
-_TITLE_HEIGHT = 22  # of the frame around a block
+PART_HEIGHT, NORM_HEIGHT, SUM_HEIGHT = 56, 24, 20  # pixels
+_GAP = 6
+_TITLE_HEIGHT = 20  # of the frame around a block
 _LEFT, _RIGHT = 0.15, 0.93  # of a box, as a share of the width
 _STREAM, _READ, _ADD = 0.05, 0.10, 0.97  # x of the residual stream, of what a part reads, of what it adds
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,3 +167,15 @@ def test_a_model_that_does_not_translate_is_refused(tmp_path: Path) -> None:
 def widget_options(at: AppTest, key: str) -> list[str]:
     """Return the options of a select box; none if it is not on the page."""
     return [option for each in at.selectbox if original_key(each.key or "") == key for option in each.options]
+
+
+def test_without_transformers_tokens_are_shown_and_other_sections_say_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_tiny("gpt2", tmp_path)
+    memory.reset()
+    monkeypatch.setitem(sys.modules, "transformers", None)  # its import fails
+    at = wait_until_ready(page("tokens.py", {"corpus": "repeats", "say": "abba"}))
+    assert component_data(at, "token_ids")[0]["rows"][0]["title"] == "tiny-gpt2"
+    for file in ("block.py", "cost.py"):
+        assert_mentions(page_text(wait_until_ready(page(file))), "pip install -r requirements-models.txt")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from explorer.inspection.pretrained.translation import PretrainedTranslation
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 36  # tokens that are drawn
-_ROW, _AROUND = 26, 90  # pixels of a written token, and of the names of the source
+_ROW, _AROUND = 24, 76  # pixels of a written token, and of the names of the source
 _PLACEHOLDER = 420
 _LONGEST_PREFIX = 60  # characters
 
