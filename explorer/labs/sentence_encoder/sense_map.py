@@ -46,9 +46,9 @@ def map_section(
         state = session.state = replace(state, chosen=min(typed.words))
     encoder, alone = (views[name] for name in state.variant_names)
     _controls(session, encoder)
-    with st.expander("Write your own sentences", icon=":material/edit:", expanded=bool(typed.problems)):
+    with st.popover("Write your own sentences", icon=":material/edit:"):
         sentence_input(session)
-        show_problems(typed.problems)
+    show_problems(typed.problems)
     view = alone if state.who == "alone" else encoder
     if view.loaded_run is None:
         untrained_panel({state.who: view}, "The map appears here after training.", HEIGHT)

@@ -17,17 +17,16 @@ def sentence_input(session: PageSession[SentenceEncoderState]) -> None:
     """Draw the field for the visitor's sentences and the vocabulary of the language."""
     state = session.state
     bind_widget(session, "say", st.text_area, shown=state.text, update=SentenceEncoderState.with_sentences, height=282)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Back to the examples",
-            icon=":material/undo:",
-            disabled=not state.say,
-            on_click=lambda: session.change(lambda s: replace(s, say="", chosen=0)),
-        )
-        with st.popover("Vocabulary", icon=":material/menu_book:"):
-            for topic, nouns in NOUNS.items():
-                word = next(word for word, topics in SENSES.items() if topic in topics)
-                st.markdown(f"**{word}: {topic}**, synonym “{SYNONYMS[topic]}”. {', '.join(nouns)}")
-            st.caption("The last two of each eight nouns never stand next to the word with two senses in training.")
-            small = sorted({word for frame in FRAMES for word in frame} - {"X", "A", "B"})
-            st.markdown(f"Function words: {join_words(small)}.")
+    st.button(
+        "Back to the examples",
+        icon=":material/undo:",
+        disabled=not state.say,
+        on_click=lambda: session.change(lambda s: replace(s, say="", chosen=0)),
+    )
+    st.markdown("**Vocabulary**")
+    for topic, nouns in NOUNS.items():
+        word = next(word for word, topics in SENSES.items() if topic in topics)
+        st.markdown(f"**{word}: {topic}**, synonym “{SYNONYMS[topic]}”. {', '.join(nouns)}")
+    st.caption("The last two of each eight nouns never stand next to the word with two senses in training.")
+    small = sorted({word for frame in FRAMES for word in frame} - {"X", "A", "B"})
+    st.markdown(f"Function words: {join_words(small)}.")

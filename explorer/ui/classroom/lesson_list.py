@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from explorer.lessons.lesson import Lesson
@@ -15,10 +17,21 @@ _progress = register("lesson_progress")
 
 
 def draw_lesson_list() -> None:
-    """Draw the lessons in their order, two in a row; a row is a slide of presentation mode."""
+    """Draw the lessons in their order; those that only measure real models are folded below the others."""
     lessons = list(enumerate(lesson_results.all_lessons().values(), start=1))
+    _draw_rows([(number, lesson) for number, lesson in lessons if not _needs_real_model(lesson)])
+    with st.expander("Lessons with a real pretrained model"):
+        _draw_rows([(number, lesson) for number, lesson in lessons if _needs_real_model(lesson)])
+
+
+def _needs_real_model(lesson: Lesson) -> bool:
+    return all(step.real_model for step in lesson.steps)
+
+
+def _draw_rows(lessons: Sequence[tuple[int, Lesson]]) -> None:
+    """Draw numbered lessons, two in a row; a row is a slide of presentation mode."""
     for start in range(0, len(lessons), 2):
-        with st.container(key=f"whole-lessons-{start}"):
+        with st.container(key=f"whole-lessons-{lessons[start][0]}"):
             columns = st.columns(2)
         for column, (number, lesson) in zip(columns, lessons[start : start + 2], strict=False):
             with column:

@@ -133,11 +133,11 @@ def test_a_press_of_train_reruns_the_fragments_and_not_the_page(
     with monkeypatch.context() as patch:
         patch.setattr(service, "_schedule", lambda: None)  # nothing begins, so nothing ends
         at = assert_no_errors(controls.button(key="here.run").click().run())
-    assert at.session_state["page runs"] == 1
-    assert labels(at) == ["Stop", "Stop"], "both fragments were drawn again"
-    assert [data["playback"]["say"] for data in component_data(at, "plot_frame")] == ["waiting in the queue"]
-    assert [view.state for view in service.views("ada")] == ["waiting", "waiting"]
-    at = assert_no_errors(at.button(key="here.stop").click().run())
+        assert at.session_state["page runs"] == 1
+        assert labels(at) == ["Stop", "Stop"], "both fragments were drawn again"
+        assert [data["playback"]["say"] for data in component_data(at, "plot_frame")] == ["waiting in the queue"]
+        assert [view.state for view in service.views("ada")] == ["waiting", "waiting"]
+        at = assert_no_errors(at.button(key="here.stop").click().run())
     assert at.session_state["page runs"] == 1
     wait_for_jobs()
     assert [view.state for view in service.views("ada")] == ["stopped", "stopped"]
