@@ -125,8 +125,9 @@ def print_answers(opened: OpenedModel) -> None:
     with _timed("Logit lens: where the answer appears"):
         found = opened.answers_by_depth()
         print(f"  {len(PROMPTS)} prompts, {found.single} with an answer of one token, {len(found.prompts)} answered")
-        print(f"  most probable from depth {found.settled().format(0)} of {found.layers} on (median over prompts)")
-        print(f"  from a tenth to a half of the highest probability in {found.rise().format(0)} layers (median)")
+        settled = found.median_settled_depth().format(0)
+        print(f"  most probable from depth {settled} of {found.layers} on (median over prompts)")
+        print(f"  from a tenth to a half of the highest probability in {found.median_rise().format(0)} layers (median)")
         for depth in sorted({0, found.layers // 2, *range(found.layers - 6, found.layers + 1)}):
             if depth >= 0:
                 print(

@@ -14,7 +14,7 @@ from explorer.api.attention import Attention, AttentionSource, Reading
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address, json_address
 from explorer.inspection.attention.attend import Ablation, AttentionResult, attend, check_head, is_causal, pack_weights
-from explorer.models.attention_layout import AttentionLayout
+from explorer.models.structure import AttentionLayout
 
 MAX_BYTES = 1_000_000  # of the weights of all steps of the slider together
 _MIN_SNAPSHOTS = 3  # a run with fewer has no training slider

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,41 +11,20 @@ from torch import Tensor
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import attention
 from explorer.hub.architectures import check, predicts_tokens
-from explorer.hub.packages import MISSING
+from explorer.hub.files import CONFIG, read_json
+from explorer.hub.packages import check_installed
 from explorer.hub.pretrained import PretrainedModule
 from explorer.models.taps import record
 
-_MAX_CONFIG = 1_000_000  # bytes of config.json
 _PARITY_TOKENS = 16
 _PARITY = 1e-5  # of the largest logit
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """Return the config.json of a folder. Raises InvalidSetting if there is none, or it cannot be read."""
-    file = folder / "config.json"
-    try:
-        if file.stat().st_size > _MAX_CONFIG:
-            raise ValueError("it is too large")
-        config = json.loads(file.read_text("utf-8"))
-        if not isinstance(config, dict):
-            raise ValueError("it holds no object")
-        return config
-    except FileNotFoundError:
-        raise InvalidSetting(
-            f"The folder {shorten(folder.name)} has no config.json, so it holds no model of the transformers library."
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidSetting(
-            f"The config.json of {shorten(folder.name)} cannot be read: {shorten(error, 120)}."
-        ) from None
-
-
 def require_transformers() -> Any:
     """Return the module `transformers`. Raises InvalidSetting with advice if it is not installed."""
-    try:
-        import transformers
-    except ImportError:
-        raise InvalidSetting(MISSING) from None
+    check_installed()
+    import transformers
+
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers
@@ -58,7 +36,7 @@ def load(folder: Path) -> PretrainedModule:
     Raises InvalidSetting if the package is missing, if the architecture cannot be shown, if weights are missing or
     have another shape, or if the logits differ from those of the eager attention by more than 1e-5 of the largest.
     """
-    config = read_config(folder)
+    config = read_json(folder / CONFIG)
     kind, predicts = check(config), predicts_tokens(config)
     transformers = require_transformers()
     attention.register()

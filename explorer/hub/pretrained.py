@@ -30,7 +30,7 @@ from explorer.errors import InvalidSetting
 from explorer.hub.architectures import Kind
 from explorer.hub.attention import AttentionTaps, Call, attach_taps, recorded_calls
 from explorer.hub.decoder import PretrainedDecoder
-from explorer.models.attention_layout import AttentionLayout
+from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Tap, record
 
 Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]

@@ -13,6 +13,24 @@ BYTES = 4  # of a number in 32 bits
 
 
 @dataclass(frozen=True)
+class AttentionLayout:
+    """What attention a model has, and which parts of it can be ablated."""
+
+    layers: int
+    heads: int  # in each layer
+    causal: bool  # whether it has a causal mask that can be removed; that of a tagger cannot
+    positions: bool  # whether it has positions, which can be removed
+    answers_every_token: bool = True  # a classifier answers at its first token only
+    answers: bool = True  # a sentence encoder answers nothing, it only gives vectors
+
+    @property
+    def size(self) -> str:
+        """Its layers and heads in words."""
+        layers, heads = (f"{n} {word}{'s' * (n != 1)}" for n, word in ((self.layers, "layer"), (self.heads, "head")))
+        return f"{layers} × {heads}"
+
+
+@dataclass(frozen=True)
 class StackStructure:
     """The blocks of an encoder or of a decoder; all have the same design."""
 

@@ -21,8 +21,8 @@ from explorer.errors import InvalidSetting
 from explorer.generation.generate import padding_token, prompt_ids
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import to_array
-from explorer.models.attention_layout import AttentionLayout
 from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
+from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Trace, intervene, record
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY, pad

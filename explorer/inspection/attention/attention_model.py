@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from explorer.errors import InvalidSetting
 from explorer.hub.pretrained import PretrainedModule
-from explorer.models.attention_layout import AttentionLayout
 from explorer.models.layers import LayerNorm, Linear, RMSNorm
+from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Trace
 from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
 from explorer.models.transformer_encoder import TransformerEncoder

@@ -22,7 +22,7 @@ from explorer.inspection.attention.attend import (
 )
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import load_model
-from explorer.models.attention_layout import AttentionLayout
+from explorer.models.structure import AttentionLayout
 from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
 from explorer.tasks.distinct_rows import row_ids, row_lookup

@@ -91,7 +91,7 @@ def attribute_logit(
     feedforward = steps - heads.sum(dim=1) - biases
     outcomes = [outcome] if contrast is None else [outcome, contrast]
 
-    def added(parts: Float[Tensor, "*parts width"]) -> Float64[ndarray, "*parts"]:
+    def attribute(parts: Float[Tensor, "*parts width"]) -> Float64[ndarray, "*parts"]:
         by_outcome = transformer.direct_logits(parts.flatten(0, -2), stream[-1], outcomes)
         return to_array(_difference(by_outcome).view(parts.shape[:-1]))
 
@@ -100,10 +100,10 @@ def attribute_logit(
         outcome,
         contrast,
         float(_difference(logits[at, outcomes])),
-        float(added(stream[0][None])[0]),
-        added(heads),
-        added(feedforward),
-        added(biases),
+        float(attribute(stream[0][None])[0]),
+        attribute(heads),
+        attribute(feedforward),
+        attribute(biases),
         float(_difference(transformer.logit_offset(outcomes))),
     )
 

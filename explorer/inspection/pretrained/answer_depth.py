@@ -45,11 +45,11 @@ class AnswersByDepth:
         rise: ndarray = (relative >= 0.5).argmax(axis=0) - (relative >= 0.1).argmax(axis=0)
         return rise
 
-    def settled(self) -> Estimate:
+    def median_settled_depth(self) -> Estimate:
         """Return the median depth from which on the answer is the most probable token."""
         return estimate(self.settled_depths(), np.median)
 
-    def rise(self) -> Estimate:
+    def median_rise(self) -> Estimate:
         """Return the median number of layers within which the probability rises from a tenth to a half."""
         return estimate(self.rise_layers(), np.median)
 

@@ -61,14 +61,14 @@ class OpenedModel:
 
     def score_heads(self) -> repeated_tokens.RepeatScores:
         """Score all heads on random tokens that occur twice."""
-        return repeated_tokens.score_heads(self.model, self._repeated(_SELECTION), self.period)
+        return repeated_tokens.score_heads(self.model, self._repeat_random_tokens(_SELECTION), self.period)
 
     def remove_heads(self, heads: Sequence[Head], excluded: Sequence[Head], draws: int) -> repeated_tokens.Removal:
         """Remove heads on sequences other than those of `score_heads`, and random heads of the same layers."""
-        ids = self._repeated(_MEASUREMENT)
+        ids = self._repeat_random_tokens(_MEASUREMENT)
         return repeated_tokens.measure_removal(self.model, ids, heads, excluded, draws, self.period)
 
-    def _repeated(self, seed: int) -> repeated_tokens.Ids:
+    def _repeat_random_tokens(self, seed: int) -> repeated_tokens.Ids:
         return repeated_tokens.repeated_tokens(self.pool, seed, period=self.period, before=self.tokenizer.before)
 
     def first_token(self, variant: FirstTokens) -> first_token.FirstTokenAttention:

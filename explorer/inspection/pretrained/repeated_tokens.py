@@ -23,7 +23,7 @@ from explorer.inspection.attention.attend import Ablation, Head, interventions
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate
 from explorer.inspection.verdicts import MeanDifference, mean_difference
-from explorer.models.attention_layout import AttentionLayout
+from explorer.models.structure import AttentionLayout
 from explorer.models.taps import intervene, record
 from explorer.seeds import generator
 

@@ -238,12 +238,12 @@ def _draw_maps(
     shares = {panel: found.share(cells) for panel, cells in _cells(found).items()}
     cell = find_cell(found, selected_state(state, found))
 
-    def selected(panel: str) -> tuple[int, int] | None:
+    def framed_cell(panel: str) -> tuple[int, int] | None:
         return cell[1:] if cell and cell[0] == panel else None
 
     def panel(name: str, columns: list[str], title: str, caption: str) -> Panel:
         rows = depths if name == STREAM else depths[1:]
-        plot = figures.share_map(rows, columns, shares[name], selected(name), legend=name == STREAM)
+        plot = figures.share_map(rows, columns, shares[name], framed_cell(name), legend=name == STREAM)
         alt = findings.share_alt(title, rows, columns, shares[name])
         return Panel(name, plot, alt, title=title, caption=caption, pickable=True)
 

@@ -56,7 +56,7 @@ def _measure(card: ModelCard) -> AnswersByDepth:
 
 def _draw(document: Document, results: Mapping[str, AnswersByDepth]) -> None:
     found = results["answers"]
-    document.finding(findings.answer_depth_finding(found.settled(), found.rise(), found.layers))
+    document.finding(findings.answer_depth_finding(found.median_settled_depth(), found.median_rise(), found.layers))
     first = found.prompts[0]
     document.text(
         findings.single_answer_text(

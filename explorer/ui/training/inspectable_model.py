@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from explorer.models.attention_layout import AttentionLayout
+from explorer.models.structure import AttentionLayout
 from explorer.ui.wording import visible_whitespace
 from explorer.web.background import Pool
 

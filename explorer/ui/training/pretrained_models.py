@@ -15,7 +15,7 @@ from explorer.hub.architectures import Kind
 from explorer.hub.card import ModelCard
 from explorer.hub.packages import MISSING, is_installed
 from explorer.inspection.pretrained.reader import PretrainedReader
-from explorer.models.attention_layout import AttentionLayout
+from explorer.models.structure import AttentionLayout
 from explorer.number_format import format_number
 from explorer.ui.training.inspectable_model import Evaluated, InspectableModel, Part, following_text
 from explorer.web.background import Pool

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from explorer.catalogue import ModelRow, model_row, task_row
 from explorer.errors import DamagedRun, InvalidSetting
-from explorer.models.attention_layout import AttentionLayout
 from explorer.models.configs import (
     FeedforwardTextConfig,
     NgramTextConfig,
@@ -17,6 +16,7 @@ from explorer.models.configs import (
     TransformerTaggerConfig,
     TransformerTextConfig,
 )
+from explorer.models.structure import AttentionLayout
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES, VOCABULARY
 from explorer.tasks.sequence_labelling.agreement import VERBS, AgreementConfig

@@ -11,8 +11,8 @@ from torch import Generator, Tensor, nn
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import Ablation, attend
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
-from explorer.models.attention_layout import AttentionLayout
 from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
+from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Trace, record, tap_names
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.models.transformer_encoder import TransformerEncoder

@@ -24,7 +24,7 @@ from explorer.inspection.pretrained.repeated_tokens import (
 )
 from explorer.inspection.pretrained.senses import Occurrence, sense_neighbours
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, PRONOUN_PAIRS
-from explorer.models.attention_layout import AttentionLayout
+from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Tap
 
 
@@ -160,7 +160,7 @@ def test_the_depth_from_which_on_an_answer_is_the_most_probable_token() -> None:
     found = AnswersByDepth(PROMPTS[:4], 4, 4, ranks, probabilities, ranks + 5.0)
     assert found.layers == 3 and found.settled_depths().tolist() == [3, 0, 3, 0]
     assert found.rise_layers().tolist() == [0, 0, 2, 2]
-    assert found.settled().value == 1.5
+    assert found.median_settled_depth().value == 1.5
 
 
 def _preferences(switching: int, pairs: int = 16, seed: int = 0) -> np.ndarray:
