@@ -7,9 +7,11 @@ import ctypes
 import gc
 import os
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -27,6 +29,18 @@ if sys.platform == "linux":
     with contextlib.suppress(AttributeError):
         for option in (-1, -3):
             ctypes.CDLL(None).mallopt(option, 1 << 30)
+# Python 3.11 counts the depth of a syntax tree for all threads together: two that import modules with checked shapes at
+# the same time then fail with "AST constructor recursion depth mismatch" (CPython issue 106905).
+_one_tree_at_a_time = threading.Lock()
+_compile_with_checks = jaxtyping._import_hook._JaxtypingLoader.source_to_code
+
+
+def _compile_alone(*args: Any, **kwargs: Any) -> Any:
+    with _one_tree_at_a_time:
+        return _compile_with_checks(*args, **kwargs)
+
+
+jaxtyping._import_hook._JaxtypingLoader.source_to_code = _compile_alone
 # A busy machine is slow: no property may fail by the time that its examples take.
 settings.register_profile("lineage", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lineage")
