@@ -16,6 +16,7 @@ from explorer.api.attention import AttentionSource, Reading
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_attribution import LogitAttribution, attribute_logit
+from explorer.inspection.attention.outcomes import answer_logits, matching_outcomes
 from explorer.inspection.attention.patching import LAYER_PARTS, Patching, patch_states
 
 if TYPE_CHECKING:
@@ -241,11 +242,7 @@ def _find_outcomes(
     """Return the most probable outcomes with these texts. Raises InvalidSetting."""
     if all(text is None for text in texts):
         return [None for _ in texts]
-    import torch
-
-    with torch.inference_mode():
-        logits = model.logits(reading.given)[position if model.layout.answers_every_token else 0]
-    order = logits.argsort(descending=True).tolist()
+    order = answer_logits(model, reading.given, position).argsort(descending=True).tolist()
     names = [source.outcome_text(outcome, reading.given[: position + 1]) for outcome in order]
     return [None if text is None else order[_find_name(names, text)] for text in texts]
 
@@ -253,8 +250,7 @@ def _find_outcomes(
 def _find_name(names: Sequence[str], text: str) -> int:
     """Return the index of the first name that is this text, apart from spaces around it. Raises InvalidSetting."""
     wanted = require_text(text, "An outcome")
-    for i, name in enumerate(names):
-        if wanted in (name, name.strip()):
-            return i
+    if found := matching_outcomes(names, wanted):
+        return found[0]
     likely = ", ".join(f"“{name}”" for name in names[:5])
     raise InvalidSetting(f"The model has no outcome “{shorten(wanted)}”. The most probable ones here are {likely}.")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from explorer.errors import shorten
 from explorer.number_format import format_percent
 
+_SYMBOLS = {" ": "␣", "\n": "↵", "\t": "⇥"}  # of white space
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -17,7 +18,12 @@ def number_word(count: int) -> str:
 
 def visible_whitespace(token: str) -> str:
     """Return a token with visible symbols for its white space."""
-    return token.translate({ord(" "): "␣", ord("\n"): "↵", ord("\t"): "⇥"})
+    return token.translate({ord(space): symbol for space, symbol in _SYMBOLS.items()})
+
+
+def original_whitespace(shown: str) -> str:
+    """Return the text that `visible_whitespace` shows in this way."""
+    return shown.translate({ord(symbol): space for space, symbol in _SYMBOLS.items()})
 
 
 def count_seeds(count: int) -> str:

@@ -335,6 +335,40 @@ def test_a_pair_of_texts_is_chosen_together() -> None:
     assert len(plot_frame_figures(at, "gaze-patching-parts")[1]["plot"]["data"][0]["z"][0]) == 3
 
 
+def test_the_two_answers_are_chosen_and_reset_when_another_model_does_not_have_them() -> None:
+    at = attention(PATCHING)
+    assert [widget(at.text_input, f"gaze.{name}").placeholder for name in ("answer", "contrast")] == ["automatic"] * 2
+    at = wait_until_ready(widget(at.text_input, "gaze.answer").set_value("are").run())
+    at = wait_until_ready(widget(at.text_input, "gaze.contrast").set_value("themselves").run())
+    assert url_params(at).items() >= {"answer": "are", "contrast": "themselves"}.items() and warnings_of(at) == []
+    assert_mentions(
+        page_text(at),
+        "“are” has the probability <0.01 for the first text and <0.01 for the changed text, “themselves” <0.01",
+    )
+    assert any("the probability of “are”" in each for each in headings(at))
+    at = wait_until_ready(widget(at.selectbox, "gaze.model").set_value("text-through-training").run())
+    assert {"answer", "contrast"}.isdisjoint(url_params(at)) and len(warnings_of(at)) == 2
+    assert_mentions(" ".join(warnings_of(at)), "“are” is not one letter of this model … This answer is automatic now.")
+    assert widget(at.text_input, "gaze.answer").value == "" and "The first text leads to" in page_text(at)
+
+
+def test_a_text_that_is_no_answer_is_reported_and_a_space_is_shown() -> None:
+    at = attention({"model": "text-through-training", "answer": " ", "contrast": "has", **PATCHING})
+    assert_mentions(" ".join(warnings_of(at)), "“has” is not one letter … reads it as “h”, “a” and “s”")
+    assert widget(at.text_input, "gaze.answer").value == "␣" and url_params(at)["answer"] == " "
+    [stream] = plot_frame_figures(at, "gaze-patching-map")
+    assert_mentions(stream["caption"], "Share of the difference between the logits of “␣” and")
+
+
+def test_the_attribution_uses_the_chosen_answers() -> None:
+    params = {"model": "text-through-training", "say": "O thou ha", "unfold": "importance", "answer": "d"}
+    at = attention(params)
+    assert any("The logit of “d” is lower than that of “s” by" in each for each in headings(at))
+    assert "The answers are those of the section on patching." in str(plot_frame_figures(at, "gaze-attribution"))
+    without = attention({name: text for name, text in params.items() if name != "answer"})
+    assert "section on patching" not in str(plot_frame_figures(without, "gaze-attribution"))
+
+
 def test_the_parts_of_the_answer_are_shown_below_the_importance_of_heads() -> None:
     at = attention({"model": "text-through-training", "say": "O thou ha", "unfold": "importance"})
     assert any("The logit of “s” is higher than that of" in each for each in headings(at))

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.attention.attention_model import AttentionModel, Ids
+
+MAX_OUTCOMES = 5  # of each text that are kept, the most probable ones
 
 
 def check_answers(model: AttentionModel) -> None:
@@ -24,6 +32,39 @@ def answer_position(model: AttentionModel, tokens: int, position: int | None) ->
     if not 0 <= position < tokens:
         raise InvalidSetting(f"There is no token {position}. Give a position from 0 to {tokens - 1}.")
     return position
+
+
+@torch.inference_mode()
+def answer_logits(model: AttentionModel, ids: Ids, position: int | None) -> Float[Tensor, " outcomes"]:
+    """Return the logits of all outcomes where the answer is read; see `answer_position`. Raises InvalidSetting."""
+    return model.logits(ids)[answer_position(model, len(ids), position)]
+
+
+def matching_outcomes(names: Sequence[str], text: str) -> list[int]:
+    """Return the indices of the names that are this text, apart from spaces around the name."""
+    return [i for i, name in enumerate(names) if text in (name, name.strip())]
+
+
+def choose_outcomes(
+    clean: Float[Tensor, " vocabulary"],
+    changed: Float[Tensor, " vocabulary"],
+    answer: int | None,
+    contrast: int | None,
+) -> tuple[int, ...]:
+    """Return the answer, the contrasting outcome, and the other most probable outcomes of either text.
+
+    clean, changed: logits or log-probabilities
+    answer: if it is None, the most probable outcome of the clean text that is not the contrast
+    contrast: if it is None, the most probable outcome of the changed text that is not the answer
+    """
+    check_outcomes(len(clean), answer, contrast)
+    best = [torch.topk(each, min(MAX_OUTCOMES, len(clean))).indices.tolist() for each in (clean, changed)]
+    if answer is None:
+        answer = next(each for each in best[0] if each != contrast)
+    if contrast is None:
+        contrast = next(each for each in best[1] if each != answer)
+    others = {each for each in (*best[0], *best[1])} - {answer, contrast}
+    return answer, contrast, *sorted(others, key=lambda each: -float(torch.maximum(clean, changed)[each]))
 
 
 def check_outcomes(count: int, *outcomes: int | None) -> None:

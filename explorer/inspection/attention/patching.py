@@ -26,13 +26,12 @@ from torch import Tensor, nn
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel, BlockFunction, Ids, attention_model
-from explorer.inspection.attention.outcomes import answer_position, check_answers, check_outcomes
+from explorer.inspection.attention.outcomes import answer_position, check_answers, choose_outcomes
 from explorer.inspection.load_model import to_array
 from explorer.models.taps import Trace, intervene
 
 MAX_TOKENS = 64  # of each text: 30 layers take a minute then
 MAX_POSITIONS = 24  # at which the residual stream is patched
-MAX_OUTCOMES = 5  # of each text whose probabilities are kept, the most probable ones
 LAYER_PARTS = ("attention", "feedforward", "layer")  # what a layer adds to the residual stream, and both together
 _MAX_ROW_TOKENS = 1_024  # in memory at once: rows times tokens
 _MIN_DIFFERENCE = 1e-4  # of the metric; a smaller one is rounding
@@ -102,7 +101,7 @@ def patch_states(
             "Choose a model that only has an encoder or only a decoder."
         )
     answers = [logits[at].log_softmax(dim=-1) for logits in (clean_logits, changed_logits)]
-    outcomes = _choose_outcomes(answers[0], answers[1], answer, contrast)
+    outcomes = choose_outcomes(answers[0], answers[1], answer, contrast)
     clean_answer, changed_answer = (each[list(outcomes)] for each in answers)
     _check_difference(clean_answer - changed_answer)
     is_causal = not transformer.visible_pairs(changed_trace, changed).triu(1).any()
@@ -212,26 +211,9 @@ def _check_difference(difference: Float[Tensor, " outcomes"]) -> None:
         raise InvalidSetting("The model predicts no finite probabilities for these texts. Choose other weights.")
     if abs(metric) < _MIN_DIFFERENCE:
         raise InvalidSetting(
-            "The model answers both texts in the same way, so there is no difference to restore. Change a word on "
-            "which the answer depends and which comes before it."
+            "The logits of the two answers differ by the same number for both texts, so there is no difference to "
+            "restore. Change a word on which the answer depends and which comes before it, or compare other answers."
         )
-
-
-def _choose_outcomes(
-    clean: Float[Tensor, " vocabulary"],
-    changed: Float[Tensor, " vocabulary"],
-    answer: int | None,
-    contrast: int | None,
-) -> tuple[int, ...]:
-    """Return the answer, the contrasting outcome, and the other most probable outcomes of either text."""
-    check_outcomes(len(clean), answer, contrast)
-    best = [torch.topk(each, min(MAX_OUTCOMES, len(clean))).indices.tolist() for each in (clean, changed)]
-    if answer is None:
-        answer = next(each for each in best[0] if each != contrast)
-    if contrast is None:
-        contrast = next(each for each in best[1] if each != answer)
-    others = {each for each in (*best[0], *best[1])} - {answer, contrast}
-    return answer, contrast, *sorted(others, key=lambda each: -float(torch.maximum(clean, changed)[each]))
 
 
 def patched_positions(clean: Ids, changed: Ids, at: int, is_causal: bool) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.errors import LineageError, SentenceError
 from explorer.labs.attention import second_model
+from explorer.labs.attention.chosen_answers import keep_possible_answers
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
@@ -67,6 +68,8 @@ def selected_model(session: PageSession[AttentionState]) -> tuple[InspectableMod
         stored_model = stored_models.find_model(state.model)
         layout = stored_model.attention
         requested, state = state, state.clamp(layout.layers, layout.heads, MAX_TOKENS)
+        state, problems = keep_possible_answers(state, stored_model)
+        session.problems += problems
     except LineageError as error:
         return None, str(error)
     missing_heads = {*requested.off, *requested.flat} - {*state.off, *state.flat}

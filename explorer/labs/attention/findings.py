@@ -151,12 +151,18 @@ def answers_to_both_texts(found: Patching, name: Callable[[int], str]) -> str:
     answer, contrast = (f"“{name(outcome)}”" for outcome in found.outcomes[:2])
     clean, changed = (np.exp(values[:2]) for values in (found.clean, found.changed))
     first, other = format_probability(clean[0]), format_probability(changed[1])
-    if found.metric(found.changed) < 0 < found.metric(found.clean):
+    best = int(found.clean.argmax()), int(found.changed.argmax())
+    if best == (0, 1):
         sentence = f"The first text leads to {answer} ({first}), the changed text to {contrast} ({other})."
-    else:
+    elif best == (0, 0):
         sentence = (
             f"Both texts lead to the same answer: {answer} has the probability {first} and then "
             f"{format_probability(changed[0])}, {contrast} {format_probability(clean[1])} and then {other}."
+        )
+    else:  # the visitor chooses answers that are not the most probable ones
+        sentence = (
+            f"{answer} has the probability {first} for the first text and {format_probability(changed[0])} for the "
+            f"changed text, {contrast} {format_probability(clean[1])} and {other}."
         )
     difference = abs(float(found.metric(found.clean) - found.metric(found.changed)))
     if difference < MIN_LOGIT_DIFFERENCE:
@@ -242,10 +248,12 @@ def patched_state_finding(found: Patching, patched: np.ndarray, outcomes: Sequen
 
 def attribution_finding(found: LogitAttribution, outcomes: tuple[str, str]) -> str:
     """Return which part of the model adds most to the difference of the logits of two outcomes."""
-    name, most = max(found.parts(), key=lambda part: part[1])
+    is_lower = found.logit < 0
+    name, most = max(found.parts(), key=lambda part: -part[1] if is_lower else part[1])
     verb = "add" if name == "biases" else "adds"
     return (
-        f"The logit of “{outcomes[0]}” is higher than that of “{outcomes[1]}” by {format_number(found.logit)}. "
+        f"The logit of “{outcomes[0]}” is {'lower' if is_lower else 'higher'} than that of “{outcomes[1]}” by "
+        f"{format_number(abs(found.logit))}. "
         f"{capitalize(describe_part(name))} {verb} most to this: {format_signed(most)}."
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.figures.model_internals import contributions
 from explorer.labs.attention import findings
+from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
 from explorer.labs.attention.state import AttentionState
 from explorer.number_format import format_signed
@@ -27,14 +28,14 @@ MAX_PARTS = 12  # that have bars of their own; all other parts have one together
 
 @dataclass(frozen=True, eq=False)
 class AttributedAnswer:
-    """What the parts of a model add to the most probable outcome, compared with the second most probable one."""
+    """What the parts of a model add to one outcome, compared with another one."""
 
     input: TokenizedInput
     attribution: LogitAttribution | None  # None for a model whose parts do not add up
 
 
 def section(state: AttentionState, stored_model: InspectableModel) -> None:
-    """Draw what each part adds to the difference between the two most probable answers."""
+    """Draw what each part adds to the difference between the chosen or the two most probable answers."""
     if not stored_model.attention.answers or stored_model.parts:
         return
     explanation(
@@ -42,11 +43,11 @@ def section(state: AttentionState, stored_model: InspectableModel) -> None:
         "feedforward layers add, so the logit is a sum of their shares. What a part does by way of later parts counts "
         "for those, so a head without a share of its own can still be needed."
     )
-    key = (*cache_key(stored_model, state, "attribution"), state.at)
+    key = (*cache_key(stored_model, state, "attribution"), state.at, state.answer, state.contrast)
     result_section(
         "gaze-attribution",
         {"answer": (key, partial(attribute_answer, stored_model, state))},
-        partial(_draw, stored_model),
+        partial(_draw, stored_model, state),
         "The logit is divided among the parts …",
         420,
         pool=stored_model.pool,
@@ -54,17 +55,21 @@ def section(state: AttentionState, stored_model: InspectableModel) -> None:
 
 
 def attribute_answer(stored_model: InspectableModel, state: AttentionState) -> AttributedAnswer:
-    """Divide the difference of the logits of the two most probable answers of the unchanged model."""
-    from explorer.inspection.attention.attend import attend
+    """Divide the difference of the logits of two answers of the unchanged model.
+
+    They are those that the visitor chooses, otherwise the most probable ones.
+    """
     from explorer.inspection.attention.attention_model import attention_model
     from explorer.inspection.attention.logit_attribution import attribute_logit
+    from explorer.inspection.attention.outcomes import answer_logits, choose_outcomes
 
     tokenized = tokenize_text(stored_model, state)
     model = attention_model(stored_model.model(state.seed, state.step))
     if not model.adds_up:
         return AttributedAnswer(tokenized, None)
     position = query_position(stored_model, state.at, tokenized.tokens)
-    first, second = (-attend(model, tokenized.ids).log_probabilities[position]).argsort(kind="stable")[:2].tolist()
+    logits = answer_logits(model, tokenized.ids, position)
+    first, second, *_ = choose_outcomes(logits, logits, *chosen_outcomes(stored_model, state, logits))
     return AttributedAnswer(tokenized, attribute_logit(model, tokenized.ids, position, first, second))
 
 
@@ -75,7 +80,12 @@ def largest_parts(parts: Sequence[tuple[str, float]]) -> list[tuple[str, float]]
     return [*shown, (f"{len(others)} other parts", sum(value for _, value in others))] if others else shown
 
 
-def _draw(stored_model: InspectableModel, document: Document, results: Mapping[str, AttributedAnswer]) -> None:
+def _draw(
+    stored_model: InspectableModel,
+    state: AttentionState,
+    document: Document,
+    results: Mapping[str, AttributedAnswer],
+) -> None:
     from explorer.inspection.attention.logit_attribution import NOT_A_SUM
 
     answer = results["answer"]
@@ -87,13 +97,14 @@ def _draw(stored_model: InspectableModel, document: Document, results: Mapping[s
     names = (stored_model.outcome_text(found.outcome, before), stored_model.outcome_text(found.contrast, before))
     document.finding(findings.attribution_finding(found, names))
     parts = largest_parts(found.parts())
+    chosen = " The answers are those of the section on patching." if state.answer or state.contrast else ""
     panel = Panel(
         "gaze-attribution",
         contributions([name for name, _ in parts], [value for _, value in parts]),
         alt=", ".join(f"{name} {format_signed(value)}" for name, value in parts),
         caption=(
             f"What each part adds to the logit of “{names[0]}” minus that of “{names[1]}”; the scale of the final norm "
-            "is held at its value. The shares add up to the difference."
+            f"is held at its value. The shares add up to the difference.{chosen}"
         ),
     )
     add_plot_frame(document, [panel], key="gaze-attribution", height=60 + 30 * (len(parts) + 1), columns=1)

@@ -15,6 +15,7 @@ from numpy import ndarray
 from explorer.figures import patching as figures
 from explorer.labs.attention import findings
 from explorer.labs.attention.changed_texts import COUNTERPARTS, LETTER_PAIRS, PAIRS
+from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
 from explorer.labs.attention.patched_state import PatchedState, parse_patched_state
 from explorer.labs.attention.state import AttentionState
@@ -127,15 +128,19 @@ def selected_state(state: AttentionState, found: Patching) -> PatchedState:
 
 
 def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
-    bind_widget(
-        session,
-        "changed",
-        st.text_input,
-        shown=changed_text(session.state, stored_model),
-        update=AttentionState.with_changed_text,
-        label=f"Changed text, with as many {stored_model.unit}s as the first",
-        width=430,
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(
+            session,
+            "changed",
+            st.text_input,
+            shown=changed_text(session.state, stored_model),
+            update=AttentionState.with_changed_text,
+            label=f"Changed text, with as many {stored_model.unit}s as the first",
+            width=430,
+        )
+        for name in ("answer", "contrast"):
+            answer = visible_whitespace(getattr(session.state, name))
+            bind_widget(session, name, st.text_input, shown=answer, placeholder="automatic", width=190)
     text = stored_model.text_or_example(session.state.say)
     pairs = [*(LETTER_PAIRS.items() if stored_model.unit == "letter" else ())]
     pairs += [(each, PAIRS[each]) for each in stored_model.example_texts if each in PAIRS]
@@ -164,18 +169,28 @@ def describe_pair(first: str, changed: str) -> str:
 
 def _patching_request(stored_model: InspectableModel, state: AttentionState) -> Request[PatchedTexts]:
     changed = changed_text(state, stored_model)
-    key: tuple[Hashable, ...] = (*cache_key(stored_model, state, "patching"), changed, state.at)
+    key: tuple[Hashable, ...] = (
+        *cache_key(stored_model, state, "patching"),
+        changed,
+        state.at,
+        state.answer,
+        state.contrast,
+    )
     return key, partial(compute_patching, stored_model, replace(state, off=(), flat=(), patch=""), changed)
 
 
 def compute_patching(stored_model: InspectableModel, state: AttentionState, changed: str) -> PatchedTexts:
     """Patch every state of the model without ablations. Raises LineageError."""
-    from explorer.inspection.attention.patching import patch_states
+    from explorer.inspection.attention.attention_model import attention_model
+    from explorer.inspection.attention.outcomes import answer_logits
+    from explorer.inspection.attention.patching import check_texts, patch_states
 
     first, other = (tokenize_text(stored_model, each) for each in (state, replace(state, say=changed)))
+    check_texts(first.ids, other.ids)
     position = query_position(stored_model, state.at, first.tokens)
-    model = stored_model.model(state.seed, state.step)
-    return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position))
+    model = attention_model(stored_model.model(state.seed, state.step))
+    outcomes = chosen_outcomes(stored_model, state, answer_logits(model, first.ids, position))
+    return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position, *outcomes))
 
 
 def _apply_click(session: PageSession[AttentionState], future: Future[PatchedTexts]) -> bool:

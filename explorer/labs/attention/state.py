@@ -14,6 +14,11 @@ from explorer.ui.training.inspectable_model import Part
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection, check_heads, clamp_heads
 
 MAX_TOKENS = 1_024  # the longest context there is
+_ANSWER_HELP = (
+    "What is measured is the difference between the logits of two answers. Each is one class of a classifier, "
+    "otherwise exactly one token of the vocabulary (␣ is a space, ↵ a line end). An empty field stands for the most "
+    "probable answer to the text."
+)
 DEFAULT_MODEL = "agreement-heads"  # its head 0.0 attends most to the subject, and the answer depends most on it
 
 
@@ -43,6 +48,9 @@ class AttentionState(PageState):
     # The text from which no state is taken; None: the counterpart of the text, if it is an example.
     changed: str | None = setting(None, "Changed text", longest=MAX_TEXT_LENGTH)
     patch: str = setting("", check=check_patched_state)  # the state that is taken from `say`; empty: a head
+    # The two answers whose logits are compared, each one token; empty: the most probable answers to both texts.
+    answer: str = setting("", "Answer to the first text", help=_ANSWER_HELP)
+    contrast: str = setting("", "Answer to the changed text", help=_ANSWER_HELP)
 
     beside: str = setting("", "Compare with")  # a second model on the same text; empty: none
     beside_layer: int = setting(0, low=0, high=63)
@@ -71,7 +79,8 @@ class AttentionState(PageState):
     def with_model(self, model: str, examples: Sequence[str] = ()) -> AttentionState:
         """Return the state for another model: heads, snapshots and seeds are reset, a typed text stays.
 
-        `examples` are the texts that the old model offered; they are not typed.
+        `examples` are the texts that the old model offered; they are not typed. The answers stay too, if the new model
+        has them (`chosen_answers.keep_possible_answers`).
         """
         if model == self.model:
             return self
@@ -80,7 +89,14 @@ class AttentionState(PageState):
         changed = None if say is None else self.changed
         beside = "" if self.beside == model else self.beside
         return replace(
-            fresh, model=model, say=say, changed=changed, view=self.view, scale=self.scale
+            fresh,
+            model=model,
+            say=say,
+            changed=changed,
+            answer=self.answer,
+            contrast=self.contrast,
+            view=self.view,
+            scale=self.scale,
         ).with_second_model(beside)
 
     def with_second_model(self, model: str) -> AttentionState:
@@ -100,8 +116,8 @@ class AttentionState(PageState):
         return replace(self, changed=text)
 
     def with_texts(self, pair: tuple[str, str]) -> AttentionState:
-        """Return the state for a pair of texts, with the default query."""
-        return replace(self.with_text(pair[0]), changed=pair[1])
+        """Return the state for a pair of texts, with the default query and the most probable answers."""
+        return replace(self.with_text(pair[0]), changed=pair[1], answer="", contrast="")
 
     def clamp(self, layers: int, heads: int, tokens: int) -> AttentionState:
         """Return the state within the heads of a model and the tokens of a text."""

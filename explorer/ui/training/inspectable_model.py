@@ -186,6 +186,11 @@ class InspectableModel(ABC):
         """Return the position whose attention and answer are shown first."""
         return len(tokens) - 1 if self.attention.answers_every_token else 0
 
+    @property
+    @abstractmethod
+    def outcome_names(self) -> Sequence[str]:
+        """The names of all outcomes of a prediction: the tokens of the vocabulary, or classes."""
+
     @abstractmethod
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         """Return the text of a prediction: a token as it would follow the tokens `before`, or a class."""

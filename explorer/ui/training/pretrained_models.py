@@ -149,6 +149,10 @@ class PretrainedModel(PretrainedReader, InspectableModel):
     def predicts_in_place(self) -> bool:
         return self.card.kind == "encoder"
 
+    @property
+    def outcome_names(self) -> Sequence[str]:
+        return self.tokenizer.tokens[: self.card.vocabulary]
+
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         return following_text(self.tokenizer, outcome, before)
 

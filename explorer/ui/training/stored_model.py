@@ -181,12 +181,15 @@ class StoredModel(InspectableModel):
             found, ids=found.ids[-most:], tokens=found.tokens[-most:], truncated=truncated, truncated_at="start"
         )
 
-    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
+    @property
+    def outcome_names(self) -> Sequence[str]:
         if isinstance(self.config.task, AgreementConfig):
-            return self.config.task.labels[outcome]
-        if self.tokenizer is None:
-            return CLASSES[outcome]
-        return following_text(self.tokenizer, outcome, before)
+            return self.config.task.labels
+        return CLASSES if self.tokenizer is None else self.tokenizer.tokens
+
+    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
+        tokenizer = self.tokenizer
+        return self.outcome_names[outcome] if tokenizer is None else following_text(tokenizer, outcome, before)
 
     def is_trained_position(self, tokens: Sequence[str], position: int) -> bool:
         if not isinstance(self.config.task, AgreementConfig):

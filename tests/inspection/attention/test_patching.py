@@ -11,6 +11,7 @@ from explorer.errors import InvalidSetting
 from explorer.inspection.attention import patching
 from explorer.inspection.attention.attention_model import Ids, attention_model
 from explorer.inspection.attention.logit_attribution import attribute_logit
+from explorer.inspection.attention.outcomes import matching_outcomes
 from explorer.inspection.attention.patching import MAX_TOKENS, Patching, patch_states
 from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
 from explorer.models.taps import Intervention, intervene, record
@@ -258,7 +259,7 @@ def test_texts_that_cannot_be_compared_are_refused(changed: Ids, message: str) -
 
 def test_a_change_after_the_answer_leaves_nothing_to_restore() -> None:
     later = (*CLEAN[:-1], 8)
-    with pytest.raises(InvalidSetting, match=r"answers both texts in the same way.*comes before it"):
+    with pytest.raises(InvalidSetting, match=r"the same number for both texts.*comes before it"):
         patch_states(MODELS["layer norm"], CLEAN, later, position=3)
     assert patch_states(MODELS["tagger"], CLEAN, later, position=3).position == 3
 
@@ -286,6 +287,12 @@ def test_the_two_answers_can_be_chosen() -> None:
     assert found.metric(found.changed) == pytest.approx(float(logits[1][5] - logits[1][8]), abs=1e-5)
     np.testing.assert_allclose(found.clean, logits[0].log_softmax(-1)[list(found.outcomes)], atol=1e-5)
     assert {int(each.argmax()) for each in logits} <= set(found.outcomes)
+
+
+def test_a_text_stands_for_the_outcomes_with_and_without_spaces() -> None:
+    names = ("Mary", " Mary", "mary", " ", "\n", "Mary ")
+    assert matching_outcomes(names, "Mary") == [0, 1, 5] and matching_outcomes(names, " Mary") == [1]
+    assert [matching_outcomes(names, each) for each in (" ", "\n", "John")] == [[3], [4], []]
 
 
 @pytest.mark.parametrize("wrong", [{"position": 8}, {"position": -1}, {"answer": WORDS}, {"answer": 2, "contrast": 2}])

@@ -74,6 +74,26 @@ def test_the_answers_to_both_texts_are_named() -> None:
     assert_mentions(sentences, "by 0.20 only, so a share of it says little")
 
 
+def test_chosen_answers_are_not_called_the_most_probable_ones() -> None:
+    def logs(*probabilities: float) -> np.ndarray:
+        return np.log(np.array(probabilities, np.float32))
+
+    chosen = replace(
+        MOVES,
+        outcomes=(7, 8, 9),
+        residual=np.zeros((4, 2, 3), np.float32),
+        heads=np.zeros((3, 2, 3), np.float32),
+        layers=np.zeros((3, 3, 3), np.float32),
+        clean=logs(0.3, 0.1, 0.6),
+        changed=logs(0.05, 0.25, 0.7),
+    )
+    assert findings.answers_to_both_texts(chosen, {7: "a", 8: "b"}.__getitem__) == (
+        "“a” has the probability 0.30 for the first text and 0.05 for the changed text, “b” 0.10 and 0.25."
+    )
+    other = replace(chosen, clean=logs(0.6, 0.1, 0.3))
+    assert "leads to" not in findings.answers_to_both_texts(other, {7: "a", 8: "b"}.__getitem__)
+
+
 def test_one_state_is_described_by_probability_and_share() -> None:
     names = ["himself", "herself"]
     sentence = findings.patched_state_finding(MOVES, MOVES.heads[1, 0], names)
@@ -176,6 +196,10 @@ def test_the_largest_part_is_named() -> None:
     assert findings.attribution_finding(found, ("a", "b")) == (
         "The logit of “a” is higher than that of “b” by 1.50. "
         "The feedforward layer of layer 1 adds most to this: +1.75."
+    )
+    lower = replace(found, logit=-1.5)
+    assert findings.attribution_finding(lower, ("a", "b")) == (
+        "The logit of “a” is lower than that of “b” by 1.50. Layer 1, head 2 adds most to this: −1.00."
     )
     of_head = replace(found, heads=np.array([[2.5, -1.0]]))
     assert "Layer 1, head 1 adds most to this: +2.50." in findings.attribution_finding(of_head, ("a", "b"))

@@ -16,7 +16,7 @@ def test_the_url_has_what_differs_from_the_defaults_and_is_read_back() -> None:
     state = AttentionState(
         "text-best", "", "O Romeo", 0, 126, 2, 3, 5, "matrix", "row", "spread", ("0.1", "2.3"), ("1.0",), True, True, 4
     )
-    state = replace(state, changed="", patch="stream.2.8")
+    state = replace(state, changed="", patch="stream.2.8", answer=",", contrast=" Mary")
     assert url_codec.write(AttentionState()) == {} and url_codec.read(AttentionState, {}) == (AttentionState(), ())
     assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
     assert url_codec.read(AttentionState, url_codec.write(AttentionState(say=""))) == (AttentionState(say=""), ())
@@ -87,5 +87,10 @@ def test_a_changed_text_stays_until_an_example_with_a_counterpart_is_chosen() ->
     assert state.with_texts(("a b", "a c")) == AttentionState(say="a b", changed="a c")
     assert state.with_model("text-best").changed == "O they ar"
     assert AttentionState(changed="x").with_model("text-best").changed is None, "the text was that of the old model"
+    chosen = replace(state, answer="s", contrast="v")
+    assert [chosen.with_text("O thou do").answer, chosen.with_changed_text("O they do").contrast] == ["s", "v"]
+    assert chosen.with_texts(("a b", "a c")) == AttentionState(say="a b", changed="a c")
+    other = chosen.with_model("text-best")
+    assert (other.answer, other.contrast) == ("s", "v"), "the page resets them if the model does not have them"
     with pytest.raises(InvalidSetting, match="at most 2,000 characters"):
         state.with_changed_text("x" * 2_001)
