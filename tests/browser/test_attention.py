@@ -427,9 +427,9 @@ def test_a_click_on_a_map_takes_that_state_from_the_first_text(visit: Any) -> No
     answer = page.get_by_role("textbox", name="Answer to the changed text")
     answer.fill("has")
     answer.press("Enter")
-    expect(
-        page.get_by_text("“has” is not one letter of this model, which reads it as “h”, “a” and “s”")
-    ).to_be_visible()
+    problem = page.locator(".st-key-page-section-patching").get_by_role("alert")
+    expect(problem).to_contain_text("“has” is not one letter of this model, which reads it as “h”, “a” and “s”")
+    expect(problem).to_be_in_viewport()
     expect(answer).to_have_value("")
     answer.fill("d")
     answer.press("Enter")

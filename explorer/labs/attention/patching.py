@@ -21,7 +21,7 @@ from explorer.labs.attention.patched_state import PatchedState, parse_patched_st
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, draw_plot_frame, pop_pick
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.fragments import rerun_fragments
 from explorer.ui.state.session import PageSession, fragment, write_url
@@ -141,6 +141,7 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableM
         for name in ("answer", "contrast"):
             answer = visible_whitespace(getattr(session.state, name))
             bind_widget(session, name, st.text_input, shown=answer, placeholder="automatic", width=190)
+    show_problems(session.problems)  # here too, because the top of the page is out of sight
     text = stored_model.text_or_example(session.state.say)
     pairs = [*(LETTER_PAIRS.items() if stored_model.unit == "letter" else ())]
     pairs += [(each, PAIRS[each]) for each in stored_model.example_texts if each in PAIRS]

@@ -104,11 +104,13 @@ class AttentionState(PageState):
         return replace(self, beside=model, beside_layer=0, beside_head=0, beside_at=None)
 
     def with_text(self, text: str) -> AttentionState:
-        """Return the state for another text, with the default query. Raises InvalidSetting if it is too long."""
+        """Return the state for another text, with the default query. Raises InvalidSetting if it is too long.
+
+        An example comes with its changed text and the most probable answers.
+        """
         _check_length(text)
-        return replace(
-            self, say=text, at=None, beside_at=None, patch="", changed=None if text in COUNTERPARTS else self.changed
-        )
+        state = replace(self, say=text, at=None, beside_at=None, patch="")
+        return replace(state, changed=None, answer="", contrast="") if text in COUNTERPARTS else state
 
     def with_changed_text(self, text: str) -> AttentionState:
         """Return the state for another changed text. Raises InvalidSetting if it is too long."""
