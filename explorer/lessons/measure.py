@@ -15,24 +15,32 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import torch
 
-from explorer.errors import InvalidSetting
+from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.recall import SOLVED
 from explorer.generation.decoding import make_decoder
 from explorer.generation.generate import TextGenerator, generate_with_logits, prompt_ids
 from explorer.generation.sampling import Sampling, truncate_logits
 from explorer.generation.text_statistics import compute_statistics_by_temperature
+from explorer.hub.allowed import PREFIX
 from explorer.hub.card import ModelCard
 from explorer.hub.suitable import Need, how_to_get, suitable_models
 from explorer.inspection.attention import alignment, attend, head_scores
 from explorer.inspection.language.tokenizers import truncate_tokenizer
 from explorer.inspection.load_model import LoadedModel, load_model
 from explorer.inspection.pretrained import opened_model
+from explorer.inspection.pretrained.answer_depth import own_answer
+from explorer.inspection.pretrained.first_token import first_token_attention
+from explorer.inspection.pretrained.word_similarity import (
+    random_word_similarity,
+    share_of_halvings,
+    word_similarity,
+)
 from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
 from explorer.inspection.seq2seq import decoding
 from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
 from explorer.inspection.words.negation_sentences import sustain_probabilities
 from explorer.inspection.words.word_vectors import load_table, pair_similarity
-from explorer.lessons.measures import evaluated_lengths
+from explorer.lessons.measures import evaluated_lengths, split_sentences
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
@@ -585,6 +593,98 @@ def rank_of_answers(settings: Settings) -> list[float]:
 def layers_of_rise(settings: Settings) -> list[float]:
     """Return within how many layers the probability of each answer rises."""
     return _floats(opened_model.depth_of_answers(_real_model("language model")).rise_layers())
+
+
+# ---- real models, and what a visitor has written
+
+_SURE = 0.5  # probability from which on the most probable token counts as the answer
+_USUAL = 0.05  # share of other texts from which on a token says nothing about this text
+_SEPARATED = 0.1  # share of halvings up to which random networks separate the senses, too
+_FEWEST_TOKENS = 8
+
+
+def _named_models(need: Need) -> dict[str, ModelCard]:
+    """Return the real models of a kind by their names in URLs. Raises InvalidSetting if none is open."""
+    _real_model(need)
+    return {f"{PREFIX}{card.name}": card for card in suitable_models(need)}
+
+
+def _chosen_language_model(name: str) -> ModelCard:
+    """Return the real model that the attention page names. Raises InvalidSetting if it shows another kind of model."""
+    cards = _named_models("language model")
+    if name not in cards:
+        raise InvalidSetting(
+            f"“{shorten(name)}” is no real language model that is open on this machine. Choose one in the menu of the "
+            f"page: {', '.join(card.name for card in cards.values())}."
+        )
+    return cards[name]
+
+
+@_measures("real_own_first_token")
+def attention_below_other_texts(settings: Settings) -> list[float]:
+    """Return how far the attention of a head to the first token lies below that in every other text of the length."""
+    card, layer, head = _chosen_language_model(settings["model"]), settings["layer"], settings["head"]
+    usual = opened_model.attention_to_first_token(card, "unchanged")
+    if not (layer < usual.shares.shape[1] and head < usual.shares.shape[2]):
+        raise InvalidSetting(f"{card.name} has no head {head + 1} in layer {layer + 1}. Choose another head.")
+    if not usual.is_resting()[layer, head]:
+        raise InvalidSetting(
+            f"Head {head + 1} of layer {layer + 1} gives {100 * usual.shares[:, layer, head].mean():.0f} % of its "
+            "attention to the first token of English sentences. Choose a head that gives it more than half."
+        )
+    opened = opened_model.opened_model(card)
+    ids = opened.own_ids(settings["text"], _FEWEST_TOKENS)
+    words = [opened.tokenizer.tokens[id].strip().casefold() for id in ids]
+    if words[0] in words[1:]:
+        raise InvalidSetting(
+            f"Cannot tell: “{shorten(words[0])}” is the first token and occurs again, and the head may treat the other "
+            "ones in the same way. Begin with another word."
+        )
+    own = first_token_attention(opened.model, [ids]).shares[0, layer, head]
+    others = opened_model.first_token_of_others(card, len(ids)).shares[:, layer, head]
+    return [float(others.min() - own)]
+
+
+@_measures("real_own_senses")
+def share_of_separated_halvings(settings: Settings) -> list[float]:
+    """Return the share of halvings of the sentences that are separated as well as the two senses."""
+    cards = _named_models("encoder")
+    card = cards.get(settings["model"], next(iter(cards.values())))  # the page shows the first, too
+    opened, sentences = opened_model.opened_model(card), split_sentences(settings["sentences"])
+    word = settings["word"].strip()
+    share = share_of_halvings(word_similarity(opened.module, opened.tokenizer, sentences, word)[-1])
+    random = [
+        share_of_halvings(random_word_similarity(opened.module, opened.tokenizer, sentences, word, seed)[-1])
+        for seed in range(_RANDOM_NETWORKS)
+    ]
+    if share <= _SEPARATED and np.median(random) <= _SEPARATED:
+        raise InvalidSetting(
+            "Cannot tell: networks with random weights separate the two halves, too. Perhaps the word has the same "
+            "position or the same neighbours in all sentences of a half. Change this in your sentences."
+        )
+    return [share]
+
+
+@_measures("real_own_answer_depth")
+def depth_of_own_answer(settings: Settings) -> list[float]:
+    """Return after which share of the layers the most probable token after a text stays the most probable one."""
+    card = _chosen_language_model(settings["model"])
+    opened = opened_model.opened_model(card)
+    found = own_answer(opened.model, opened.own_ids(settings["text"]))
+    token = shorten(opened.tokenizer.tokens[found.token])
+    if found.probability < _SURE:
+        raise InvalidSetting(
+            f"Cannot tell: the most probable next token is “{token}” with a probability of only "
+            f"{found.probability:.2f}. Write a text that leaves less choice."
+        )
+    shown = opened_model.lens_after_prompts(card)[found.settled_depth]
+    share = float((shown == found.token).mean())
+    if share > _USUAL:
+        raise InvalidSetting(
+            f"Cannot tell: after layer {found.settled_depth} the logit lens shows “{token}” after {100 * share:.0f} % "
+            f"of {len(shown)} other texts as well. Write a text with another continuation."
+        )
+    return [found.settled_depth / found.layers]
 
 
 def measure(name: str, settings: Settings) -> Values:

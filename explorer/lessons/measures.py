@@ -29,6 +29,7 @@ WEIGHTS = ("trained", "random")
 NOUNS = ("actual", "chance")
 NORMS = ("none", "post", "pre")  # without norms, or with norms after or before each part
 VISIBLE = ("all", "past")  # all positions (encoder), or past positions only (causal mask)
+FEWEST_SENTENCES, MOST_SENTENCES = 4, 8  # of a visitor, for a real encoder; the page reads as many
 _MOST_WORDS = 20  # the limit of the page about positions
 
 
@@ -245,6 +246,20 @@ def _check_choices(given: Mapping[str, Any]) -> None:
     for name, choices in known.items():
         if name in given:
             _check_choice(name, choices, given)
+
+
+def split_sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a visitor, which a URL separates by slashes."""
+    return tuple(each.strip() for each in text.split("/") if each.strip())
+
+
+def _check_halves(given: Mapping[str, Any]) -> None:
+    count = len(split_sentences(given["sentences"]))
+    if not FEWEST_SENTENCES <= count <= MOST_SENTENCES or count % 2:
+        raise InvalidSetting(
+            f"You have {count} sentences. Write {FEWEST_SENTENCES}, 6 or {MOST_SENTENCES}: the first half with one "
+            "sense of the word, the second half with the other one."
+        )
 
 
 def _check_probabilities(given: Mapping[str, Any]) -> None:
@@ -752,6 +767,40 @@ MEASURES = {
             {},
             over="prompts",
             span=_above_zero("layers"),
+            real_model="language model",
+        ),
+        Measure(
+            "real_own_first_token",
+            "How much less attention a head of a real language model gives to the first token of a text than to that "
+            "of each of 20 other texts of the same length: the lowest of their shares minus its share. It has to be a "
+            "head that gives more than half of its attention to the first token of English sentences.",
+            (),
+            {"model": _TEXT, "text": _TEXT, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)},
+            over="",
+            span=lambda given: (-1.0, 1.0, ""),
+            real_model="language model",
+        ),
+        Measure(
+            "real_own_senses",
+            "The share of all halvings of some sentences that the vectors of a word after the last layer of a real "
+            "encoder separate as well as the first and the second half (sentences with “/” between them). There is no "
+            "value if networks with random weights separate the halves too.",
+            (),
+            {"model": _TEXT, "sentences": _TEXT, "word": _TEXT},
+            check=_check_halves,
+            over="",
+            span=_share,
+            real_model="encoder",
+        ),
+        Measure(
+            "real_own_answer_depth",
+            "The share of the layers of a real language model after which the most probable token after a text stays "
+            "the most probable one (logit lens). There is no value if the model is unsure, or if the logit lens shows "
+            "this token after other texts too.",
+            (),
+            {"model": _TEXT, "text": _TEXT},
+            over="",
+            span=_share,
             real_model="language model",
         ),
     )

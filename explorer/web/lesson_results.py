@@ -76,6 +76,18 @@ def result_pool(name: str, number: int) -> Pool:
     return "patient" if find_step(name, number)[1].real_model else "quick"
 
 
+def task_key(task: Task, name: str, settings: Mapping[str, str]) -> tuple[Hashable, ...]:
+    """Return the key of the result of a lesson's task; it contains the real models that may be measured."""
+    need = task.measure.real_model
+    models = [(card.name, card.fingerprint) for card in suitable_models(need)] if need else []
+    return ("lesson task", name, *sorted(settings.items()), *models)
+
+
+def task_pool(task: Task) -> Pool:
+    """Return the threads for the result of a task; see `result_pool`."""
+    return "patient" if task.measure.real_model else "quick"
+
+
 def missing_model(step: Step) -> str:
     """Return how to get the real model that a step measures; "" if one is open, or if it measures none."""
     return how_to_get(step.real_model) if step.real_model and not suitable_models(step.real_model) else ""

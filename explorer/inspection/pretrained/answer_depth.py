@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from explorer.errors import InvalidSetting
 from explorer.hub.tokenizer import PretrainedTokenizer
 from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.attention.logit_lens import most_probable_by_depth
 from explorer.inspection.pretrained.intervals import Estimate, estimate
 from explorer.inspection.pretrained.texts import PROMPTS, Prompt
 from explorer.models.taps import record
@@ -35,9 +36,7 @@ class AnswersByDepth:
 
     def settled_depths(self) -> Int[ndarray, " prompts"]:
         """Return the depth from which on the answer is the most probable token, for each prompt."""
-        wrong = self.ranks > 1
-        depths: ndarray = np.where(wrong.any(axis=0), len(wrong) - wrong[::-1].argmax(axis=0), 0)
-        return depths
+        return _settled_depths(self.ranks > 1)
 
     def rise_layers(self) -> Int[ndarray, " prompts"]:
         """Return within how many layers the probability rises from a tenth of its highest value to a half of it."""
@@ -52,6 +51,30 @@ class AnswersByDepth:
     def median_rise(self) -> Estimate:
         """Return the median number of layers within which the probability rises from a tenth to a half."""
         return estimate(self.rise_layers(), np.median)
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """The most probable next token of any text, and where the logit lens shows it."""
+
+    token: int
+    probability: float  # after the last layer
+    settled_depth: int  # from which on it stays the most probable token
+    layers: int
+
+
+def own_answer(model: AttentionModel, ids: Sequence[int]) -> OwnAnswer:
+    """Read off the most probable token after a text at every depth."""
+    tokens, probabilities = most_probable_by_depth(model, ids)
+    answers = tokens[:, -1]
+    depth = _settled_depths((answers != answers[-1])[:, None])[0]
+    return OwnAnswer(int(answers[-1]), float(probabilities[-1, -1]), int(depth), len(answers) - 1)
+
+
+def _settled_depths(wrong: Bool[ndarray, "depths prompts"]) -> Int[ndarray, " prompts"]:
+    """Return the depth after the last wrong answer, for each prompt."""
+    depths: ndarray = np.where(wrong.any(axis=0), len(wrong) - wrong[::-1].argmax(axis=0), 0)
+    return depths
 
 
 def single_token_prompts(

@@ -8,6 +8,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
 from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.hub import memory
@@ -17,6 +21,7 @@ from explorer.hub.pretrained import PretrainedModule
 from explorer.hub.tokenizer import PretrainedTokenizer, load_tokenizer
 from explorer.inspection.attention.attend import Head
 from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.attention.logit_lens import most_probable_by_depth
 from explorer.inspection.pretrained import answer_depth, first_token, repeated_tokens, senses
 from explorer.inspection.pretrained.coreference import Coreference, coreference
 from explorer.inspection.pretrained.random_network import random_network
@@ -25,6 +30,8 @@ from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES
 FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
 FIRST_TOKENS: tuple[FirstTokens, ...] = ("unchanged", "replaced", "removed", "longer", "random network")
 JOINED = 4  # sentences of a longer text
+OTHER_TEXTS = 20  # of the length of a visitor's text: less than all of them is less than in 95 %
+MOST_OWN_TOKENS = 64  # of a visitor's text
 _SELECTION, _MEASUREMENT = 1, 2  # seeds of the sequences that choose heads, and of those on which they are removed
 
 
@@ -57,6 +64,15 @@ class OpenedModel:
         longest, context = repeated_tokens.PERIOD, self.module.context
         return min(longest, (context - len(self.tokenizer.before)) // 2) if context else longest
 
+    def own_ids(self, text: str, least: int = 1) -> tuple[int, ...]:
+        """Return the ids of a text that continues. Raises InvalidSetting for too few or too many tokens."""
+        ids = (*self.tokenizer.before, *self.tokenizer.encode(text).tolist())
+        if not least <= len(ids) <= MOST_OWN_TOKENS:
+            raise InvalidSetting(
+                f"Your text has {len(ids):,} tokens. Write a text of {least} to {MOST_OWN_TOKENS} tokens."
+            )
+        return ids
+
     # ---- the experiments
 
     def score_heads(self) -> repeated_tokens.RepeatScores:
@@ -70,6 +86,17 @@ class OpenedModel:
 
     def _repeat_random_tokens(self, seed: int) -> repeated_tokens.Ids:
         return repeated_tokens.repeated_tokens(self.pool, seed, period=self.period, before=self.tokenizer.before)
+
+    def first_token_of_others(self, length: int) -> first_token.FirstTokenAttention:
+        """Measure the attention to the first token of texts of this many tokens: sentences in a row."""
+        starts = range(0, len(SENTENCES), len(SENTENCES) // OTHER_TEXTS)[:OTHER_TEXTS]
+        texts = [self._sentences_from(start, length) for start in starts]
+        return first_token.first_token_attention(self.model, texts)
+
+    def _sentences_from(self, start: int, length: int) -> tuple[int, ...]:
+        """Return the first ids of the sentences from this one on."""
+        text = " ".join((*SENTENCES[start:], *SENTENCES[:start])[:length])
+        return (*self.tokenizer.before, *self.tokenizer.encode(text).tolist())[:length]
 
     def first_token(self, variant: FirstTokens) -> first_token.FirstTokenAttention:
         """Measure the attention to the first token of sentences, or of changed ones."""
@@ -151,6 +178,12 @@ def attention_to_first_token(card: ModelCard, variant: FirstTokens) -> first_tok
 
 
 @lru_cache(maxsize=_KEPT)
+def first_token_of_others(card: ModelCard, length: int) -> first_token.FirstTokenAttention:
+    """Return the attention to the first token of other texts; see `OpenedModel.first_token_of_others`."""
+    return opened_model(card).first_token_of_others(length)
+
+
+@lru_cache(maxsize=_KEPT)
 def neighbours_by_sense(card: ModelCard, random_seed: int | None = None) -> senses.SenseNeighbours:
     """Return whether nearest neighbours have the same sense; see `OpenedModel.sense_neighbours`."""
     return opened_model(card).sense_neighbours(random_seed)
@@ -160,6 +193,15 @@ def neighbours_by_sense(card: ModelCard, random_seed: int | None = None) -> sens
 def depth_of_answers(card: ModelCard) -> answer_depth.AnswersByDepth:
     """Return where answers appear; see `OpenedModel.answers_by_depth`."""
     return opened_model(card).answers_by_depth()
+
+
+@lru_cache(maxsize=_KEPT)
+def lens_after_prompts(card: ModelCard) -> Int[ndarray, "depths prompts"]:
+    """Return the token that the logit lens shows at every depth after each prompt, whatever its answer is."""
+    opened = opened_model(card)
+    shown = [most_probable_by_depth(opened.model, opened.ids(each.text))[0][:, -1] for each in PROMPTS]
+    tokens: ndarray = np.stack(shown, axis=1)
+    return tokens
 
 
 @lru_cache(maxsize=_KEPT)

@@ -43,7 +43,7 @@ REAL_EXAMPLES = (
     "Ducks were nesting in the grass along the river bank.",
     "After the flood, water covered the left bank of the stream.",
 )
-MIN_REAL_SENTENCES, MAX_REAL_SENTENCES = 3, 6
+MIN_REAL_SENTENCES, MAX_REAL_SENTENCES = 3, 8
 _ENCODERS = {"trained": "Trained", "untrained": "Untrained", "alone": "No attention"}
 
 

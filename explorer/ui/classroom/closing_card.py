@@ -98,14 +98,14 @@ def _draw_task(name: str, task: Task) -> None:
         return
     if checked != used:
         st.caption("The settings have changed since the last check.")
-    key = ("lesson task", name, *sorted(checked.items()))
+    key = lesson_results.task_key(task, name, checked)
     result_section(
         f"lesson-task-{name}",
         {"task": (key, partial(lesson_results.measure_task, name, checked))},
         partial(_draw_task_result, task.done),
         "Measuring with your settings …",
         60,
-        pool="quick",
+        pool=lesson_results.task_pool(task),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from explorer.errors import InvalidSetting
+from explorer.inspection.pretrained.word_similarity import share_of_halvings
 from tests import needs
 
 pytestmark = needs.transformers
@@ -69,3 +70,23 @@ def test_a_second_network_needs_memory(loaded: tuple[Any, Any], monkeypatch: pyt
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
     with pytest.raises(InvalidSetting, match="LINEAGE_MODELS_MEMORY"):
         random_word_similarity(*loaded, SENTENCES, "cat")
+
+
+def _cosines_of_groups(groups: list[int]) -> np.ndarray:
+    members = np.array(groups)
+    return np.where(members[:, None] == members, 0.8, -0.3)
+
+
+@pytest.mark.parametrize(
+    ("groups", "share"),
+    [
+        ([0, 0, 1, 1], 1 / 3),  # the best of three halvings
+        ([0, 1, 0, 1], 1.0),  # the worst, with another one
+        ([0, 0, 0, 1, 1, 1], 1 / 10),
+        ([0, 0, 0, 0, 1, 1, 1, 1], 1 / 35),
+        ([0, 0, 0, 1, 0, 1, 1, 1], 17 / 35),  # as good are the 16 halvings that exchange one pair
+        ([0, 0, 0, 0, 0, 0, 0, 0], 1.0),  # nothing to separate
+    ],
+)
+def test_the_share_of_halvings_is_that_of_an_exact_permutation_test(groups: list[int], share: float) -> None:
+    assert share_of_halvings(_cosines_of_groups(groups)) == pytest.approx(share)
