@@ -105,7 +105,7 @@ class SimilarityLine:
     values: Float[ndarray, " layers"]
 
 
-_DASHES = ("solid", "8px,4px", "2px,3px", "12px,4px,2px,4px", "4px,8px")
+_DASHES = ("solid", "8px,4px", "2px,3px", "12px,4px,2px,4px", "4px,8px", "16px,4px", "12px,3px,2px,3px,2px,3px")
 
 
 def similarity_to_one(lines: Sequence[SimilarityLine], colour: str) -> go.Figure:

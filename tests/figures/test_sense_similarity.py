@@ -3,7 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.sense_similarity import OTHER, SAME, layer_names, similarity_by_layer
+from explorer.figures.sense_similarity import (
+    OTHER,
+    SAME,
+    SimilarityLine,
+    layer_names,
+    similarity_by_layer,
+    similarity_to_one,
+)
+from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
+from explorer.lessons.measures import MOST_SENTENCES
 
 SAME_SENSE, OTHER_SENSE = np.array([[0.9, 0.9, 0.95], [0.9, 0.8, 0.85]]), np.array([[0.9, 0.7, 0.2], [0.9, 0.5, 0.4]])
 
@@ -30,3 +39,10 @@ def test_labels_are_apart_and_merge_where_the_lines_meet() -> None:
     assert max(a.y for a in high) <= 1.0 and high[0].y - high[1].y > 0.1
     (label,) = similarity_by_layer(SAME_SENSE, SAME_SENSE, 0.0).layout.annotations
     assert label.text == "<b>both</b>" and label.y == pytest.approx(0.9)
+
+
+def test_all_sentences_that_a_page_reads_have_a_dash_of_their_own() -> None:
+    lines = [SimilarityLine(f"sentence {i}", np.zeros(3)) for i in range(1, MAX_REAL_SENTENCES)]
+    dashes = [trace.line.dash for trace in similarity_to_one(lines, "--soft").data]
+    assert len(set(dashes)) == len(lines)
+    assert MAX_REAL_SENTENCES == MOST_SENTENCES, "a lesson measures as many sentences as the page reads"

@@ -181,6 +181,7 @@ def test_the_task_about_the_first_token_is_done_with_a_repetition_and_not_with_o
     assert not first.is_done and first.text.startswith("With your settings")
     assert _solve("first-token").is_done
     assert not _check("first-token", say="Zebra one two three four five six seven eight").is_done
+    assert not _check("first-token", head="3").is_done, "this head attends less to it in all texts of the length"
     for changed, message in (
         ({"layer": "0", "head": "0"}, "Head 1 of layer 1 gives 14 % .* Choose a head that gives it more than half"),
         ({"layer": "40"}, "has no head 7 in layer 41"),
