@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.slides import walk_slides
-from tests.browser.steps import go_to_page, wait_for_url_params, wait_until_idle
+from tests.browser.steps import WebSocketRecorder, go_to_page, wait_for_url_params, wait_until_idle
 
 pytestmark = pytest.mark.slow
 
@@ -94,6 +94,14 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     main = page.get_by_test_id("stMainBlockContainer")
     assert main.evaluate("main => getComputedStyle(main).transform") == "none"
     expect(page.locator(".lineage-plot-frame .frame-area").first).to_have_css("height", default_height)
+
+
+def test_a_slide_of_an_unfolded_section_is_named_by_its_question(visit: Any) -> None:
+    page = visit("/scaled-attention?unfold=training&screen=projector", 1280, 720)
+    expect_screen(page, r"^1 / ")
+    WebSocketRecorder(page).wait_until_quiet()  # the last section is drawn last
+    page.keyboard.press("End")
+    expect_screen(page, r"^\d+ / \d+Does the division matter in training\?")
 
 
 def test_the_parts_of_a_large_component_are_shown_one_after_another(visit: Any) -> None:

@@ -56,7 +56,8 @@ function readUnit(node) {
   if (fold && !fold.open) return [{ node, kind: "hidden", title: "" }];
   if (fold) {
     const [summary, ...content] = fold.children;
-    return [{ node: summary, kind: "section", title: summary.textContent.trim() }, ...content.flatMap(readUnit)];
+    const question = summary.querySelector(testSelector("stMarkdownContainer")); // beside it is the name of an icon
+    return [{ node: summary, kind: "section", title: question.textContent.trim() }, ...content.flatMap(readUnit)];
   }
   const blocks = node.matches(testSelector("stElementContainer")) && node.querySelector(".section-blocks");
   if (blocks) return blocks.children.length ? readBlocks(blocks) : [{ node, kind: "hidden", title: "" }];
