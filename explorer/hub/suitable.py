@@ -9,7 +9,7 @@ from explorer.hub.opened import opened_models
 from explorer.hub.packages import MISSING, is_installed
 
 Need: TypeAlias = Literal["language model", "encoder"]
-_EXAMPLES: dict[Need, str] = {"language model": "smollm2-135m-instruct", "encoder": "all-minilm-l6-v2"}
+_EXAMPLES: dict[Need, str] = {"language model": "smollm2-135m", "encoder": "all-minilm-l6-v2"}
 
 
 def suitable_models(need: Need) -> list[ModelCard]:

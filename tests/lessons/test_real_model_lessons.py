@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 
 from explorer.errors import InvalidSetting
 from explorer.hub import memory, opened
-from explorer.hub.suitable import suitable_models
+from explorer.hub.allowed import allowed_models
+from explorer.hub.suitable import how_to_get, suitable_models
 from explorer.inspection.pretrained import opened_model
 from explorer.inspection.pretrained.first_token import first_token_attention
 from explorer.lessons.grading import grade_step
@@ -19,6 +21,7 @@ from explorer.lessons.measure import measure
 from explorer.lessons.measures import MEASURES
 from explorer.lessons.parse import fill_settings, read_lessons
 from explorer.lessons.tasks import TaskResult, check_task
+from explorer.program_files import LESSONS as FOLDER
 from explorer.web import lesson_results
 from tests import needs
 from tests.hub import real_models
@@ -48,6 +51,16 @@ def forget_models(home: Path) -> Iterator[None]:
 
 def test_every_measure_of_real_models_is_tested_here() -> None:
     assert set(SETTINGS) == {name for name, each in MEASURES.items() if each.real_model}
+
+
+def test_lessons_and_hints_name_models_that_can_be_opened_without_further_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("explorer.hub.suitable.is_installed", lambda: True)
+    files = [path.read_text() for path in sorted(FOLDER.glob("*.yaml"))]
+    texts = [*files, how_to_get("language model"), how_to_get("encoder")]
+    named = {name for text in texts for name in re.findall(r"(?:hub:|lineage open )([\w.-]+)", text)}
+    assert len(named) >= 2 and named <= set(allowed_models())
 
 
 @pytest.mark.parametrize("name", SETTINGS)
