@@ -80,7 +80,7 @@ def _run(opening: Opening, name: str, revision: str) -> None:
     except LineageError as error:
         if not opening.progress.cancelled:
             opening.problem = str(error)
-    except Exception:
+    except Exception:  # the outermost level of this thread: log it and tell the operator
         log.exception("the model %s could not be opened", opening.given)
         opening.problem = (
             "The model could not be opened, because of a mistake in Lineage; the log of the server has it."
