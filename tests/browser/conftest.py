@@ -6,6 +6,7 @@ Among them is what the Content-Security-Policy blocks: Chromium writes it to the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,13 @@ PROBES = tuple(
     for name in ("health", "host-config")
 )
 Visit = Callable[..., Any]
+UNUSED_SEEDS = itertools.count(1_000)
+
+
+@pytest.fixture
+def seed() -> int:
+    """A seed that no other test uses, nor an earlier attempt of this one: its run is not on the server yet."""
+    return next(UNUSED_SEEDS)
 
 
 @pytest.fixture(scope="session")

@@ -80,25 +80,25 @@ WATCH_RACE = """() => {
 }"""
 
 
-def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit: Any) -> None:
-    one = visit(LONG_TRAINING_URL + "100")
+def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit: Any, seed: int) -> None:
+    one = visit(f"{LONG_TRAINING_URL}{seed}")
     press_train(one)
-    before = jobs_of_seed(one, 100)[0]
+    before = jobs_of_seed(one, seed)[0]
     one.reload()
     expect(one.locator(".frame-say")).to_have_text(PROGRESS)
-    assert jobs_of_seed(one, 100)[0]["step"] > before["step"]
+    assert jobs_of_seed(one, seed)[0]["step"] > before["step"]
 
     go_to_page(one, "Runs")
     expect(one.get_by_role("heading", level=1)).to_contain_text(QUESTIONS["/runs"])
     jobs_panel(one).get_by_role("button").first.click()
-    mine = jobs_panel(one).get_by_role("listitem").filter(has_text="seed = 100")
+    mine = jobs_panel(one).get_by_role("listitem").filter(has_text=f"seed = {seed}")
     expect(mine.locator(".yours")).to_be_visible()
     expect(mine.get_by_role("button", name="Stop RNN")).to_be_visible()
     expect(mine.get_by_role("progressbar")).not_to_have_attribute("aria-valuenow", "0")
 
     two = visit("/")
     jobs_panel(two).get_by_role("button").first.click()
-    theirs = jobs_panel(two).get_by_role("listitem").filter(has_text="seed = 100")
+    theirs = jobs_panel(two).get_by_role("listitem").filter(has_text=f"seed = {seed}")
     expect(theirs.get_by_role("link", name="RNN")).to_be_visible()
     expect(theirs.locator(".yours")).to_be_hidden()
     expect(theirs.get_by_role("button")).to_have_count(0)
@@ -108,8 +108,8 @@ def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit:
     here = playback_epoch(two)
     wait_until(lambda: playback_epoch(two) > here + 2)
     playback_frame(two).get_by_role("button", name="Pause").click()
-    here, step = playback_epoch(two), jobs_of_seed(one, 100)[0]["step"]
-    wait_until(lambda: jobs_of_seed(one, 100)[0]["step"] > step)
+    here, step = playback_epoch(two), jobs_of_seed(one, seed)[0]["step"]
+    wait_until(lambda: jobs_of_seed(one, seed)[0]["step"] > step)
     assert playback_epoch(two) == here, "a paused playback goes on"
     expect(button(two, "Training")).to_be_disabled()
     key = before["key"]
@@ -117,29 +117,29 @@ def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit:
         refused = post_job_command(page, key, "stop", **headers)
         assert refused.status == 403
         assert re.fullmatch(r"[A-Z].*\.", refused.json()["problem"])
-    assert jobs_of_seed(one, 100)[0]["state"] == "running"
+    assert jobs_of_seed(one, seed)[0]["state"] == "running"
 
     mine.get_by_role("button", name="Stop RNN").click()
     expect(mine.locator(".words")).to_have_text(re.compile(r"^stopped at step [1-9]"))
-    step = jobs_of_seed(one, 100)[0]["step"]
+    step = jobs_of_seed(one, seed)[0]["step"]
     expect(two.get_by_text(STOPPED)).to_be_visible()
     go_to_page(one, "Negation")
     expect(one.get_by_text(STOPPED)).to_be_visible()
     button(one, "Go on").click()
-    running = wait_until(lambda: (found := jobs_of_seed(one, 100)[0])["state"] == "running" and found)
+    running = wait_until(lambda: (found := jobs_of_seed(one, seed)[0])["state"] == "running" and found)
     assert running["step"] >= step, "it began anew"
-    wait_until(lambda: jobs_of_seed(one, 100)[0]["step"] > step)
+    wait_until(lambda: jobs_of_seed(one, seed)[0]["step"] > step)
     expect(one.locator(".frame-say")).to_have_text(PROGRESS)
 
 
-def test_two_visitors_who_request_the_same_training_share_one_job(visit: Any) -> None:
-    one, two = visit(LONG_TRAINING_URL + "110"), visit(LONG_TRAINING_URL + "110")
+def test_two_visitors_who_request_the_same_training_share_one_job(visit: Any, seed: int) -> None:
+    one, two = visit(f"{LONG_TRAINING_URL}{seed}"), visit(f"{LONG_TRAINING_URL}{seed}")
     button(one, "Train").dblclick()
     expect(button(two, "Train")).to_be_visible()
     button(two, "Train").click()
     for page in (one, two):
         expect(page.locator(".frame-say")).to_have_text(PROGRESS)
-        found = jobs_of_seed(page, 110)
+        found = jobs_of_seed(page, seed)
         assert [(job["state"], job["mine"]) for job in found] == [("running", True)]
     assert post_job_command(one, found[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
     expect(two.get_by_text(STOPPED)).to_be_visible()
@@ -199,9 +199,9 @@ def test_a_class_that_ended_with_its_server_leaves_the_page(visit: Any, tmp_path
         server.stop()
 
 
-def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, tmp_path: Path) -> None:
+def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, seed: int, tmp_path: Path) -> None:
     folder = Path(os.environ.get("LINEAGE_SCREENSHOTS") or tmp_path)
-    idle, narrow = visit("/"), visit(LONG_TRAINING_URL + "130", 390, 844)
+    idle, narrow = visit("/"), visit(f"{LONG_TRAINING_URL}{seed}", 390, 844)
     expect(jobs_panel(idle)).to_be_hidden()
     press_train(narrow)
     expect(jobs_panel(idle)).to_be_visible()
@@ -233,12 +233,12 @@ def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, tmp_path: Pa
         wait_until_idle(narrow)
         assert narrow.evaluate(COVERED) == [], f"the panel lies over what can be pressed on {path}"
 
-    assert post_job_command(narrow, jobs_of_seed(narrow, 130)[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    assert post_job_command(narrow, jobs_of_seed(narrow, seed)[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
     expect(jobs_panel(idle)).to_be_hidden()
 
 
-def test_the_curves_do_not_move_on_the_page_while_a_training_runs(visit: Any) -> None:
-    page = visit(LONG_TRAINING_URL + "140")
+def test_the_curves_do_not_move_on_the_page_while_a_training_runs(visit: Any, seed: int) -> None:
+    page = visit(f"{LONG_TRAINING_URL}{seed}")
     press_train(page)
     wait_until_idle(page)
     page.evaluate(WATCH_RACE)

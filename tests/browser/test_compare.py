@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.steps import (
+    LONG_TRAINING_URL,
     STOPPED,
     jobs_of_seed,
     post_job_command,
@@ -143,10 +144,10 @@ def test_the_figure_is_saved_as_image_and_table(visit: Any, tmp_path: Path) -> N
     assert len({line.split(",")[1] for line in lines}) > 4
 
 
-def test_the_curve_of_a_training_run_grows_and_stays_when_it_stops(visit: Any) -> None:
-    page = visit("/negation?models=rnn&rnn.epochs=2000&seed=220")
+def test_the_curve_of_a_training_run_grows_and_stays_when_it_stops(visit: Any, seed: int) -> None:
+    page = visit(f"{LONG_TRAINING_URL}{seed}")
     press_train(page)
-    job = jobs_of_seed(page, 220)[0]
+    job = jobs_of_seed(page, seed)[0]
     curve = wait_for_figure(visit(f"/compare?runs={job['key']}", same_visitor=page), 1)
     node = curve.locator(".js-plotly-plot").first
     node.evaluate("node => { node.mark = 'the same'; }")
@@ -163,5 +164,5 @@ def test_the_curve_of_a_training_run_grows_and_stays_when_it_stops(visit: Any) -
             or not curve.evaluate("window.frames_sent")
         )
     )
-    assert initial_headline < curve.evaluate(last) <= jobs_of_seed(page, 220)[0]["step"]
+    assert initial_headline < curve.evaluate(last) <= jobs_of_seed(page, seed)[0]["step"]
     assert node.evaluate("node => node.mark") == "the same", "the figure was drawn again"

@@ -164,8 +164,8 @@ def test_a_click_corrects_an_unknown_word_and_markup_is_shown_as_text(visit: Any
     assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
 
 
-def test_the_playback_of_a_training_can_be_paused_stepped_and_scrubbed(visit: Any) -> None:
-    page = visit(SHORT_TRAINING_URL)
+def test_the_playback_of_a_training_can_be_paused_stepped_and_scrubbed(visit: Any, seed: int) -> None:
+    page = visit(f"{SHORT_TRAINING_URL}&seed={seed}")
     button(page, "Train").click()
     page.wait_for_function(
         "() => [...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
@@ -210,16 +210,16 @@ def test_the_playback_of_a_training_can_be_paused_stepped_and_scrubbed(visit: An
     expect(verdicts(page)).to_have_count(2)
 
 
-def test_a_long_training_shows_its_progress_and_can_be_stopped(visit: Any) -> None:
-    page = visit(LONG_TRAINING_URL + "5")
+def test_a_long_training_shows_its_progress_and_can_be_stopped(visit: Any, seed: int) -> None:
+    page = visit(f"{LONG_TRAINING_URL}{seed}")
     press_train(page)
     button(page, "Stop").click()
     expect(page.get_by_text(STOPPED)).to_be_visible()
     expect(button(page, "Go on")).to_be_enabled()
 
 
-def test_two_visitors_are_independent(visit: Any) -> None:
-    one, two = visit(SHORT_TRAINING_URL + "&seed=40"), visit("/negation?say=human+destroy+nature")
+def test_two_visitors_are_independent(visit: Any, seed: int) -> None:
+    one, two = visit(f"{SHORT_TRAINING_URL}&seed={seed}"), visit("/negation?say=human+destroy+nature")
     button(one, "Train").click()
     type_sentence(two, "human not consume nature")
     expect(headline(two)).to_contain_text("sustain")

@@ -85,8 +85,8 @@ def test_runs_are_sorted_in_the_browser_selected_and_compared(visit: Any) -> Non
     expect(page).to_have_url(re.compile(r"/runs\?tasks=recall&sort=-accuracy&runs="))
 
 
-def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_left(visit: Any) -> None:
-    page = train_two_runs(visit, 200)
+def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_left(visit: Any, seed: int) -> None:
+    page = train_two_runs(visit, seed)
     row = rows(page).filter(has_text="RNN")
     key = row.locator(".detail").inner_text().split(", ")[-1]
     row.get_by_role("button", name="RNN").click()
@@ -124,8 +124,10 @@ def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_le
     expect(page.get_by_text(key)).to_have_count(0)
 
 
-def test_an_exported_run_can_be_imported_and_an_invalid_zip_gives_one_sentence(visit: Any, tmp_path: Path) -> None:
-    page = train_two_runs(visit, 210)
+def test_an_exported_run_can_be_imported_and_an_invalid_zip_gives_one_sentence(
+    visit: Any, tmp_path: Path, seed: int
+) -> None:
+    page = train_two_runs(visit, seed)
     row = rows(page).filter(has_text="Bag of words")
     key = row.locator(".detail").inner_text().split(", ")[-1]
     tick(page, row)
