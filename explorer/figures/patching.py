@@ -11,7 +11,8 @@ from numpy import ndarray
 
 from explorer.figures.style import INK, SOFT, css_colour, escape_markup, figure, labelled_ticks, round_values
 
-MAX_WRITTEN = 12  # rows and columns of a map whose numbers are written into the cells
+MAX_WRITTEN = 10  # rows and columns of a map whose numbers are written into the cells
+_LARGE_NUMBERS = 8  # columns up to which large numbers fit into the cells on a phone
 LEAST_WRITTEN = 0.05  # share
 MAX_ROW_LABELS = 12
 
@@ -43,7 +44,7 @@ def share_map(
         "autocolorscale": True,
         "hovertext": [
             [
-                f"{escape_markup(row)}, {_one_line(column)}: {value:.2f}"
+                f"{escape_markup(row)}, {escape_markup(column)}: {value:.2f}"
                 for column, value in zip(columns, values, strict=True)
             ]
             for row, values in zip(rows, shares, strict=True)
@@ -54,7 +55,8 @@ def share_map(
     }
     if written:
         text = [[f"{value:.2f}" if abs(value) >= LEAST_WRITTEN else "" for value in row] for row in shares]
-        trace |= {"text": text, "texttemplate": "%{text}", "textfont": {"size": 13}}
+        size = 13 if len(columns) <= _LARGE_NUMBERS else 11
+        trace |= {"text": text, "texttemplate": "%{text}", "textfont": {"size": size}}
     if legend:
         trace["colorbar"] = {
             "orientation": "h",
@@ -76,19 +78,15 @@ def share_map(
         xaxis={
             "tickmode": "array",
             "tickvals": list(range(len(columns))),
-            "ticktext": [escape_markup(column).replace("\n", "<br>") for column in columns],
+            "ticktext": [escape_markup(column) for column in columns],
             "showline": False,
             "ticks": "",
             "range": [-0.52, len(columns) - 0.48],
-            "tickangle": 0,
+            "autotickangles": [0, 90],  # upright on a narrow screen
         },
         yaxis={**ticks, "range": [-0.52, len(rows) - 0.48], "showgrid": False},
         shapes=[] if selected is None else [_cell_frame(*selected)],
     )
-
-
-def _one_line(column: str) -> str:
-    return escape_markup(column.replace("\n", " / "))
 
 
 def _cell_frame(row: int, column: int) -> dict[str, object]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -435,3 +436,13 @@ def test_a_click_on_a_map_takes_that_state_from_the_first_text(visit: Any) -> No
     answer.press("Enter")
     wait_for_url_params(page, contrast="d")
     expect(stream.get_by_text("between the logits of “s” and “d”")).to_be_visible()
+
+
+def test_the_labels_of_the_map_of_states_do_not_overlap_on_a_phone(visit: Any) -> None:
+    page = visit("/attention?unfold=patching", 390, 844)
+    labels = page.locator(".lineage-plot-frame", has_text="Residual stream at one token").locator(".xtick text")
+    expect(labels).to_have_count(10)
+    wait_until_idle(page)
+    boxes = sorted((label.bounding_box() for label in labels.all()), key=lambda box: box["x"])
+    overlaps = [(one, two) for one, two in pairwise(boxes) if one["x"] + one["width"] > two["x"] + 1]
+    assert overlaps == []

@@ -7,13 +7,13 @@ from explorer.figures.patching import patched_answers, share_map
 
 def test_a_map_of_shares_has_diverging_colours_and_a_frame() -> None:
     shares = np.array([[1.0, 0.01], [-0.3, np.nan], [1.4, 0.5]])
-    figure = share_map(["embedding", "layer 1", "layer 2"], ["king\nqueen", "<of>"], shares, (2, 1), legend=True)
+    figure = share_map(["embedding", "layer 1", "layer 2"], ["king / queen", "<of>"], shares, (2, 1), legend=True)
     [cells] = figure.data
     assert (cells.zmin, cells.zmax, cells.autocolorscale) == (-1, 1, True), "plotly takes the diverging scale then"
     assert [list(row) for row in cells.z] == [[1.0, 0.01], [-0.3, None], [1.4, 0.5]]
     assert [list(row) for row in cells.text] == [["1.00", ""], ["-0.30", ""], ["1.40", "0.50"]]
     assert tuple(cells.hovertext[0]) == ("embedding, king / queen: 1.00", "embedding, &lt;of&gt;: 0.01")
-    assert list(figure.layout.xaxis.ticktext) == ["king<br>queen", "&lt;of&gt;"]
+    assert list(figure.layout.xaxis.ticktext) == ["king / queen", "&lt;of&gt;"]
     [frame] = figure.layout.shapes
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (0.5, 1.5, 1.5, 2.5)
     assert {"0 changed", "1 first"} <= set(cells.colorbar.ticktext)

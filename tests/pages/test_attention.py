@@ -275,7 +275,7 @@ def test_patching_shows_which_states_carry_the_answer() -> None:
     assert_mentions(shown, "Of the 8 heads, layer 1, head 1 restores most: 90")
     [stream] = plot_frame_figures(at, "gaze-patching-map")
     trace, layout = stream["plot"]["data"][0], stream["plot"]["layout"]
-    assert stream["pickable"] and layout["xaxis"]["ticktext"][0] == "king<br>queen" and np.shape(trace["z"]) == (3, 10)
+    assert stream["pickable"] and layout["xaxis"]["ticktext"][0] == "king / queen" and np.shape(trace["z"]) == (3, 10)
     heads_map, parts = plot_frame_figures(at, "gaze-patching-parts")
     assert np.shape(heads_map["plot"]["data"][0]["z"]) == (2, 4) and np.shape(parts["plot"]["data"][0]["z"]) == (2, 1)
     assert heads_map["plot"]["layout"]["shapes"][0]["y0"] == -0.5, "the head that restores most"

@@ -263,7 +263,7 @@ def _draw_maps(
         alt = findings.share_alt(title, rows, columns, shares[name])
         return Panel(name, plot, alt, title=title, caption=caption, pickable=True)
 
-    columns = [tokens[i].replace(" / ", "\n") for i in found.positions]
+    columns = [tokens[i] for i in found.positions]
     answers = (name(found.outcomes[0]), name(found.outcomes[1]))
     caption = findings.stream_caption(found, answers, len(tokens))
     stream = panel(STREAM, columns, "Residual stream at one token", caption)
