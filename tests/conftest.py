@@ -166,7 +166,7 @@ def shape_checks(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each kind of database in turn, empty."""
-    from explorer.run_store import database as db
+    from explorer.database import engine as db
     from tests import needs, postgres
 
     if request.param == "postgresql":

@@ -111,7 +111,7 @@ def _search(query: Query) -> list[Entry]:
     except StoreError:
         if environment().database_url or (environment().home.is_dir() and os.access(environment().home, os.W_OK)):
             raise
-    from explorer.run_store.database import close_database
+    from explorer.database.engine import close_database
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["LINEAGE_DATABASE_URL"] = f"sqlite:///{folder}/index.db"

@@ -21,10 +21,10 @@ from typing import Any, TypeAlias, TypeVar
 from sqlalchemy import BigInteger, ColumnElement, ForeignKeyConstraint, delete, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
+from explorer.database.engine import Base, database, lock, run_transaction, to_utc
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, shorten
 from explorer.run_store import store
-from explorer.run_store.database import Base, database, lock, run_transaction, to_utc
 from explorer.training.config import KEY, changed_settings, to_json
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Query:
 
 
 class _Run(Base):
-    """A row for each run folder; see Entry. A change needs a new migration in migrations/versions/."""
+    """A row for each run folder; see Entry. A change needs a new migration in database/migrations/versions/."""
 
     __tablename__ = "runs"
 

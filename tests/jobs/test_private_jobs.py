@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from explorer.database import engine as db
 from explorer.environment import environment
 from explorer.errors import NeedsText, UnknownRun
 from explorer.jobs import scheduler
 from explorer.jobs.scheduler import JobService
-from explorer.run_store import database as db
 from explorer.run_store import store
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, key

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.database import engine as db
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, NeedsText, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import executor as executor_module
@@ -27,7 +28,6 @@ from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
 from explorer.jobs.job import Job
 from explorer.jobs.order import Order, decode_order, encode_order
 from explorer.jobs.scheduler import JobService
-from explorer.run_store import database as db
 from explorer.run_store import index, operations, store
 from explorer.tasks.own_sentences import own_task
 from explorer.tasks.text import corpora

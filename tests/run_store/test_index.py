@@ -20,9 +20,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, inspect, text
 
+from explorer.database import engine as db
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
-from explorer.run_store import database as db
 from explorer.run_store import index, store
 from explorer.run_store.index import Query, search
 from explorer.run_store.store import StoredRun

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from explorer.database import engine as db
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, LineageError, NotAllowed, StoreError, UnknownRun
-from explorer.run_store import database as db
 from explorer.run_store import index, operations, store
 from explorer.run_store.index import Query, search
 from explorer.run_store.store import StoredRun

@@ -1,4 +1,4 @@
-"""Alembic runs this file; `explorer.run_store.database` hands it a connection that is in a transaction already."""
+"""Alembic runs this file; `explorer.database.engine` hands it a connection that is in a transaction already."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The database of a server: the index of runs, and what several servers share."""
