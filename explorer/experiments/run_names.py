@@ -93,6 +93,7 @@ _PHRASES: Final[Mapping[str, _Phrase]] = {
         "pairs": "single targets held out",
     },
     "test": "test split {}",
+    "training_share": lambda share: f"{100 * share:.3g} % of the training text",
     "tokenizer_from_training": ("tokenizer from training lines", "tokenizer from all lines"),
     "batches": {"random": "random batches", "contiguous": "contiguous batches"},
     "longest": "at most {} digits",

@@ -23,6 +23,7 @@ _CORPORA = {**CORPUS_NAMES, "own": "a text of a visitor"}
 _TEXT_FIELDS = ("corpus", "text", "size", "corpus_seed", "lower")
 _TOKEN_FIELDS = ("tokenizer", "vocabulary", "tokenizer_from_training")
 _CONTEXT_FIELDS = ("context", "batches")
+_TRAINING_FIELDS = ("training_share",)  # change what a model learns from, not what its loss is a mean over
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def _held_out_part(run: RunConfig) -> object:
     """Return all settings that are neither the text, its tokens nor the context; a seed counts for random splits."""
     task = run.task
     assert isinstance(task, TextConfig)
-    others = {*_TEXT_FIELDS, *_TOKEN_FIELDS, *_CONTEXT_FIELDS}
+    others = {*_TEXT_FIELDS, *_TOKEN_FIELDS, *_CONTEXT_FIELDS, *_TRAINING_FIELDS}
     names = (field.name for field in dataclasses.fields(task) if field.name not in others)
     return _values(task, (name for name in names if name != "split_seed" or task.split != "end"))
 

@@ -47,6 +47,8 @@ def test_the_name_of_a_changed_run_says_the_change() -> None:
     own = with_settings(default_config("negation", "rnn"), {"seed": 3, "hidden": 12, "fresh_data": False})
     assert run_name(own) == "Negation: RNN, the same data for all seeds, 12 hidden units, seed 3"
     assert run_name(own, with_task=False).startswith("RNN, ")
+    part = with_settings(default_config("text", "gru"), {"training_share": 1 / 64})
+    assert run_name(part) == "Text: GRU, 1.56 % of the training text, one seed"
     branch = branch_from(default_config("negation", "rnn"), 30, {"learning_rate": 0.5})
     assert run_name(branch) == "Negation: RNN, learning rate 0.5, branch at step 30, one seed"
 

@@ -57,6 +57,7 @@ RUNS: dict[str, tuple[str, dict[str, object]]] = {
     "lower_case": ("gru", {"rows": "sentences", "split": "sentences", "tokenizer": "bytes", "lower": True}),
     "words": ("feedforward", {"tokenizer": "word", "vocabulary": 40, "split": "windows"}),
     "bytes": ("rnn", {"corpus": "brackets", "tokenizer": "bytes", "vocabulary": 270}),
+    "share": ("gru", {"training_share": 0.3}),
     "own": ("gru", {"corpus": "own", "text": SHA, "lower": True}),
     "low_enough": ("feedforward", {"corpus": "toy", "iterations": 200, "stop_at": 1.0, "learning_rate": 0.1}),
     "no_better": ("feedforward", {"iterations": 200, "patience": 2, "learning_rate": 0.5, "average": 0.5}),

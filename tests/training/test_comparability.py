@@ -84,7 +84,15 @@ def test_each_difference_is_a_reason(settings: dict[str, Any], reason: str, bits
 
 
 @pytest.mark.parametrize(
-    "settings", [{"vocabulary": 900}, {"size": 2_000}, {"corpus_seed": 3}, {"split_seed": 2}, {"learning_rate": 0.1}]
+    "settings",
+    [
+        {"vocabulary": 900},
+        {"size": 2_000},
+        {"corpus_seed": 3},
+        {"split_seed": 2},
+        {"learning_rate": 0.1},
+        {"training_share": 0.5},
+    ],
 )
 def test_settings_without_effect_on_the_loss_are_no_reason(settings: dict[str, Any]) -> None:
     assert comparability([text_run(), text_run(**settings)]) == []

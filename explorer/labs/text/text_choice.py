@@ -131,7 +131,7 @@ def text_settings(session: ExperimentSession[TextLab]) -> None:
         options=SPLITS[rows],
         help="“windows” and “pairs” leak training text into the held-out part; see the page Text and tokens.",
     )
-    for name in ("held_out", "test"):
+    for name in ("held_out", "test", "training_share"):
         setting_widget(session, name, section="text")
     if session.experiment.task.split == "sentences" and session.experiment.task.tokenizer != "char":
         setting_widget(session, "tokenizer_from_training", section="text")

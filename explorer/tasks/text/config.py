@@ -44,6 +44,9 @@ class TextConfig:
     is a test split: no evaluation during training reads that, so that no choice depends on it. The rest is the
     validation split. The training part does not depend on `test`.
 
+    With `training_share` below 1, training reads only the first part of the training part: its first tokens, windows or
+    lines. The held-out part and the tokenizer stay the same, so that losses with different shares can be compared.
+
     The tokenizer learns from the training part of blocks, but from all lines, and characters are always those of the
     whole text. With `tokenizer_from_training`, the tokenizer of whole lines held out learns from training lines only.
     With "pairs" that is impossible: which targets are held out is known only after the lines are tokenized.
@@ -90,6 +93,13 @@ class TextConfig:
         False,
         "Whether the tokenizer of lines learns from training lines only; needs split = sentences.",
         label="Tokenizer from training lines only",
+    )
+    training_share: float = setting(
+        1.0,
+        "Share of the training part that training reads, from its start; the held-out part stays the same.",
+        0.001,
+        1,
+        label="Share of the training part that is read",
     )
     batches: Literal["random", "contiguous"] = setting(
         "random",

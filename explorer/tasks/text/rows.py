@@ -154,7 +154,8 @@ class Blocks(TextData):
     def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
         super().__init__(config, text, tokens, part)
         self.tokens -= len(tokens.arrays) - 1  # each held-out part repeats the last token before it
-        self._training_stream = TokenStream(tokens.arrays["training"], self.padding)
+        training = tokens.arrays["training"]
+        self._training_stream = TokenStream(training[: round(config.training_share * len(training))], self.padding)
         held_out = tokens.arrays.get("held_out" if part == "validation" else "test", np.zeros(0, np.uint8))
         self._held_out_stream = TokenStream(held_out, self.padding)
         context = config.context
@@ -247,7 +248,7 @@ class Windows(TextData):
         _check_context(context + 1, self._stream.targets)  # one window for training, one for evaluation
         windows = self._stream.targets - context + 1
         held_out = min(max(1, round(config.held_out * self._stream.targets / context)), windows - 1)
-        self.training_rows = windows - held_out
+        self.training_rows = max(1, round(config.training_share * (windows - held_out)))
         shuffled = torch.randperm(windows, generator=Generator().manual_seed(config.split_seed))[:held_out].numpy()
         # The number of training windows that start before each held-out window.
         self._free_before = np.sort(shuffled) - np.arange(held_out)
@@ -261,15 +262,23 @@ class Windows(TextData):
         self.unknown_rate = self._unknown_share(self._stream.ids)
 
     def steps_per_pass(self, batch_size: int) -> int:
-        return math.ceil(self._stream.targets / (batch_size * self.config.context))
+        return math.ceil(self._read_targets / (batch_size * self.config.context))
 
     def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
         rows = torch.randint(self.training_rows, (batch_size,), generator=generator(seed, f"rows/{order}/{step}"))
         return self._training(rows.numpy())
 
     def full_training_batch(self) -> Batch:
-        """Return the whole text: every held-out target is also in a training window."""
-        return self._stream.rows(np.zeros(1, dtype=np.int64), self._stream.targets)
+        """Return the text up to the last training window: every held-out target there is also in a training window."""
+        return self._stream.rows(np.zeros(1, dtype=np.int64), self._read_targets)
+
+    @property
+    def _read_targets(self) -> int:
+        """The targets from the start of the text to the end of the last training window."""
+        if self.config.training_share == 1:
+            return self._stream.targets
+        last = np.array([self.training_rows - 1])
+        return int(last[0] + np.searchsorted(self._free_before, last, side="right")[0]) + self.config.context
 
     def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
         return self._stream.rows(self._held_out_starts[rows], self.config.context)
@@ -302,7 +311,7 @@ class Sentences(TextData):
         self._line_of_pair = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._targets)
         # Of each pair: whether it is a training target, whether it is one of the held-out part.
         part_of_pair = self._split(has_target)
-        self._training_pairs = part_of_pair == token_arrays.TRAINING
+        self._training_pairs = self._first_lines(part_of_pair == token_arrays.TRAINING)
         self._held_out_pairs = part_of_pair == (token_arrays.VALIDATION if part == "validation" else token_arrays.TEST)
         self._training_rows, self._held_out_rows = (
             self._rows_of(self._training_pairs),
@@ -336,6 +345,14 @@ class Sentences(TextData):
     def training_positions(self) -> Int[ndarray, " targets"]:
         """The positions of the training targets among the tokens of all lines."""
         return self._last_context_positions(np.flatnonzero(self._training_pairs)) + 1
+
+    def _first_lines(self, pairs: Bool[ndarray, " pairs"]) -> Bool[ndarray, " pairs"]:
+        """Return the training pairs of the share of their lines that training reads, from the first line on."""
+        if self.config.training_share == 1:
+            return pairs
+        lines = self._lines_of(pairs)
+        last_line = lines[max(1, round(self.config.training_share * len(lines))) - 1]
+        return pairs & (self._line_of_pair <= last_line)
 
     def _lines_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " lines"]:
         return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs)).astype(np.int32)

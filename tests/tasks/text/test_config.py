@@ -30,6 +30,7 @@ def test_released_defaults_do_not_change() -> None:
         "split_seed": 0,
         "test": 0.0,
         "tokenizer_from_training": False,
+        "training_share": 1.0,
         "batches": "random",
     }
 

@@ -725,3 +725,37 @@ def test_rows_use_the_random_stream_of_their_seed_and_purpose(monkeypatch: pytes
     monkeypatch.setattr(text_rows, "generator", record_and_generate)
     text_data(TextConfig(corpus="repeats", size=2_000, context=8)).batch(7, 2, 5, 3)
     assert requested == [(7, "rows/2/5")]
+
+
+# The share of the training part that training reads
+
+
+@every_kind
+def test_a_share_of_the_training_part_leaves_tokens_and_held_out_part_as_they_are(kind: dict[str, Any]) -> None:
+    everything, data = repeats(**kind), repeats(**kind, training_share=0.25)
+    assert data.tokenizer.tokens == everything.tokenizer.tokens
+    pairs = zip(data.held_out_batches(), everything.held_out_batches(), strict=True)
+    assert all(equal_batches(one, other) for one, other in pairs)
+    assert data.characters_per_token == everything.characters_per_token
+    assert data.training_targets / everything.training_targets == pytest.approx(0.25, abs=0.04)
+    assert data.steps_per_pass(2) / everything.steps_per_pass(2) == pytest.approx(0.25, abs=0.06)
+
+
+@every_kind
+def test_training_reads_the_start_of_the_training_part(kind: dict[str, Any]) -> None:
+    """What a share reads is the beginning of what everything reads."""
+    everything, data = repeats(**kind), repeats(**kind, training_share=0.25)
+    read_part = "".join(unmasked_targets(data, [data.full_training_batch()]))
+    whole = "".join(unmasked_targets(everything, [everything.full_training_batch()]))
+    assert whole.startswith(read_part) and 0.2 < len(read_part) / len(whole) < 0.3
+
+
+def test_random_blocks_of_a_share_stay_in_it() -> None:
+    data = own(ALPHABET * 10, context=10, held_out=0.1, training_share=0.1)
+    read_in = {letter for step in range(50) for letter in read(data, data.batch(0, 0, step, 4).ids.flatten())}
+    assert read_in == set(ALPHABET[:55])  # of the 558 letters of the training part, without the last, which is a target
+
+
+def test_a_share_shorter_than_the_context_raises_one_sentence() -> None:
+    with pytest.raises(TextError, match=r"^This text has 5 training tokens; rows with this context need at least 21\."):
+        own(ALPHABET * 2, context=20, held_out=0.5, training_share=0.08)
