@@ -20,7 +20,8 @@ import pydantic_settings
 from explorer.errors import InvalidSetting, shorten
 
 _PREFIX = "LINEAGE_"
-_SECRET_NAMES = ("LINEAGE_SECRET", "LINEAGE_OPERATOR_PASSWORD", "LINEAGE_DATABASE_URL")  # never shown in a message
+# Settings whose values are never shown in a message:
+_SECRET_NAMES = ("LINEAGE_SECRET", "LINEAGE_OPERATOR_PASSWORD", "LINEAGE_DATABASE_URL", "LINEAGE_RUNS")
 _MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
@@ -65,6 +66,7 @@ class Environment(pydantic_settings.BaseSettings):
     data_dir: Path | None = None  # training texts (tinyshakespeare.txt); searched before the cache
     cache: Path = Path(platformdirs.user_cache_dir("lineage", appauthor=False))  # downloads and token arrays
     database_url: str = ""  # of the index of runs; empty: a SQLite file in `home`
+    run_storage: Annotated[str, pydantic.Field(validation_alias=f"{_PREFIX}RUNS")] = ""  # see run_store/storage.py
     operator_password: str = ""  # permits stopping and deleting everything; empty: no operator in the browser
 
     # The server on the internet, see docs/server.md.
@@ -99,6 +101,7 @@ class Environment(pydantic_settings.BaseSettings):
 
     # The store.
     most_disk: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes of all stored runs
+    most_copies: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes of local copies of runs in `run_storage`
     most_upload: Annotated[int, pydantic.Field(ge=1)] = 50_000_000  # bytes of an imported run, unpacked
 
     # Real pretrained models, see docs/real-models.md.
@@ -120,7 +123,7 @@ class Environment(pydantic_settings.BaseSettings):
 
     @property
     def runs(self) -> Path:
-        """The folder of this machine's own runs."""
+        """The folder of this machine's own runs; with `run_storage`, of its local copies of them."""
         return self.home / "runs"
 
     @property
@@ -157,6 +160,6 @@ def _read_settings(variables: tuple[tuple[str, str], ...]) -> Environment:
         return Environment()
     except pydantic.ValidationError as error:
         first = error.errors()[0]
-        name = _PREFIX + str(first["loc"][0]).upper()
+        name = _PREFIX + str(first["loc"][0]).upper().removeprefix(_PREFIX)
         given = "…" if name in _SECRET_NAMES else shorten(dict(variables).get(name, ""))
         raise InvalidSetting(f"{name} = {given} is not possible: {first['msg'].lower()}. Change or unset it.") from None

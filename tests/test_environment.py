@@ -32,6 +32,7 @@ NUMBERS = {
     "grace_seconds": 60.0,
     "checkpoint_seconds": 5.0,
     "most_disk": 2_000_000_000,
+    "most_copies": 2_000_000_000,
     "most_upload": 50_000_000,
     "models_memory": 2_000_000_000,
 }
@@ -48,6 +49,7 @@ def test_released_defaults_do_not_change() -> None:
     values = environment().model_dump()
     assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
     texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors", "models"}
+    texts |= {"run_storage"}
     assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "executor", "jobs_memory", *texts}
     assert (values["database_url"], values["operator_password"]) == ("", "")
     assert values["data_dir"] is None
@@ -127,7 +129,9 @@ def test_every_setting_has_a_comment() -> None:
 
 def test_the_documentation_lists_every_setting_with_its_default() -> None:
     table = re.findall(r"^\| `LINEAGE_([A-Z_]+)` \| ([^|]+) \|", SERVER_GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {name.lower() for name, _ in table} == set(Environment.model_fields)
+    assert {f"LINEAGE_{name}" for name, _ in table} == {
+        str(field.validation_alias or f"LINEAGE_{name.upper()}") for name, field in Environment.model_fields.items()
+    }
     units = {"": 1, "MB": 1_000_000, "GB": 1_000_000_000}
     for name, default in table:
         if name.lower() in NUMBERS:

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from explorer.environment import environment
+from explorer.errors import StoreError
+from explorer.run_store import storage, store
+from explorer.run_store.storage import Storage
+from explorer.run_store.store import StoredRun
+from explorer.training.config import default_config, with_settings
+from explorer.training.record import Record
+from explorer.training.recorder import record_run
+from tests import s3
+
+TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
+KEY = "abcdefghijkl"
+
+
+@cache
+def record() -> Record:
+    return record_run(with_settings(default_config("negation", "bag_of_words"), TINY))
+
+
+def write_run(folder: Path, seed: int = 0, owner: str = "ada") -> StoredRun:
+    config = with_settings(record().config, {"seed": seed})
+    store.write_run(dataclasses.replace(record(), config=config), folder, owner)
+    return store.load(folder)
+
+
+@pytest.fixture(params=["folder", "file", "memory", "s3"])
+def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Each kind of storage in turn, empty."""
+    (tmp_path / "shared").mkdir()
+    if request.param == "s3":
+        found = s3.fresh_bucket(monkeypatch)
+    else:
+        shared = tmp_path / "shared"
+        found = {"folder": str(shared), "file": shared.as_uri(), "memory": f"memory://{tmp_path}"}[request.param]
+    monkeypatch.setenv("LINEAGE_RUNS", found)
+    yield found
+    storage.reset()
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A shared folder as the storage."""
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("LINEAGE_RUNS", str(tmp_path / "shared"))
+    return tmp_path / "shared"
+
+
+def opened() -> Storage:
+    found = storage.current()
+    assert found
+    return found
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_without_a_storage_checkpoints_are_not_copied(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    storage.save_checkpoint(run.key, run.folder)
+    assert storage.current() is None
+    assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    storage.delete_checkpoint(run.key)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_checkpoint_is_continued_elsewhere(url: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run.folder / "job.json").write_text("{}")
+    (run.folder / "reserved").write_text("room")
+    copy = tmp_path / "copy"
+    write_run(copy, seed=1)
+    (copy / "snapshots" / "09999999.safetensors").write_bytes(b"of another run")
+    (copy / "job.json").write_text('{"of": "the second server"}')
+    assert not storage.load_checkpoint(run.key, copy)
+    storage.save_checkpoint(run.key, run.folder)
+    storage.save_checkpoint(run.key, run.folder)  # it replaces the first one
+    assert storage.load_checkpoint(run.key, copy)
+    expected = contents(run.folder)
+    del expected["reserved"]
+    assert contents(copy) == expected | {"job.json": b'{"of": "the second server"}'}
+    assert store.load(copy).record().snapshots.keys() == record().snapshots.keys()
+    storage.delete_checkpoint(run.key)
+    storage.delete_checkpoint(run.key)
+    assert not storage.load_checkpoint(run.key, copy)
+    assert not list(environment().home.glob(".importing-*"))
+
+
+@pytest.mark.parametrize("name", ["../evil", "snapshots/../../evil", "/etc/evil", "job.json", "weights.json"])
+def test_a_checkpoint_with_another_file_is_ignored(name: str, shared: Path, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    storage.save_checkpoint(run.key, run.folder)
+    with zipfile.ZipFile(shared / "checkpoints" / f"{run.key}.zip", "a") as archive:
+        archive.writestr(name, "harm")
+    before = contents(tmp_path)
+    assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    assert contents(tmp_path) == before
+
+
+def test_a_damaged_checkpoint_is_ignored(shared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run, other = write_run(tmp_path / "run"), write_run(tmp_path / "other", seed=1)
+    storage.save_checkpoint(run.key, run.folder)
+    file = shared / "checkpoints" / f"{run.key}.zip"
+    for harm in (file.read_bytes()[:-40], b"", b"no zip"):
+        file.write_bytes(harm)
+        assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    storage.save_checkpoint(other.key, other.folder)
+    (shared / "checkpoints" / f"{other.key}.zip").rename(file)
+    assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    assert "cannot be used" in caplog.text
+
+
+def test_a_checkpoint_that_is_too_large_is_ignored(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run")
+    storage.save_checkpoint(run.key, run.folder)
+    monkeypatch.setenv("LINEAGE_MOST_DISK", "100")
+    assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+
+
+def test_a_link_in_a_shared_folder_is_not_followed(shared: Path, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    storage.save_checkpoint(run.key, run.folder)
+    file = shared / "checkpoints" / f"{run.key}.zip"
+    file.rename(tmp_path / "elsewhere.zip")
+    file.symlink_to(tmp_path / "elsewhere.zip")
+    with pytest.raises(StoreError):
+        storage.load_checkpoint(run.key, tmp_path / "copy")
+
+
+def test_a_key_that_is_none_names_no_file(shared: Path, tmp_path: Path) -> None:
+    for wrong in ("../abcdefghijkl", "", "ABCDEFGHIJKL", "a/b"):
+        with pytest.raises(ValueError, match="is not the key of a run"):
+            storage.delete_checkpoint(wrong)
