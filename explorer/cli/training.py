@@ -118,8 +118,8 @@ def train(
 ) -> None:
     """Train a model and store the run.
 
-    Ctrl-C stores what has been trained so far; --resume continues it, and the result is the same, bit for bit. A run
-    that exists is shown and not trained again.
+    Ctrl-C stores what has been trained so far; --resume continues it. On the same kind of machine the result is the
+    same, bit for bit. A run that exists is shown and not trained again.
     """
     from explorer.experiments.own_tables import held_out_settings
     from explorer.jobs import limits

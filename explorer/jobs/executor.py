@@ -22,6 +22,10 @@ class WorkerLost(Exception):
     """What carried out an order has ended without a result. The order itself may be all right."""
 
 
+class MachineLost(WorkerLost):
+    """The machine on which an order was carried out is lost. The order is not the reason."""
+
+
 @runtime_checkable
 class Executor(Protocol):
     """Anything that trains. Closing the iterator stops the training."""

@@ -22,7 +22,7 @@ from explorer.environment import environment
 from explorer.errors import DamagedRun, Diverged, LimitExceeded, LineageError, StoreError, UnknownRun
 from explorer.jobs import disk_space
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.executor import Executor, WorkerLost
+from explorer.jobs.executor import Executor, MachineLost, WorkerLost
 from explorer.jobs.order import Order
 from explorer.run_store import store
 from explorer.run_store.store import describe_disk_error
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _PUBLISH_SECONDS = 0.5  # seconds between two views of a running job
 _FAILURE_MESSAGE = "The training broke off; its cause is in the server's log. Other runs are not affected."
-MAX_CRASHES = 2  # after so many the job waits for its owner
+MAX_CRASHES = 2  # after so many without a new checkpoint in between the job waits for its owner
 _CRASH_MESSAGE = (
-    "The process that trained this run ended unexpectedly twice, perhaps because the memory was full. Press Go on to "
-    "try again from the last checkpoint, or train a smaller model."
+    "The process that trained this run ended unexpectedly twice at the same checkpoint, perhaps because the memory was "
+    "full. Press Go on to try again from there, or train a smaller model."
 )
 _TIME_LIMIT = 4  # times the seconds that a training may be estimated at; beside other trainings it takes longer
 _TOO_LONG_MESSAGE = (
@@ -64,7 +64,9 @@ class JobView:
     loss: float | None = None  # of the last batch, mean over the seeds
     parameters: int = 0
     curves: Curves | None = None
-    repeated: bool | None = None  # whether the losses equal those of the stored run of this configuration, bit for bit
+    repeated: bool | None = None  # whether the losses equal those of the stored run of this configuration, bit for bit;
+    # None without a stored run, and if it was not trained on the same kind of machine as far as is known. Then:
+    difference: float | None = None  # the largest difference between a loss and that of the stored run, in nats
     saved: bool = False
     problem: str = ""
     number: int = 0  # counts the jobs of this process, so that a run that is trained again has another number
@@ -97,7 +99,8 @@ class Job:
         self.record: Record | None = None  # a result that is stored nowhere else
         self.unstored = False  # whether the run has ended and waits for room in the store
         self.started_at = 0.0  # when it got its slot (`time.monotonic`)
-        self.crashes = crashes  # how often the process that trained it has ended unexpectedly
+        self.crashes = crashes  # how often what trained it has ended unexpectedly since its last checkpoint
+        self._reached_checkpoint = False  # whether the present attempt has reached a new checkpoint
         self._view = JobView(config, starter, number=next(_numbers))
         self._checkpoint_task: asyncio.Task[None] | None = None
 
@@ -125,14 +128,17 @@ class Job:
             prepared = self._prepare()  # not on a thread: to wait for it would take a slice of another training
             record = self.resume_record if prepared is None else await self._train(executor, *prepared)
             if record and record.finished:
-                self.publish(repeated=await asyncio.to_thread(_equals_stored_curve, record))
+                self.publish(**await asyncio.to_thread(_compare_with_stored_run, record))
             elif self.requested_action == "pause":
                 await asyncio.to_thread(self._pause, record)
                 return
             await asyncio.to_thread(self._end, record)
-        except WorkerLost:
-            self.crashes += 1
-            log.warning("what trained run %s has ended unexpectedly (%d times)", self.key, self.crashes)
+        except WorkerLost as error:
+            if self._reached_checkpoint:
+                self.crashes = 0
+            elif not isinstance(error, MachineLost):
+                self.crashes += 1
+            log.warning("what trained run %s has ended unexpectedly: %s", self.key, error)
             if self.requested_action == "stop":
                 await asyncio.to_thread(self._end, self.resume_record)
             elif self.crashes < MAX_CRASHES:
@@ -153,7 +159,8 @@ class Job:
     def write_job_file(self, running: bool = False) -> None:
         """Write `job.json`, from which the next process restores the job; nothing else may write to the folder.
 
-        running: count a crash, because a process that reads this file as it is has not written it again since
+        running: count a crash, because a process that reads this file as it is has not written it again since. A job
+            with a new checkpoint has none to count.
         """
         if self._view.private:
             return
@@ -162,7 +169,7 @@ class Job:
                 "config": to_json(self._view.config),
                 "starter": self.starter,
                 "asked": sorted(self.requesters),
-                "crashes": self.crashes + running,
+                "crashes": 0 if self._reached_checkpoint else self.crashes + running,
             }
             store.write_file(self.folder / "job.json", store.json_bytes(data))
         except OSError as error:
@@ -199,6 +206,7 @@ class Job:
 
         Raises StoreError if the disk is full, and LineageError if the parent of a branch or the text is missing.
         """
+        self._reached_checkpoint = False
         if not self._view.private:
             if self.resume_record is None:
                 self._find_resume_record()
@@ -247,8 +255,10 @@ class Job:
             async for part in slices:
                 before = recorder.checkpoint_step
                 recorder.add_slice(part)
-                if self.pauses_at_checkpoint and recorder.checkpoint_step > max(before, order.step):
-                    self.requested_action = self.requested_action or "pause"
+                if recorder.checkpoint_step > max(before, order.step):
+                    self._reached_checkpoint = True
+                    if self.pauses_at_checkpoint:
+                        self.requested_action = self.requested_action or "pause"
                 if self.requested_action:
                     return False
                 if recorder.seconds - before_seconds > _TIME_LIMIT * environment().most_seconds:
@@ -441,7 +451,13 @@ def _delete_checkpoint(folder: Path) -> None:
             file.unlink()
 
 
-def _equals_stored_curve(record: Record) -> bool | None:
-    """Whether the losses equal those of the stored run, bit for bit; None if no run is stored."""
+def _compare_with_stored_run(record: Record) -> dict[str, bool | float]:
+    """Return `repeated` or `difference` of the view, as far as the run can be compared; see there."""
     stored = store.find_by_config(record.config)
-    return np.array_equal(stored.curves.losses, record.curves.losses) if stored else None
+    if stored is None:
+        return {}
+    one, other = stored.curves.losses, record.curves.losses
+    if len(record.machines) == 1 and stored.card.machines == record.machines:
+        return {"repeated": np.array_equal(one, other)}
+    steps = min(len(one), len(other))  # early stopping may end them at different steps
+    return {"difference": float(np.abs(one[:steps] - other[:steps]).max(initial=0.0))}

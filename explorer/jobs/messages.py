@@ -94,8 +94,9 @@ def encode_slice(part: Slice) -> bytes:
                 steps.append((event, seconds))
                 order.append(-1)
                 continue
-            case Started(parameters, tokenizer):
-                others.append({"type": "started", "parameters": parameters, "tokenizer": tokenizer, "at": seconds})
+            case Started(parameters, tokenizer, machine):
+                about = {"parameters": parameters, "tokenizer": tokenizer, "machine": machine}
+                others.append({"type": "started", **about, "at": seconds})
             case Evaluation(step, answers, samples):
                 others.append({"type": "evaluation", "step": step, "samples": samples, "at": seconds})
                 arrays |= with_prefix(prefix, _to_arrays(answers))
@@ -129,7 +130,7 @@ def _decode_event(data: Header, arrays: dict[str, ndarray]) -> tuple[Any, float]
 
     match data["type"]:
         case "started":
-            return Started(data["parameters"], data["tokenizer"]), data["at"]
+            return Started(data["parameters"], data["tokenizer"], data["machine"]), data["at"]
         case "evaluation":
             return Evaluation(data["step"], _to_tensors(arrays), tuple(data["samples"])), data["at"]
         case _:

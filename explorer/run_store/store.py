@@ -93,6 +93,7 @@ class Card(pydantic.BaseModel, frozen=True):
     pinned: bool = False
     owner: str = ""  # empty: the operator
     imported: bool = False  # from a zip file: it was not trained on this machine
+    machines: tuple[str, ...] = ()  # kinds of machine on which it was trained, in order; older runs do not name any
 
     @property
     def finished(self) -> bool:
@@ -157,7 +158,7 @@ class StoredRun:
         """Return the run as a record from which training can resume. Raises DamagedRun."""
         card = self.card
         snapshots = {step: self.checkpoint(step) for step in self.checkpoint_steps()}
-        about = (card.state, card.problem, self.tokenizer)
+        about = (card.state, card.problem, self.tokenizer, card.machines)
         return Record(self.config, card.parameters, card.seconds, self.curves, snapshots, *about)
 
     def _tensors(self, what: str, step: int) -> dict[str, ndarray]:
@@ -210,6 +211,7 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
         metrics=summarize_metrics({name: values[-1] for name, values in record.curves.metrics.items()}),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         torch=TORCH,
+        machines=record.machines,
         owner=owner,
     )
     for step, kept in record.snapshots.items():

@@ -12,10 +12,16 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The model is built. `parameters`: of one replica. `tokenizer`: of the task's text, as JSON."""
+    """The model is built.
+
+    parameters: of one replica
+    tokenizer: of the task's text, as JSON
+    machine: the kind of machine that trains; see `machine_kind`
+    """
 
     parameters: int
     tokenizer: str = ""
+    machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

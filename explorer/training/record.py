@@ -108,6 +108,7 @@ class Record:
     state: RunState = "finished"
     problem: str = ""  # why it did not finish
     tokenizer: str = ""  # of its text, as JSON; empty if the task has a fixed vocabulary
+    machines: tuple[str, ...] = ()  # the kinds of machine on which it was trained, in order; none if it is not known
 
     @property
     def finished(self) -> bool:

@@ -35,10 +35,12 @@ class Recorder:
         self.config = config
         self.parameters = before.parameters if before else 0
         self._tokenizer = before.tokenizer if before else ""
+        self._machines = before.machines if before else ()
+        self._machine = ""  # the kind of machine that trains now
         self._curves = before.curves if before else _empty_curves(config, origin)
         self.step = self._curves.step
         self.seconds = float(self._curves.seconds[-1])  # of training so far; set by the caller before it adds a step
-        self._start_seconds = self.seconds
+        self._start_step, self._start_seconds = self.step, self.seconds
         self._snapshots = {} if before is None else dict(before.snapshots)
         self._checkpoint: Checkpoint | None = None
         self._losses: list[Tensor] = []
@@ -65,8 +67,8 @@ class Recorder:
                 self._checkpoint = event
                 if event.is_snapshot:
                     self._snapshots[event.step] = _to_snapshot(event)
-            case Started(parameters, tokenizer):
-                self.parameters, self._tokenizer = parameters, tokenizer
+            case Started(parameters, tokenizer, machine):
+                self.parameters, self._tokenizer, self._machine = parameters, tokenizer, machine
 
     def add_slice(self, part: Slice) -> None:
         """Record what a training did in one slice of its time."""
@@ -135,7 +137,13 @@ class Recorder:
                 snapshots[last.step] = _to_snapshot(last)
             curves = curves.up_to(end)
         seconds = float(curves.seconds[-1] - curves.seconds[0])
-        return Record(self.config, self.parameters, seconds, curves, snapshots, state, problem, self._tokenizer)
+        about = (state, problem, self._tokenizer, self._machines_up_to(end if state != "finished" else self.step))
+        return Record(self.config, self.parameters, seconds, curves, snapshots, *about)
+
+    def _machines_up_to(self, step: int) -> tuple[str, ...]:
+        """Return the kinds of machine on which the steps up to this one were trained."""
+        trained_now = self._machine and (step > self._start_step or not self._start_step)
+        return tuple(dict.fromkeys((*self._machines, self._machine))) if trained_now else self._machines
 
 
 def _empty_curves(config: RunConfig, origin: tuple[float, float]) -> Curves:

@@ -1,7 +1,7 @@
 """Training as a generator: from a configuration to events, without threads, screen, disk or knowledge of the task.
 
-The same configuration gives the same curve, bit for bit on one machine, whatever runs at the same time, and however
-often the training is interrupted and resumed at a checkpoint.
+The same configuration gives the same curve, bit for bit on one kind of machine, whatever runs at the same time, and
+however often the training is interrupted and resumed at a checkpoint.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from explorer.errors import Diverged, InvalidSetting
 from explorer.training.config import RunConfig, default_config
 from explorer.training.early_stopping import EarlyStopping
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
+from explorer.training.machine import machine_kind
 from explorer.training.model_factory import build_model
 from explorer.training.objective import Objective, Parts, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
@@ -43,7 +44,7 @@ def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event
     elif config.branch:
         raise InvalidSetting(f"This branch needs step {first:,} of run {config.branch.parent}. Train that run first.")
     parameters = sum(p.numel() for p in model.parameters())
-    yield Started(parameters // config.replicas, objective.tokenizer)
+    yield Started(parameters // config.replicas, objective.tokenizer, machine_kind())
     if training.early_stopping.should_stop:  # the run was interrupted between its last checkpoint and its end
         return
     for step in range(first, config.steps):
@@ -129,7 +130,7 @@ class _Training:
 def _counting_events(model: nn.Module, objective: Objective, losses: Tensor, tokens: float) -> Iterator[Event]:
     """Yield the events of a model that is fitted by counting (n-gram): one step and its evaluation."""
     tables = {name: value[None].clone() for name, value in model.state_dict().items()}
-    yield Started(sum(getattr(model, "entries", ())), objective.tokenizer)
+    yield Started(sum(getattr(model, "entries", ())), objective.tokenizer, machine_kind())
     yield Step(1, losses, tokens)
     answers = yield from objective.evaluate_in_parts(1, full=True)
     samples = yield from objective.generate_samples_in_parts(1)

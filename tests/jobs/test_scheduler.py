@@ -24,7 +24,7 @@ from explorer.errors import InvalidSetting, NeedsText, NotAllowed, StoreError, U
 from explorer.jobs import executor as executor_module
 from explorer.jobs import job as one_job
 from explorer.jobs import scheduler
-from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
+from explorer.jobs.executor import Executor, InProcessExecutor, MachineLost, WorkerLost
 from explorer.jobs.job import Job
 from explorer.jobs.order import Order, decode_order, encode_order
 from explorer.jobs.scheduler import JobService
@@ -34,6 +34,7 @@ from explorer.tasks.text import corpora
 from explorer.training.adam import Adam
 from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
+from explorer.training.machine import machine_kind
 from explorer.training.record import Record
 from explorer.training.recorder import Recorder, record_run
 from explorer.training.slices import Slice, in_slices
@@ -238,6 +239,32 @@ def test_training_again_reports_a_different_stored_curve(service: JobService) ->
     wait(lambda: all_done(job))
     assert job.view().repeated is False
     assert_equals_uninterrupted(short_config())
+
+
+@pytest.mark.parametrize("machines", [(), ("arm64, Another processor, torch 2.13.0",)])
+def test_a_curve_of_another_kind_of_machine_is_never_called_equal(
+    machines: tuple[str, ...], service: JobService
+) -> None:
+    before = uninterrupted(short_config())
+    losses = before.curves.losses.copy()
+    losses[3] += 0.5
+    other = dataclasses.replace(before, machines=machines, curves=dataclasses.replace(before.curves, losses=losses))
+    store.save_run(other, store.run_folder(short_config()))
+    job = service.submit(short_config())
+    wait(lambda: all_done(job))
+    assert (job.view().repeated, job.view().difference) == (None, pytest.approx(0.5))
+
+
+def test_a_run_that_went_on_elsewhere_names_both_kinds_of_machine(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short_config()
+    stop_at_step_13(executor, config)
+    here = stored_run(config).card.machines
+    monkeypatch.setattr("explorer.training.train.machine_kind", lambda: "another kind")
+    job = service.submit(config, "ada")
+    wait(lambda: all_done(job))
+    assert here == (machine_kind(),) and stored_run(config).card.machines == (*here, "another kind")
 
 
 @pytest.mark.slow
@@ -1056,19 +1083,25 @@ def test_room_is_kept_while_a_training_runs(executor: HoldingExecutor, service: 
 
 
 class CrashingExecutor(HoldingExecutor):
-    """Loses what carries out an order after a step."""
+    """Loses what carries out an order after the step that `step` returns for the first one."""
 
-    def __init__(self, crashes: int) -> None:
+    def __init__(
+        self,
+        crashes: int,
+        step: Callable[[int], int] = lambda first: first + 13,
+        error: type[WorkerLost] = WorkerLost,
+    ) -> None:
         super().__init__()
-        self.crashes = crashes
+        self.crashes, self.step, self.error = crashes, step, error
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
         async with aclosing(super().slices(order)) as slices:  # type: ignore[type-var]
             async for part in slices:
                 yield part
-                if self.crashes and any(isinstance(e, Step) and e.step == order.step + 13 for e, _ in part.events):
+                last = self.step(order.step)
+                if self.crashes and any(isinstance(e, Step) and e.step == last for e, _ in part.events):
                     self.crashes -= 1
-                    raise WorkerLost("killed")
+                    raise self.error("killed")
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -1091,18 +1124,45 @@ def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(
         assert_equals_uninterrupted(config)
 
 
-def test_after_two_crashes_a_job_waits_for_its_owner() -> None:
-    executor = CrashingExecutor(2)
+@pytest.mark.parametrize(
+    ("step", "error", "starts"),
+    [(lambda first: first + 12, WorkerLost, [10, 20]), (lambda _: 2, MachineLost, [1, 1, 1])],
+)
+def test_neither_a_crash_after_a_new_checkpoint_counts_nor_a_lost_machine(
+    step: Callable[[int], int], error: type[WorkerLost], starts: list[int]
+) -> None:
+    executor = CrashingExecutor(len(starts), step, error)
+    config = short_config()
+    job = executor.service.submit(config, "ada")
+    wait(lambda: all_done(job))
+    executor.service.close()
+    assert (job.view().state, job.view().problem, job.crashes) == ("finished", "", 0)
+    assert executor.start_steps(config) == [None, *starts]
+    assert_equals_uninterrupted(config)
+
+
+def test_a_checkpoint_on_disk_ends_the_count_of_crashes(
+    executor: HoldingExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
+    executor.waits_for_checkpoints = True
+    job = executor.service.submit(executor.hold(short_config(), 25))
+    wait(lambda: is_running(job, 25))
+    assert json.loads((job.folder / "job.json").read_text())["crashes"] == 0
+
+
+def test_after_two_crashes_at_one_checkpoint_a_job_waits_for_its_owner() -> None:
+    executor = CrashingExecutor(3, lambda _: 13)
     config = short_config()
     job = executor.service.submit(config, "ada")
     wait(lambda: all_done(job))
     view = job.view()
-    assert (view.state, view.saved, view.step) == ("stopped", True, 20)
+    assert (view.state, view.saved, view.step) == ("stopped", True, 10)
     assert "ended unexpectedly twice" in view.problem and "Press Go on" in view.problem
     again = executor.service.resume(job.key, "ada")
     wait(lambda: all_done(again))
     executor.service.close()
-    assert (again.view().state, executor.start_steps(config)) == ("finished", [None, 10, 20])
+    assert (again.view().state, executor.start_steps(config)) == ("finished", [None, 10, 10, 10])
     assert_equals_uninterrupted(config)
 
 

@@ -17,6 +17,7 @@ from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import Negation
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
+from explorer.training.machine import machine_kind
 from explorer.training.record import Record, Snapshot
 from explorer.training.recorder import as_checkpoint, record_run
 from explorer.training.train import train
@@ -155,7 +156,7 @@ def test_closing_the_generator_stops_the_training() -> None:
 def test_events_of_a_whole_training(replicas: int) -> None:
     config = run("bag_of_words", **SHORT, replicas=replicas, snapshots=2)
     events = list(train(config))
-    assert events[0] == Started(parameters=24)  # 11 tokens and a bias, for two classes
+    assert events[0] == Started(parameters=24, machine=machine_kind())  # 11 tokens and a bias, for two classes
     assert [e.step for e in events if isinstance(e, Step)] == list(range(1, 13))
     assert [e.step for e in events if isinstance(e, Evaluation)] == [0, 4, 8, 12]
     assert [(e.step, e.is_snapshot) for e in events if isinstance(e, Checkpoint)] == [

@@ -26,7 +26,8 @@ def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]
     """Draw the form that continues a run from one of its steps with other settings."""
     explanation(
         "A branch continues a run from one of its steps with another learning rate, schedule or order of batches. It "
-        "starts exactly on the curve of that run; without a change it repeats the curve bit for bit."
+        "starts exactly on the curve of that run; without a change it repeats the curve, bit for bit on the same kind "
+        "of machine."
     )
     parents = {run.key: run for run in runs if run.view.stored}
     if not parents:

@@ -138,6 +138,7 @@ def run_facts(run: StoredRun) -> list[tuple[str, str]]:
         ("seeds", f"{config.seeds[0]} to {config.seeds[-1]}" if config.replicas > 1 else str(config.seed)),
         ("steps", f"{card.step:,} of {config.steps:,}"),
         ("trained in", format_duration(card.seconds)),
+        *([("kind of machine", "; then ".join(card.machines))] if card.machines else []),
     ]
     loss = card.metrics["val_loss"].mean if "val_loss" in card.metrics else None
     if loss is not None:

@@ -62,6 +62,7 @@ _one_import = threading.Lock()  # so that several archives do not take their mem
 _MOST_WAIT_SECONDS = 30.0
 _BYTES_PER_GRAM = 8  # its code and its count, at least
 _LONGEST = 1e10  # seconds of a training: 300 years
+_MOST_MACHINES, _LONGEST_MACHINE = 32, 300  # kinds of machine on a card, and the characters of one
 Shapes: TypeAlias = dict[str, tuple[tuple[int, ...], str]]  # shape and dtype of tensors by name
 
 
@@ -144,7 +145,7 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
         )
         for step in steps
     }
-    about = (card.state, card.problem, tokenizer)
+    about = (card.state, card.problem, tokenizer, card.machines)
     return Record(config, card.parameters, card.seconds, curves, snapshots, *about), card
 
 
@@ -206,9 +207,9 @@ def _card(content: bytes, config: RunConfig) -> Card:
         raise refusal(f"its card has no valid torch version, but {shorten(repr(card.torch))}.")
     _check_text(card)
     cleaned = {name: remove_formatting(getattr(card, name)) for name in ("name", "note", "problem")}
-    tags = tuple(map(remove_formatting, card.tags))
+    tags, machines = (tuple(map(remove_formatting, texts)) for texts in (card.tags, card.machines))
     state = "stopped" if card.state == "running" else card.state
-    return card.model_copy(update={**cleaned, "tags": tags, "state": state})
+    return card.model_copy(update={**cleaned, "tags": tags, "machines": machines, "state": state})
 
 
 def _check_text(card: Card) -> None:
@@ -216,9 +217,12 @@ def _check_text(card: Card) -> None:
     most = environment().most_text
     if len(card.tags) > operations.MAX_TAGS:
         raise refusal(f"its card has {len(card.tags)} tags; {operations.MAX_TAGS} are possible.")
+    if len(card.machines) > _MOST_MACHINES:
+        raise refusal(f"its card names {len(card.machines)} kinds of machine; {_MOST_MACHINES} are possible.")
     for what, text, length, lines in (
         ("name", card.name, operations.MAX_NAME_LENGTH, False),
         *(("tag", tag, operations.MAX_TAG_LENGTH, False) for tag in card.tags),
+        *(("kind of machine", machine, _LONGEST_MACHINE, False) for machine in card.machines),
         ("note", card.note, most, True),
         ("problem", card.problem, most, True),
     ):

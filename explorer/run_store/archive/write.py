@@ -104,6 +104,7 @@ def model_card(run: StoredRun) -> str:
             [
                 f"{model.name} {version}, {task.name} {task.version}, format of the run {card.format}",
                 f"torch {card.torch}",
+                *(f"trained on {machine}" for machine in card.machines),
                 f"made {card.created}",
             ]
         ),

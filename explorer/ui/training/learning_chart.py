@@ -177,9 +177,15 @@ def describe_outcome(views: Views) -> str:
     if any(job.state == "stopped" for job in jobs):
         return "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
     if all(job.repeated for job in jobs):
-        return "Trained once more, and every curve came out as before, bit for bit."
+        return "Trained once more on the same kind of machine, and every curve came out as before, bit for bit."
     if any(job.repeated is False for job in jobs):
         return "Trained once more; on this machine the curves differ in their last bits from the stored ones."
+    differences = [job.difference for job in jobs if job.difference is not None]
+    if differences:
+        return (
+            "Trained once more. Another kind of machine may have trained the stored runs, so equal bits cannot be "
+            f"expected. The losses of one batch differ by at most {max(differences):.2g} nats."
+        )
     if all(job.saved for job in jobs):
         return "Saved; the address of this page holds these runs."
     why = next((job.problem for job in jobs if job.problem), "")

@@ -17,6 +17,7 @@ from explorer.labs.runs.descriptions import (
 from explorer.number_format import format_bytes
 from explorer.run_store import index, operations, store
 from explorer.training.config import branch_from, key
+from explorer.training.machine import machine_kind
 from explorer.training.recorder import record_run
 from tests.export.alike import short_config
 from tests.labs.runs.stored import SMALL
@@ -93,6 +94,7 @@ def test_the_facts_of_a_run_are_those_of_its_card() -> None:
     facts = dict(run_facts(run))
     assert facts["seeds"] == "0 to 1" and facts["steps"] == "1 of 1" and facts["learning rate"] == "0.5"
     assert facts["parameters"] == f"{run.card.parameters:,}"
+    assert facts["kind of machine"] == machine_kind()
     assert key(config) == run.key
     assert operations.may_change(run, "", True)
 

@@ -340,6 +340,8 @@ INVALID_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
     "long name of a run": (zip_with_changed_card(name="a" * 81), "a name of 81 characters; 80 are possible"),
     "name on two lines": (zip_with_changed_card(name="a\nb"), "the name on its card contains"),
     "many tags": (zip_with_changed_card(tags=["a"] * 13), "13 tags; 12 are possible"),
+    "many machines": (zip_with_changed_card(machines=["a"] * 33), "33 kinds of machine; 32 are possible"),
+    "machine": (zip_with_changed_card(machines=["a\nb"]), "the kind of machine on its card contains control"),
     "long tag": (zip_with_changed_card(tags=["a" * 31]), "a tag of 31 characters"),
     "long note": (zip_with_changed_card(note="a" * 2_001), "a note of 2,001 characters; 2,000 are possible"),
     "note with a zero": (zip_with_changed_card(note="a\0b"), "the note on its card contains"),
@@ -1000,7 +1002,9 @@ def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_remo
     text = "ab\u202e\u2066'$(id)`\\"
     config = with_settings(default_config("string", "rnn"), {"text": text, "iterations": 2})
     run = store.save_run(record_run(config), tmp_path / "run")
-    run = store.update_card(run, name="a\u202eb\u200b", tags=("t\u2066",), note="one\n\ttwo\u061c")
+    run = store.update_card(
+        run, name="a\u202eb\u200b", tags=("t\u2066",), machines=("m\u2066",), note="one\n\ttwo\u061c"
+    )
     content = write.pack(run)
     files = read_files(content)
     for name in ("config.json", "card.json", "MODEL_CARD.md"):
@@ -1015,6 +1019,7 @@ def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_remo
     imported = store.load(read.unpack(content, tmp_path / "again", "me", limits.check))
     assert imported.config == config
     assert (imported.card.name, imported.card.tags, imported.card.note) == ("ab", ("t",), "one\n\ttwo")
+    assert imported.card.machines == ("m",)
 
 
 def test_the_model_card_contains_configuration_sources_and_results(run: StoredRun) -> None:

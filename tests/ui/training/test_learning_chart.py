@@ -87,8 +87,9 @@ def test_every_state_of_a_training_has_its_words(state: str) -> None:
         (with_job("diverged", problem="It diverged by step 7."), "failed", "It diverged by step 7."),
         (with_job("finished", seconds=2.0, saved=True), "finished", "Saved; the address of this page"),
         (with_job("finished", saved=False, problem="Disk full."), "finished", "Trained, but not saved. Disk full."),
-        (with_job("finished", repeated=True), "finished", "Trained once more, and every curve came out as before"),
+        (with_job("finished", repeated=True), "finished", "Trained once more on the same kind of machine, and every"),
         (with_job("finished", repeated=False), "finished", "Trained once more; on this machine the curves differ"),
+        (with_job("finished", difference=0.025), "finished", "Trained once more. Another kind of machine may"),
     ],
 )  # fmt: skip
 def test_the_end_of_a_job_has_one_sentence(job: RunView, state: str, sentence: str) -> None:
