@@ -6,6 +6,7 @@ Start it with `streamlit run app.py`.
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,6 +22,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from explorer import __version__
+from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs.scheduler import service
@@ -41,6 +44,7 @@ from explorer.web import (
     warmup,
 )
 from explorer.web.client_address import ClientAddressMiddleware
+from explorer.web.signing import signing_key
 
 log = logging.getLogger("lineage")
 INDEX_PAGE = files("streamlit") / "static" / "index.html"
@@ -72,11 +76,18 @@ def announce_start() -> None:
         start_message.open_browser(url, address, port)
 
 
+def server_name() -> str:
+    """Return the host and port of this server, as the operator sees them."""
+    return f"{socket.gethostname()}:{st.get_option('server.port')}"
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     try:
         environment()  # an invalid setting stops the server here instead of failing for the first visitor
         read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
+        servers.start(server_name(), __version__)
+        signing_key()
         service.restore()
     except LineageError:
         sys.tracebacklimit = 0  # its sentence says what to change
@@ -85,6 +96,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     announce_start()
     yield {}
     service.close()
+    servers.stop()
 
 
 def log_error(error: Exception) -> bool:

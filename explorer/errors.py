@@ -98,6 +98,10 @@ class StoreError(LineageError):
     """Runs cannot be stored or listed now: the disk is full, the database is locked, or a limit is reached."""
 
 
+class UnknownServer(LineageError):
+    """An app server that does not run any more."""
+
+
 class RunError(LineageError):
     """A run that cannot be loaded."""
 

@@ -1,4 +1,4 @@
-"""The database that holds the index of runs: SQLite in LINEAGE_HOME, or the one of LINEAGE_DATABASE_URL.
+"""The database: SQLite in LINEAGE_HOME, or the one of LINEAGE_DATABASE_URL, which several servers can share.
 
 The first access migrates it to the schema of this version. A damaged SQLite file in LINEAGE_HOME is moved aside and
 created again. Every function may be called from any thread.
@@ -33,7 +33,9 @@ from sqlalchemy import (
     TypeDecorator,
     create_engine,
     event,
+    func,
     make_url,
+    select,
 )
 from sqlalchemy.exc import ArgumentError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Session
@@ -44,7 +46,7 @@ from explorer.errors import InvalidSetting, StoreError, shorten
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _LOCK_TIMEOUT = 2.0  # seconds to wait for another transaction
-_WRITE_LOCK_ID = 0x11EA6E  # advisory lock that serializes writers to a PostgreSQL database
+_WRITE_LOCK_ID = 0x11EA6E  # the advisory locks of writers to a PostgreSQL database
 _UNREACHABLE = (
     "The list of runs cannot be read now: the database does not answer. "
     "The runs themselves are safe; try again in a moment."
@@ -100,27 +102,48 @@ class _DamagedDatabase(Exception):
 lock = threading.RLock()
 
 
-def run_transaction(work: Callable[[Session], _T], write: bool = False) -> _T:
+def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: str = "runs") -> _T:
     """Run a function in one transaction and return its result. Raises StoreError.
 
-    `write` takes the write lock at the beginning.
+    write: whether writers of the same `lock` wait for each other from the beginning. SQLite has one lock for all.
     """
     try:
-        return _attempt_transaction(work, write)
+        return _attempt_transaction(work, write, lock)
     except SQLAlchemyError as error:
         if not _is_damage(error):
             raise StoreError(_UNREACHABLE) from error
     close_database()  # opening it again repairs it
     try:
-        return _attempt_transaction(work, write)
+        return _attempt_transaction(work, write, lock)
     except SQLAlchemyError as error:
         raise StoreError(_UNREACHABLE) from error
 
 
-def _attempt_transaction(work: Callable[[Session], _T], write: bool) -> _T:
-    with Session(database().engine, expire_on_commit=False) as session, session.begin():
-        session.connection(execution_options={"writes": write})
-        return work(session)
+def _attempt_transaction(work: Callable[[Session], _T], write: bool, lock: str) -> _T:
+    with Session(database().engine, expire_on_commit=False) as session:
+        with session.begin():
+            session.connection(execution_options={"write_lock": lock if write else None})
+            result = work(session)
+        for call in session.info.pop("after_commit", []):
+            call()
+        return result
+
+
+def after_commit(session: Session, call: Callable[[], None]) -> None:
+    """Call a function as soon as the transaction of this session has been committed."""
+    session.info.setdefault("after_commit", []).append(call)
+
+
+def is_shared() -> bool:
+    """Return whether several servers may use the database."""
+    return database().engine.dialect.name == "postgresql"
+
+
+def read_clock(session: Session) -> datetime.datetime:
+    """Return the time of the database, which is the same for all servers."""
+    if session.get_bind().dialect.name == "sqlite":
+        return datetime.datetime.now(datetime.UTC)
+    return to_utc(session.execute(select(func.clock_timestamp())).scalar_one())
 
 
 def close_database() -> None:
@@ -199,7 +222,7 @@ def _engine(url: URL) -> Engine:
 
         @event.listens_for(engine, "begin")
         def begin_transaction(connection: Connection) -> None:
-            writes = connection.get_execution_options().get("writes")
+            writes = connection.get_execution_options().get("write_lock")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     else:
         engine = create_engine(url.update_query_dict({"connect_timeout": "5"} | dict(url.query)), pool_pre_ping=True)
@@ -207,8 +230,8 @@ def _engine(url: URL) -> Engine:
         @event.listens_for(engine, "begin")
         def begin_transaction(connection: Connection) -> None:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}")
-            if connection.get_execution_options().get("writes"):
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK_ID})")
+            if name := connection.get_execution_options().get("write_lock"):
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_WRITE_LOCK_ID, name))
 
     return engine
 
@@ -218,7 +241,7 @@ def _prepare(engine: Engine) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+    with engine.connect().execution_options(write_lock="tables") as connection, connection.begin():
         sqlite = engine.dialect.name == "sqlite"
         if sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
             raise _DamagedDatabase

@@ -1,4 +1,7 @@
-"""The key with which this server signs its cookies: LINEAGE_SECRET, or a random one in a file that only it can read."""
+"""The key with which this server signs its cookies: LINEAGE_SECRET, or a random one.
+
+The random one is in a file that only this server can read; servers that share a database agree on the key of the first.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import secrets
 from functools import lru_cache
 from pathlib import Path
 
+from explorer.database import shared_values
+from explorer.database.engine import is_shared
 from explorer.environment import environment
 
 log = logging.getLogger("lineage")
@@ -15,9 +20,17 @@ FILE = "secret"  # in LINEAGE_HOME
 
 
 def signing_key() -> str:
-    """Return the secret key of this server."""
+    """Return the secret key of this server. Raises StoreError if it is shared and the database does not answer."""
     settings = environment()
-    return settings.secret or _stored_key(settings.home)
+    return settings.secret or (_shared_key(settings.database_url, settings.home) or _stored_key(settings.home))
+
+
+@lru_cache(maxsize=8)
+def _shared_key(database_url: str, home: Path) -> str:
+    """Return the key in the database, or an empty text if no other server can use the database."""
+    if not database_url or not is_shared():
+        return ""
+    return shared_values.find_or_store("key that signs cookies", lambda: _stored_key(home))
 
 
 @lru_cache(maxsize=8)

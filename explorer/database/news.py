@@ -1,0 +1,116 @@
+"""News between the servers of one database: who changes a row says so, and everybody reads it again.
+
+With PostgreSQL the news of all servers arrive by LISTEN and NOTIFY, on one thread that `start` begins; with SQLite
+there is only this process. News may be lost while the connection is interrupted, and say only what to read again; the
+database is authoritative.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TypeAlias
+
+from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from explorer.database.engine import after_commit, database, is_shared
+from explorer.errors import LineageError
+
+log = logging.getLogger(__name__)
+Callback: TypeAlias = Callable[[str | None], None]
+_CHANNEL = "lineage"  # the one channel of PostgreSQL that is used
+_LISTEN_SECONDS = 1.0  # seconds after which the thread looks whether it should end
+_RETRY_SECONDS = 1.0  # seconds between two attempts to connect
+_SENDER = secrets.token_hex(8)  # of this process, whose own news have been delivered already
+_callbacks: defaultdict[str, list[Callback]] = defaultdict(list)  # by channel
+_stopped = threading.Event()
+_thread: threading.Thread | None = None
+
+
+def subscribe(channel: str, callback: Callback) -> None:
+    """Call a function with the text of all news of a channel, from this process and from other servers.
+
+    It is called with None after a lost connection: everything may have changed. It runs on the thread that listens, or
+    on the one whose transaction was committed, and must be quick.
+    """
+    _callbacks[channel].append(callback)
+
+
+def publish(session: Session, channel: str, text: str) -> None:
+    """Send news as soon as the transaction is committed. `text` is short (below 7,000 bytes) and names what changed."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_notify(_CHANNEL, f"{_SENDER} {channel} {text}")))
+    after_commit(session, lambda: _deliver(channel, text))
+
+
+def start() -> None:
+    """Begin to listen to the other servers, if the database can be shared. Raises StoreError."""
+    global _thread
+    if _thread is None and is_shared():
+        _stopped.clear()
+        _thread = threading.Thread(target=_listen, name="news", daemon=True)
+        _thread.start()
+
+
+def stop() -> None:
+    """Stop listening."""
+    global _thread
+    _stopped.set()
+    if _thread:
+        _thread.join()
+        _thread = None
+
+
+def _deliver(channel: str, text: str | None) -> None:
+    for callback in _callbacks.get(channel, ()):
+        try:
+            callback(text)
+        except Exception:  # the others get the news nevertheless
+            log.exception("news about %s could not be processed", channel)
+
+
+def _listen() -> None:
+    while not _stopped.is_set():
+        try:
+            _listen_on(database().engine)
+        except (SQLAlchemyError, LineageError, OSError) as error:
+            log.warning(
+                "the connection to the database for news is lost (%s); it is opened again", type(error).__name__
+            )
+            _stopped.wait(_RETRY_SECONDS)
+
+
+def _listen_on(engine: Engine) -> None:
+    """Deliver news until `stop` is called. Raises SQLAlchemyError if the connection is lost."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql(f"LISTEN {_CHANNEL}")
+        for channel in list(_callbacks):  # whatever happened before is not announced
+            _deliver(channel, None)
+        try:
+            while not _stopped.is_set():
+                _deliver_waiting(connection)
+                connection.exec_driver_sql("SELECT 1")  # raises if the connection is lost
+        finally:
+            connection.invalidate()  # no other transaction gets a connection that listens
+
+
+def _deliver_waiting(connection: Connection) -> None:
+    """Deliver the news of other processes that arrive within _LISTEN_SECONDS."""
+    import psycopg
+
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    try:
+        for notice in driver.notifies(timeout=_LISTEN_SECONDS):
+            sender, channel, text = notice.payload.split(" ", 2)
+            if sender != _SENDER:
+                _deliver(channel, text)
+            if _stopped.is_set():
+                return
+    except psycopg.Error as error:
+        raise OSError("the connection is lost") from error

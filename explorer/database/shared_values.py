@@ -1,0 +1,40 @@
+"""Texts by name that all servers of a database agree on, such as the key that signs cookies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from explorer.database.engine import Base, run_transaction
+
+
+class _Value(Base):
+    __tablename__ = "shared_values"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[str]
+
+
+def find_or_store(name: str, make: Callable[[], str]) -> str:
+    """Return the value of this name; the first server that asks stores the one that it makes. Raises StoreError."""
+
+    def find(session: Session) -> str | None:
+        row = session.get(_Value, name)
+        return row.value if row else None
+
+    def store(session: Session) -> str:
+        found = find(session)
+        if found is None:
+            session.add(_Value(name=name, value=made))
+        return made if found is None else found
+
+    if (found := run_transaction(find)) is not None:
+        return found
+    made = make()
+    return run_transaction(store, write=True, lock="shared values")
+
+
+def replace(name: str, value: str) -> None:
+    """Store another value for this name. Raises StoreError."""
+    run_transaction(lambda session: session.merge(_Value(name=name, value=value)), write=True, lock="shared values")
