@@ -96,6 +96,7 @@ class Environment(pydantic_settings.BaseSettings):
     jobs_memory: Annotated[int, pydantic.Field(ge=1)] | None = None  # bytes of all running trainings; None: half of all
     jobs_at_once: Annotated[int, pydantic.Field(ge=1)] = 12  # trained in turns; others wait
     most_jobs: Annotated[int, pydantic.Field(ge=1)] = 40  # waiting and running, for each visitor
+    most_trials: Annotated[int, pydantic.Field(ge=1)] = 500  # settings that one sweep compares
     grace_seconds: Annotated[float, pydantic.Field(ge=0)] = 60.0  # until an abandoned training is paused for others
     checkpoint_seconds: Annotated[float, pydantic.Field(ge=0)] = 5.0  # between two checkpoints on disk
 

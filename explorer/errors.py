@@ -14,6 +14,8 @@ LineageError
 ├── NotAllowed
 ├── TooManyRequests
 ├── StoreError
+├── UnknownServer
+├── UnknownSweep
 └── RunError
     ├── UnknownRun
     └── DamagedRun
@@ -100,6 +102,10 @@ class StoreError(LineageError):
 
 class UnknownServer(LineageError):
     """An app server that does not run any more."""
+
+
+class UnknownSweep(LineageError):
+    """No sweep of this key in the database."""
 
 
 class RunError(LineageError):

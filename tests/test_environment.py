@@ -29,6 +29,7 @@ NUMBERS = {
     "most_tokens": 65_536,
     "jobs_at_once": 12,
     "most_jobs": 40,
+    "most_trials": 500,
     "grace_seconds": 60.0,
     "checkpoint_seconds": 5.0,
     "most_disk": 2_000_000_000,

@@ -88,13 +88,14 @@ class JobView:
 class Job:
     """One training. The service runs it; other threads read its view and set `requested_action`."""
 
-    def __init__(self, config: RunConfig, starter: str, crashes: int = 0) -> None:
+    def __init__(self, config: RunConfig, starter: str, crashes: int = 0, folder: Path | None = None) -> None:
         self.starter = starter
         self.requesters = {starter}  # visitors who pressed Train
         self.watchers: set[str] = set()  # visitors who have it on the screen
-        self.folder = environment().jobs / key(config)
+        self.folder = (folder or environment().jobs) / key(config)
         self.requested_action: Literal["", "stop", "pause"] = ""
         self.pauses_at_checkpoint = False  # whether to pause at the next checkpoint, so that no step is repeated
+        self.until = 0  # the step of a snapshot after which the training stops, so that it can go on later; 0: its end
         self.resume_record: Record | None = None  # the record to resume from, if it is not on disk
         self.record: Record | None = None  # a result that is stored nowhere else
         self.unstored = False  # whether the run has ended and waits for room in the store
@@ -170,6 +171,7 @@ class Job:
                 "starter": self.starter,
                 "asked": sorted(self.requesters),
                 "crashes": 0 if self._reached_checkpoint else self.crashes + running,
+                "until": self.until,
             }
             store.write_file(self.folder / "job.json", store.json_bytes(data))
         except OSError as error:
@@ -259,6 +261,8 @@ class Job:
                     self._reached_checkpoint = True
                     if self.pauses_at_checkpoint:
                         self.requested_action = self.requested_action or "pause"
+                if 0 < self.until <= recorder.checkpoint_step < self._view.config.steps:
+                    self.requested_action = "stop"
                 if self.requested_action:
                     return False
                 if recorder.seconds - before_seconds > _TIME_LIMIT * environment().most_seconds:

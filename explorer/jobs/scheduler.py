@@ -39,6 +39,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
@@ -61,9 +62,13 @@ _MOST_UNSTORED = 12  # runs that wait for room on the disk; while there are so m
 class JobService:
     """The trainings of this process, run by one thread with an event loop."""
 
-    def __init__(self, executor: Executor | None = None) -> None:
+    def __init__(self, executor: Executor | None = None, folder: Path | None = None) -> None:
+        """executor: where trainings run; by default that of the environment, made with the first job.
+        folder: that of the checkpoints; by default the one from which the server restores its jobs
+        """
         self.version = 0  # number of jobs submitted so far; the jobs panel uses it to notice new ones
-        self._executor = executor  # None: that of the environment, made with the first job
+        self._executor = executor
+        self._folder = folder
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._waiting: list[Job] = []  # used by the worker thread only, as are the fields below
@@ -79,8 +84,12 @@ class JobService:
 
     # ---- called by pages ----
 
-    def submit(self, config: RunConfig, visitor: str = "") -> Job:
+    def submit(self, config: RunConfig, visitor: str = "", until: int = 0) -> Job:
         """Train this configuration, join the job that already does, or resume a stopped run.
+
+        until: the step of a snapshot of this run (`RunConfig.snapshot_steps`). The training stops at the first
+            checkpoint from there on, and goes on when it is submitted again; 0: it goes on to its end. If several
+            requests share a job, the latest step counts.
 
         Raises InvalidSetting above a limit of this server, NotAllowed if there are too many jobs, NeedsText for a text
         that this visitor has not entered, and StoreError if too many runs wait for room on the disk.
@@ -93,6 +102,7 @@ class JobService:
             job = self._jobs.get(key(config))
             if job and (job.unstored or not job.view().done):
                 job.requesters.add(visitor)
+                job.until = max(job.until, until) if job.until and until else 0
                 return job
             unstored = [other.view().problem for other in self._jobs.values() if other.unstored]
             if len(unstored) >= _MOST_UNSTORED:
@@ -107,7 +117,8 @@ class JobService:
             most = environment().most_jobs
             if visitor and active >= most:
                 raise NotAllowed(f"You have {active} trainings under way; {most} are possible. Stop some, or wait.")
-            previous, job = job, Job(config, visitor)
+            previous, job = job, Job(config, visitor, folder=self._folder)
+            job.until = until
             if previous and previous.view().state == "stopped":  # show the stopped curves until the job resumes
                 view = previous.view()
                 job.publish(step=view.step, seconds=view.seconds, parameters=view.parameters, curves=view.curves)
@@ -190,7 +201,7 @@ class JobService:
 
         Raises InvalidSetting if the executor that the environment names is not possible here.
         """
-        self._executor = self._executor or _make_executor()
+        self._executor = self._executor or make_executor()
         for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
             try:
                 data = json.loads((folder / "job.json").read_text("utf-8"))
@@ -198,6 +209,7 @@ class JobService:
                 if key(config) == folder.name:
                     job = Job(config, str(data["starter"]), int(data.get("crashes", 0)))
                     job.requesters |= {str(visitor) for visitor in data["asked"]}
+                    job.until = int(data.get("until", 0))
                     self._restore_job(job)
                     continue
             except (OSError, ValueError, KeyError, TypeError, RecursionError, LineageError):
@@ -273,7 +285,7 @@ class JobService:
         """Return the event loop of the worker thread, which is started with the executor on first use."""
         if self._loop is None:
             if self._executor is None:
-                self._executor = _make_executor()
+                self._executor = make_executor()
             self._executor.start()
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
@@ -411,9 +423,9 @@ def _store_again(unstored: Sequence[Job]) -> None:
         job.store_again()
 
 
-def _make_executor() -> Executor:
-    """Return the executor that `LINEAGE_EXECUTOR` names. Raises InvalidSetting."""
-    if environment().executor == "here":
+def make_executor(name: str = "") -> Executor:
+    """Return the executor of this name, by default the one that `LINEAGE_EXECUTOR` names. Raises InvalidSetting."""
+    if (name or environment().executor) == "here":
         return InProcessExecutor()
     from explorer.jobs.worker_processes import ProcessExecutor
 

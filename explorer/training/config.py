@@ -382,13 +382,22 @@ def with_settings(config: RunConfig, changes: Mapping[str, object]) -> RunConfig
 
 def setting_declaration(config: RunConfig, name: str) -> dataclasses.Field[Any]:
     """Return the declaration of a setting of a run, given by its name (`p_not`, or `task.p_not`). Raises KeyError."""
+    return _find_setting(config, name)[0]
+
+
+def setting_value(config: RunConfig, name: str) -> Any:
+    """Return the value of a setting of a run, given by its name (`p_not`, or `task.p_not`). Raises KeyError."""
+    return _find_setting(config, name)[1]
+
+
+def _find_setting(config: RunConfig, name: str) -> tuple[dataclasses.Field[Any], Any]:
     section, _, last = name.rpartition(".")
     parts = {"": config} | {part: getattr(config, part) for part in _SECTIONS}
     for part, values in parts.items():
         if section in ("", part):
             for declared in dataclasses.fields(values):
                 if declared.name == last and "help" in declared.metadata:
-                    return declared
+                    return declared, getattr(values, last)
     raise KeyError(name)
 
 

@@ -383,6 +383,43 @@ def test_a_stopped_run_is_resumed_to_the_uninterrupted_curve(
     assert stored_run(config).card.owner == "ada"
 
 
+def test_a_run_stops_at_a_given_step_and_goes_on_from_there(service: JobService) -> None:
+    config = short_config()
+    until = config.snapshot_steps[-2]
+    job = service.submit(config, until=until)
+    wait(lambda: all_done(job))
+    assert (job.view().state, stored_run(config).card.state) == ("stopped", "stopped")
+    assert until <= stored_run(config).card.step < config.steps
+    submit_and_wait(service, config)
+    assert_equals_uninterrupted(config)
+
+
+def test_a_job_that_somebody_wants_to_its_end_does_not_stop_before(
+    executor: HoldingExecutor, service: JobService
+) -> None:
+    config = executor.hold(short_config(), step=8)
+    job = service.submit(config, "ada", until=config.snapshot_steps[-2])
+    wait(lambda: is_running(job, 8))
+    assert service.submit(config, "bob") is job
+    executor.release(config)
+    wait(lambda: all_done(job))
+    assert job.view().state == "finished"
+
+
+def test_a_restored_job_stops_at_its_step(executor: HoldingExecutor, service: JobService) -> None:
+    config = executor.hold(short_config(), step=8)
+    job = service.submit(config, until=config.snapshot_steps[-2])
+    wait(lambda: is_running(job, 8))
+    service.close()
+    other = JobService(InProcessExecutor())
+    try:
+        other.restore()
+        wait(lambda: all_done(*filter(None, [other.find(key(config))])))
+        assert stored_run(config).card.state == "stopped"
+    finally:
+        other.close()
+
+
 def test_a_run_can_be_stopped_twice(executor: HoldingExecutor, service: JobService) -> None:
     config = short_config(replicas=2)
     stop_at_step_13(executor, config)

@@ -1,0 +1,207 @@
+"""What a sweep does next: a pure function from the sweep and its runs so far, so any process can continue a sweep.
+
+Hopeless trials are given up by successive halving (Jamieson and Talwalkar 2016; Li et al. 2020, "A System for Massively
+Parallel Hyperparameter Tuning"). With the factor 3, all trials train for a ninth of their steps; the best third of them
+goes on to a third of the steps; the best third of these goes on to the end. The steps at which trials are compared are
+the rungs (`Sweep.rungs`), each the snapshot nearest to its share of the steps. The number of rungs follows from the
+number of trials.
+
+The rungs are synchronous: a rung is decided when all its trials have reached it, from the mean of the metric over the
+seeds at exactly that step. Therefore the table, the trials that are given up and the winner depend neither on the order
+in which runs end nor on interruptions, only on the curves. (The asynchronous variant of the paper keeps more machines
+busy, but who is promoted depends on who is fast.) A trial stops at its rung and waits; the stored run may go on for a
+few steps beyond it, which are not compared.
+
+The best trials of the last rung, the finalists, are trained again with new seeds. Only these seeds decide whether one
+is better (`results.py`): the seeds of the search made the finalists look good, so they would flatter them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.jobs.job import JobState
+from explorer.sweeps.space import Sweep, Trial, trials
+from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves
+
+# "given up": stopped at a rung, because others were better; "failed": nothing is known of its result
+TrialState: TypeAlias = Literal["waiting", "running", "given up", "finished", "diverged", "failed"]
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """What is known of one run: that of its job, or that of the stored run."""
+
+    state: JobState | Literal["absent"] = "absent"
+    step: int = 0
+    seconds: float = 0.0
+    parameters: int = 0
+    curves: Curves | None = None
+    problem: str = ""
+
+
+ABSENT = RunStatus()
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A run to train: up to a snapshot at the step `until`, or to its end (0)."""
+
+    config: RunConfig
+    until: int
+
+
+@dataclass(frozen=True)
+class TrialStatus:
+    """Where a trial stands, and the values by which it was last compared.
+
+    step: at which the values were measured; 0 without any
+    values: of the metric, one for each seed; empty if nothing is known yet. A diverged trial has infinitely bad ones.
+    """
+
+    trial: Trial
+    state: TrialState
+    step: int
+    values: Float[ndarray, " seeds"]
+    run: RunStatus
+
+    @property
+    def mean(self) -> float:
+        """The mean over the seeds; NaN without values."""
+        return float(self.values.mean()) if len(self.values) else math.nan
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do next, and what is known.
+
+    submit: runs to submit now, the most urgent first; runs that wait or train already are not among them
+    trials: in the order of the search
+    finalists: the same trials with the values of the confirmation; empty before it begins
+    finished: whether the sweep is over
+    """
+
+    submit: tuple[Submission, ...]
+    trials: tuple[TrialStatus, ...]
+    finalists: tuple[TrialStatus, ...]
+    finished: bool
+
+
+def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Plan:
+    """Return what to do next. `find_run` returns the status of a run, and is called once for each run of the sweep."""
+    every = trials(sweep)
+    runs = {trial.number: find_run(trial.config) for trial in every}
+    competing, statuses, submissions = list(every), dict[int, TrialStatus](), list[Submission]()
+    for rung, until in enumerate((*sweep.rungs, 0)):
+        found = {trial.number: _status_at(sweep, trial, runs[trial.number], until) for trial in competing}
+        statuses |= found
+        pending = [trial for trial in competing if found[trial.number].state in ("waiting", "running")]
+        if pending:
+            submissions = [Submission(t.config, until) for t in pending if _needs_submission(runs[t.number])]
+            return Plan(tuple(submissions), _in_order(every, statuses), (), False)
+        if until:
+            kept = best_trials(sweep, list(found.values()), survivors(sweep, rung))
+            for trial in competing:
+                if trial not in kept and found[trial.number].state == "finished":
+                    statuses[trial.number] = _with_state(found[trial.number], "given up")
+            competing = [trial for trial in competing if trial in kept]
+    finalists = best_trials(sweep, [statuses[trial.number] for trial in competing], sweep.finalists)
+    if len(finalists) < 2:
+        return Plan((), _in_order(every, statuses), (), True)
+    confirmations = [_confirm(sweep, trial, find_run) for trial in finalists]
+    pending_runs = [c for c in confirmations if c.state in ("waiting", "running")]
+    submit = tuple(Submission(sweep.confirmation(c.trial), 0) for c in pending_runs if _needs_submission(c.run))
+    return Plan(submit, _in_order(every, statuses), tuple(confirmations), not pending_runs)
+
+
+def survivors(sweep: Sweep, rung: int) -> int:
+    """Return how many trials go on after a rung (counted from 0)."""
+    count = len(trials(sweep))
+    for _ in range(rung + 1):
+        count = math.ceil(count / sweep.halving)
+    return max(count, sweep.finalists, 1)
+
+
+def best_trials(sweep: Sweep, statuses: Sequence[TrialStatus], count: int) -> list[Trial]:
+    """Return the trials with the best means, the best first; of equal ones, the first in the order of the search.
+
+    Diverged and failed trials are never among them.
+    """
+    sign = 1 if sweep.lower_is_better else -1
+    usable = [status for status in statuses if status.state == "finished" and math.isfinite(status.mean)]
+    ranked = sorted(usable, key=lambda status: (sign * status.mean, status.trial.number))
+    return [status.trial for status in ranked[:count]]
+
+
+def values_at(curves: Curves, metric: str, step: int) -> Float[ndarray, " seeds"] | None:
+    """Return a metric after a step, one value for each seed; None if it was not evaluated there.
+
+    On a text, `val_loss` is measured only at the end; before, it is that of a part of the held-out text.
+    """
+    at = np.flatnonzero(curves.evaluated == step)
+    if not len(at):
+        return None
+    for name in (metric, f"{metric}_part"):
+        if name in curves.metrics:
+            values: ndarray = curves.metrics[name][at[0]].astype(float)
+            if np.isfinite(values).all():
+                return values
+    return None
+
+
+def sweep_runs(sweep: Sweep, plan: Plan) -> tuple[str, ...]:
+    """Return the keys of all runs of a sweep that there may be: those of the trials, then those of the confirmation."""
+    confirmed = [key(sweep.confirmation(status.trial)) for status in plan.finalists]
+    return (*(status.trial.key for status in plan.trials), *confirmed)
+
+
+def _status_at(sweep: Sweep, trial: Trial, run: RunStatus, until: int) -> TrialStatus:
+    """Return the status of a trial that trains up to a rung, or (0) to its end; "finished": it has got there."""
+    nothing = np.zeros(0)
+    step = until or trial.config.steps
+    values = None if run.curves is None else values_at(run.curves, sweep.metric, step)
+    if values is not None and (until or run.state == "finished"):
+        return TrialStatus(trial, "finished", step, values, run)
+    if run.state == "finished" and run.curves is not None:  # it ended early by itself
+        last = int(run.curves.evaluated[-1])
+        values = values_at(run.curves, sweep.metric, last)
+        if values is not None:
+            return TrialStatus(trial, "finished", last, values, run)
+    if run.state in ("diverged", "finished"):  # finished without a finite value
+        worst = np.full(trial.config.replicas, math.inf if sweep.lower_is_better else -math.inf)
+        return TrialStatus(trial, "diverged", run.step, worst, run)
+    if run.state == "failed" or (run.state == "stopped" and run.problem):  # what stopped it would stop it again
+        return TrialStatus(trial, "failed", 0, nothing, run)
+    known = nothing if run.curves is None else _last_values(run.curves, sweep.metric)
+    at = int(run.curves.evaluated[-1]) if run.curves is not None and len(known) else 0
+    return TrialStatus(trial, "running" if run.state == "running" else "waiting", at, known, run)
+
+
+def _last_values(curves: Curves, metric: str) -> ndarray:
+    values = values_at(curves, metric, int(curves.evaluated[-1])) if len(curves.evaluated) else None
+    return np.zeros(0) if values is None else values
+
+
+def _confirm(sweep: Sweep, trial: Trial, find_run: Callable[[RunConfig], RunStatus]) -> TrialStatus:
+    config = sweep.confirmation(trial)
+    return _status_at(sweep, Trial(trial.number, trial.settings, config), find_run(config), 0)
+
+
+def _needs_submission(run: RunStatus) -> bool:
+    return run.state not in ("waiting", "running")
+
+
+def _with_state(status: TrialStatus, state: TrialState) -> TrialStatus:
+    return TrialStatus(status.trial, state, status.step, status.values, status.run)
+
+
+def _in_order(every: Sequence[Trial], statuses: Mapping[int, TrialStatus]) -> tuple[TrialStatus, ...]:
+    return tuple(statuses[trial.number] for trial in every)

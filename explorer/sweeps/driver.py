@@ -1,0 +1,215 @@
+"""Carries sweeps out: submits the runs that `controller.py` names to the job service, until there are none.
+
+`carry_out` does so in this thread, for a terminal or a notebook. `SweepDriver` is a thread of the server, for all
+running sweeps of the database whose lease no other process holds.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from explorer.environment import environment
+from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
+from explorer.jobs import limits
+from explorer.jobs.cost import estimate_cost
+from explorer.jobs.scheduler import JobService, make_executor
+from explorer.run_store import store
+from explorer.sweeps import stored
+from explorer.sweeps.controller import ABSENT, Plan, RunStatus, next_actions, survivors, sweep_runs
+from explorer.sweeps.space import Sweep, trials
+from explorer.sweeps.stored import StoredSweep
+from explorer.training.config import RunConfig, key
+
+log = logging.getLogger(__name__)
+_POLL_SECONDS = 0.1  # between two looks at the runs of a sweep in a terminal
+_DRIVER_SECONDS = 0.5  # likewise in the server
+_RENEW_SECONDS = stored.LEASE_SECONDS / 3
+
+
+def check_limits(sweep: Sweep) -> Sweep:
+    """Return the sweep itself if this machine trains each of its runs. Raises InvalidSetting, which names the trial."""
+    for trial in trials(sweep):
+        try:
+            limits.check(trial.config)
+        except InvalidSetting as error:
+            raise InvalidSetting(f"Trial {trial.number} ({trial.label}) is too large. {error}") from error
+    limits.check(sweep.confirmation(trials(sweep)[0]))
+    return sweep
+
+
+def estimated_seconds(sweep: Sweep) -> float:
+    """Return about how many seconds the runs of a sweep train in total, one after another.
+
+    Which trials go on is not known, so each counts with the mean cost of all.
+    """
+    every = trials(sweep)
+    mean = sum(estimate_cost(trial.config).seconds for trial in every) / len(every)
+    share, count, before = 0.0, len(every), 0.0
+    for rung, step in enumerate(sweep.rungs):
+        reached = step / sweep.base.steps
+        share += count * (reached - before)
+        count, before = survivors(sweep, rung), reached
+    share += count * (1 - before)
+    confirmation = sweep.finalists * estimate_cost(sweep.confirmation(every[0])).seconds
+    return share * mean + confirmation
+
+
+def run_status(config: RunConfig, service: JobService, visitor: str = "") -> RunStatus:
+    """Return what is known of a run: the finished stored run, or else its job, or else the stored run of a stopped one.
+
+    visitor: on whose behalf it is looked for; imported runs of others do not count
+    """
+    run = store.find_by_config(config, unfinished=True, visitor=visitor)
+    job = None if run and run.card.finished else service.find(key(config), visitor)
+    if job:
+        view = job.view()
+        if run is None or view.curves is not None or not view.done:
+            return RunStatus(view.state, view.step, view.seconds, view.parameters, view.curves, view.problem)
+    if run is None:
+        return ABSENT
+    card = run.card
+    state = "stopped" if card.state == "running" else card.state
+    return RunStatus(state, card.step, card.seconds, card.parameters, run.curves, card.problem)
+
+
+def look_at(sweep: Sweep, service: JobService, visitor: str = "") -> Plan:
+    """Return where a sweep stands."""
+    return next_actions(sweep, lambda config: run_status(config, service, visitor))
+
+
+def advance(sweep: Sweep, service: JobService, owner: str = "") -> Plan:
+    """Submit the next runs of a sweep, as many as the service should have at a time, and return where it stands.
+
+    Raises LineageError if a run cannot be trained here, for example because a limit was lowered.
+    """
+    plan = look_at(sweep, service, owner)
+    under_way = sum(status.run.state in ("waiting", "running") for status in (*plan.trials, *plan.finalists))
+    at_once = max(1, min(2 * environment().jobs_at_once, environment().most_jobs // 2))
+    for submission in plan.submit[: max(at_once - under_way, 0)]:
+        try:
+            service.submit(submission.config, owner, submission.until)
+        except (NotAllowed, StoreError) as error:  # too many trainings wait, or the disk is full: later
+            log.info("sweep %s waits: %s", sweep.key, error)
+            break
+    return plan
+
+
+def stop_runs(sweep: Sweep, service: JobService, owner: str = "") -> list[str]:
+    """Stop the waiting and running trainings of a sweep that its owner started, and return their keys."""
+    stopped = []
+    for run in sweep_runs(sweep, look_at(sweep, service, owner)):
+        job = service.find(run, owner)
+        if job and not job.view().done and job.starter == owner:
+            service.stop(run, owner)
+            stopped.append(run)
+    return stopped
+
+
+def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], None] = lambda plan: None) -> Plan:
+    """Carry a sweep out in this thread, with a job service of its own, and return where it stands at its end.
+
+    executor: where trainings run, as LINEAGE_EXECUTOR names it; by default as the environment says
+    on_progress: called several times a second
+
+    An interruption (KeyboardInterrupt) stops its trainings, stores what there is of them, and is raised again; another
+    call continues. Raises NotAllowed if another process carries it out, and LineageError if a run cannot be trained.
+    """
+    stored.start(check_limits(sweep), "", hold=True)
+    folder = environment().home / "sweeps" / sweep.key  # not that of the server, which would restore these jobs
+    service = JobService(make_executor(executor), folder)
+    try:
+        renewed = time.monotonic()
+        while True:
+            plan = advance(sweep, service)
+            on_progress(plan)
+            if plan.finished:
+                return plan
+            if time.monotonic() - renewed > _RENEW_SECONDS:
+                if not stored.renew(sweep.key):
+                    raise NotAllowed(f"Sweep {sweep.key} was stopped, or another process continues it.")
+                renewed = time.monotonic()
+            time.sleep(_POLL_SECONDS)
+    finally:
+        _wait_until_stopped(service, stop_runs(sweep, service))
+        service.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        if stored.renew(sweep.key):  # otherwise it is no longer this process's
+            if look_at(sweep, service).finished:
+                stored.finish(sweep.key)
+            else:
+                stored.stop(sweep.key, operator=True)
+            stored.release(sweep.key)
+
+
+def _wait_until_stopped(service: JobService, runs: Sequence[str]) -> None:
+    while any((job := service.find(run)) and not job.view().done for run in runs):
+        time.sleep(_POLL_SECONDS)
+
+
+class SweepDriver:
+    """A thread that carries out all running sweeps of the database, as far as no other process holds them."""
+
+    def __init__(self, service: JobService) -> None:
+        self._service = service
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._carried: dict[str, StoredSweep] = {}  # the sweeps of the last turn
+
+    def start(self) -> None:
+        """Begin to carry sweeps out."""
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="sweeps", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look for sweeps at once, because one was started or stopped."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop driving and give up the leases; the sweeps stay as they are. Call it before the service is closed."""
+        self._closing = True
+        self._wake.set()
+        if self._thread:
+            self._thread.join()
+            self._thread = None
+            try:
+                stored.release()
+            except LineageError:
+                log.warning("the sweeps of this process continue elsewhere only after %g s", stored.LEASE_SECONDS)
+
+    def turn(self) -> None:
+        """Advance every running sweep that this process may carry out, and stop the runs of those that were stopped."""
+        claimed = stored.claim()
+        for run_key, sweep in list(self._carried.items()):
+            if run_key not in claimed:
+                del self._carried[run_key]
+                if stored.find(run_key).state == "stopped":
+                    stop_runs(sweep.sweep, self._service, sweep.owner)
+        for sweep_key in claimed:
+            try:
+                sweep = self._carried.get(sweep_key) or stored.find(sweep_key)
+                self._carried[sweep_key] = sweep
+                if advance(sweep.sweep, self._service, sweep.owner).finished:
+                    stored.finish(sweep_key)
+                    del self._carried[sweep_key]
+            except StoreError:
+                raise
+            except LineageError as error:
+                log.warning("sweep %s is stopped: %s", sweep_key, error)
+                stored.stop(sweep_key, operator=True, problem=str(error))
+
+    def _run(self) -> None:
+        while not self._closing:
+            try:
+                self.turn()
+            except LineageError as error:  # the database does not answer: later
+                log.warning("the sweeps wait: %s", error)
+            except Exception:  # the outermost level of this thread: log it and go on
+                log.exception("the sweeps wait")
+            self._wake.wait(_DRIVER_SECONDS if self._carried else 10 * _DRIVER_SECONDS)
+            self._wake.clear()

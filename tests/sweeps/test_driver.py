@@ -1,0 +1,157 @@
+"""Sweeps that really train: in this process, interrupted and continued, and by the thread of the server."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable
+
+import pytest
+from pandas import DataFrame
+from pandas.testing import assert_frame_equal
+
+from explorer.errors import InvalidSetting, NotAllowed, UnknownSweep
+from explorer.jobs.executor import InProcessExecutor
+from explorer.jobs.scheduler import JobService
+from explorer.run_store import store
+from explorer.sweeps import driver, stored
+from explorer.sweeps.controller import Plan
+from explorer.sweeps.driver import SweepDriver, carry_out, check_limits, estimated_seconds, look_at
+from explorer.sweeps.results import results_table
+from explorer.sweeps.space import Sweep, make_sweep, trials
+from explorer.training.config import default_config, with_settings
+
+BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "hidden": 4})
+SWEEP = make_sweep(BASE, {"learning_rate": [1e-4, 1e-3, 1e-2, 1e-1]}, seeds=2)
+VISITOR = "v" * 32
+
+
+def table(plan: Plan) -> DataFrame:
+    """Return what does not depend on the time that something took."""
+    return results_table(SWEEP, plan).drop(columns="seconds")
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_sweep_trains_its_runs_and_stores_them() -> None:
+    plan = carry_out(SWEEP)
+    assert plan.finished and stored.find(SWEEP.key).state == "finished"
+    assert len(SWEEP.rungs) == 1
+    states = [status.state for status in plan.trials]
+    assert sorted(states) == ["finished", "finished", "given up", "given up"]
+    for status in plan.trials:
+        run = store.find(status.trial.key)
+        assert run.card.state == ("finished" if status.state == "finished" else "stopped")
+        assert run.card.step >= status.step
+    assert {status.trial.number for status in plan.finalists} == {
+        status.trial.number for status in plan.trials if status.state == "finished"
+    }
+    again = carry_out(SWEEP)
+    assert_frame_equal(table(again), table(plan))
+
+
+def test_an_interrupted_sweep_ends_with_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    interruptions = 0
+
+    def interrupt(plan: Plan) -> None:
+        nonlocal interruptions
+        if sum(status.run.state == "running" for status in (*plan.trials, *plan.finalists)) and interruptions < 4:
+            interruptions += 1
+            raise KeyboardInterrupt
+
+    for _ in range(20):
+        try:
+            plan = carry_out(SWEEP, on_progress=interrupt)
+            break
+        except KeyboardInterrupt:
+            assert stored.find(SWEEP.key).state == "stopped"
+    assert plan.finished
+    monkeypatch.setenv("LINEAGE_HOME", f"{tmp_path}/another")
+    assert_frame_equal(table(plan), table(carry_out(SWEEP)))
+
+
+def test_another_process_that_carries_the_sweep_out_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored.start(SWEEP, "", hold=True)
+    monkeypatch.setattr(stored, "THIS_PROCESS", "another")
+    assert stored.claim() == []
+    with pytest.raises(NotAllowed, match="another process"):
+        carry_out(SWEEP)
+    later = stored._current_time() + datetime.timedelta(seconds=stored.LEASE_SECONDS + 1)
+    monkeypatch.setattr(stored, "_current_time", lambda: later)
+    assert stored.claim() == [SWEEP.key]  # its lease has ended
+
+
+def test_the_server_carries_sweeps_out_and_continues_them_after_a_restart() -> None:
+    service = JobService(InProcessExecutor())
+    stored.start(SWEEP, VISITOR)
+    first = SweepDriver(service)
+    wait_for(lambda: first.turn() or any(s.step for s in look_at(SWEEP, service, VISITOR).trials))
+    stored.release()
+    service.close()
+    service = JobService(InProcessExecutor())
+    service.restore()
+    second = SweepDriver(service)
+    second.start()
+    second.wake()
+    try:
+        wait_for(lambda: stored.find(SWEEP.key).state == "finished")
+    finally:
+        second.close()
+        service.close()
+    plan = look_at(SWEEP, service, VISITOR)
+    assert plan.finished
+    assert {store.find(status.trial.key).card.owner for status in plan.trials} == {VISITOR}
+
+
+def test_only_the_owner_stops_a_sweep_and_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = make_sweep(with_settings(BASE, {"epochs": 1_000}), {"learning_rate": [1e-3, 1e-2]}, seeds=1)
+    service = JobService(InProcessExecutor())
+    sweeps = SweepDriver(service)
+    try:
+        stored.start(long, VISITOR)
+        sweeps.turn()
+        assert [view.key for view in service.views()] == [trial.key for trial in reversed(trials(long))]
+        with pytest.raises(NotAllowed, match="only they can stop it"):
+            stored.stop(long.key, "somebody else")
+        stored.stop(long.key, VISITOR)
+        sweeps.turn()
+        wait_for(lambda: all(view.state == "stopped" for view in service.views()))
+        sweeps.turn()
+        assert all(view.state == "stopped" for view in service.views())
+    finally:
+        service.close()
+
+
+def test_a_visitor_has_no_more_trainings_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_MOST_JOBS", "4")
+    service = JobService(InProcessExecutor())
+    try:
+        driver.advance(SWEEP, service, VISITOR)
+        assert len(service.views()) == 2
+    finally:
+        service.close()
+
+
+def test_limits_are_checked_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_MOST_WIDTH", "8")
+    sweep = make_sweep(BASE, {"hidden": [4, 8, 16]})
+    with pytest.raises(InvalidSetting, match=r"Trial 3 \(hidden 16\) is too large"):
+        check_limits(sweep)
+    with pytest.raises(InvalidSetting):
+        carry_out(sweep)
+    with pytest.raises(UnknownSweep):
+        stored.find(sweep.key)
+
+
+def test_halving_is_estimated_to_be_shorter() -> None:
+    def seconds(sweep: Sweep) -> float:
+        return estimated_seconds(sweep)
+
+    rates = [10 ** (-i / 4) for i in range(18)]
+    with_it, without = (make_sweep(BASE, {"learning_rate": rates}, finalists=0, halving=h) for h in (True, False))
+    assert 0 < seconds(with_it) < seconds(without) / 2
