@@ -25,7 +25,7 @@ from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from explorer.database import news
+from explorer.database import notifications
 from explorer.database.engine import Base, database, is_shared, read_clock, run_transaction
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownServer
@@ -126,7 +126,7 @@ def set_draining(server: str, draining: bool) -> None:
 
         def write(session: Session) -> None:
             session.execute(update(_Row).where(_Row.id == server).values(draining=draining))
-            news.publish(session, "servers", server)
+            notifications.publish(session, "servers", server)
 
         run_transaction(write)
 
@@ -142,7 +142,7 @@ def start(name: str, version: str) -> None:
     _this.name, _this.version, _this.started = name, version, datetime.datetime.now(datetime.UTC)
     if is_shared():
         _renew()
-        news.start()
+        notifications.start()
         _this.thread = threading.Thread(target=_renew_periodically, args=(_this,), name="server", daemon=True)
         _this.thread.start()
 
@@ -154,7 +154,7 @@ def stop() -> None:
     if stopped.thread:
         stopped.stopped.set()
         stopped.thread.join()
-        news.stop()
+        notifications.stop()
         try:
             run_transaction(lambda session: _remove(session, stopped.id))
         except StoreError as error:  # the others notice it a few seconds later
@@ -242,7 +242,7 @@ def _living(session: Session) -> list[Server]:
 
 def _remove(session: Session, server: str) -> None:
     session.execute(delete(_Row).where(_Row.id == server))
-    news.publish(session, "servers", server)
+    notifications.publish(session, "servers", server)
 
 
 def _describe_this() -> Server:
@@ -257,4 +257,4 @@ def _read_draining(server: str | None) -> None:
         _this.draining = next((each.draining for each in living() if each.id == server), _this.draining)
 
 
-news.subscribe("servers", _read_draining)
+notifications.subscribe("servers", _read_draining)

@@ -1,4 +1,4 @@
-"""The list of app servers, the news between them, and the values that they share."""
+"""The list of app servers, the notifications between them, and the values that they share."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from explorer.database import news, servers, shared_values
+from explorer.database import notifications, servers, shared_values
 from explorer.database.engine import close_database, run_transaction
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, UnknownServer
 
 OTHER = """
 import sys, time
-from explorer.database import news, servers
+from explorer.database import notifications, servers
 from explorer.database.engine import run_transaction
-news.subscribe("tests", lambda text: print("news", text, flush=True))
+notifications.subscribe("tests", lambda text: print("notified", text, flush=True))
 servers.start("other:1", "1.0")
 print("started", servers.this_server(), flush=True)
 for line in sys.stdin:
     match line.split():
-        case ["publish", text]: run_transaction(lambda session: news.publish(session, "tests", text))
+        case ["publish", text]: run_transaction(lambda session: notifications.publish(session, "tests", text))
         case ["leads"]: print("leads", servers.is_leader(), flush=True)
         case ["draining"]: print("draining", servers.is_draining(), flush=True)
         case ["stop"]: break
@@ -99,17 +99,17 @@ def test_the_home_is_free_again_after_a_stop(database: str) -> None:
         servers.stop()
 
 
-def test_news_arrive_after_the_commit_only(database: str) -> None:
+def test_notifications_arrive_after_the_commit_only(database: str) -> None:
     heard: list[str | None] = []
-    news.subscribe("one", heard.append)
+    notifications.subscribe("one", heard.append)
 
     def fail(session: object) -> None:
-        news.publish(session, "one", "lost")  # type: ignore[arg-type]
+        notifications.publish(session, "one", "lost")  # type: ignore[arg-type]
         raise InvalidSetting("no")
 
     with pytest.raises(InvalidSetting):
         run_transaction(fail)
-    run_transaction(lambda session: news.publish(session, "one", "kept"))
+    run_transaction(lambda session: notifications.publish(session, "one", "kept"))
     assert heard == ["kept"]
 
 
@@ -130,18 +130,18 @@ def test_an_unknown_server_cannot_be_drained(this: str) -> None:
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_two_servers_hear_each_other_and_one_leads(this: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str | None] = []
-    news.subscribe("tests", heard.append)
+    notifications.subscribe("tests", heard.append)
     wait_until(servers.is_leader)
     other = OtherServer(tmp_path / "other", monkeypatch)
     assert [each.id for each in servers.living()] == [this, other.id]
     other.say("publish from-other")
     wait_until(lambda: "from-other" in heard)
-    run_transaction(lambda session: news.publish(session, "tests", "from-this"))
-    assert "from-this" in iter(lambda: other.wait_for("news"), "never")
+    run_transaction(lambda session: notifications.publish(session, "tests", "from-this"))
+    assert "from-this" in iter(lambda: other.wait_for("notified"), "never")
     other.say("leads")
     assert other.wait_for("leads") == "False"
     servers.set_draining(other.id, True)
-    other.say("publish seen")  # the news about draining arrive before the answer to this
+    other.say("publish seen")  # the notification about draining arrives before the answer to this
     wait_until(lambda: "seen" in heard)
     other.say("draining")
     assert other.wait_for("draining") == "True"

@@ -21,6 +21,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, inspect, text
 
 from explorer.database import engine as db
+from explorer.database import servers, shared_values  # noqa: F401  # they have tables
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
 from explorer.run_store import index, store

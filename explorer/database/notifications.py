@@ -1,8 +1,8 @@
-"""News between the servers of one database: who changes a row says so, and everybody reads it again.
+"""Notifications between the servers of one database: who changes a row says so, and everybody reads it again.
 
-With PostgreSQL the news of all servers arrive by LISTEN and NOTIFY, on one thread that `start` begins; with SQLite
-there is only this process. News may be lost while the connection is interrupted, and say only what to read again; the
-database is authoritative.
+With PostgreSQL the notifications of all servers arrive by LISTEN and NOTIFY, on one thread that `start` begins; with
+SQLite there is only this process. A notification may be lost while the connection is interrupted, and says only what to
+read again; the database is authoritative.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Callback: TypeAlias = Callable[[str | None], None]
 _CHANNEL = "lineage"  # the one channel of PostgreSQL that is used
 _LISTEN_SECONDS = 1.0  # seconds after which the thread looks whether it should end
 _RETRY_SECONDS = 1.0  # seconds between two attempts to connect
-_SENDER = secrets.token_hex(8)  # of this process, whose own news have been delivered already
+_SENDER = secrets.token_hex(8)  # of this process, whose own notifications have been delivered already
 _callbacks: defaultdict[str, list[Callback]] = defaultdict(list)  # by channel
 _stopped = threading.Event()
 _thread: threading.Thread | None = None
 
 
 def subscribe(channel: str, callback: Callback) -> None:
-    """Call a function with the text of all news of a channel, from this process and from other servers.
+    """Call a function with the text of all notifications of a channel, from this process and from other servers.
 
     It is called with None after a lost connection: everything may have changed. It runs on the thread that listens, or
     on the one whose transaction was committed, and must be quick.
@@ -42,7 +42,10 @@ def subscribe(channel: str, callback: Callback) -> None:
 
 
 def publish(session: Session, channel: str, text: str) -> None:
-    """Send news as soon as the transaction is committed. `text` is short (below 7,000 bytes) and names what changed."""
+    """Send a notification as soon as the transaction is committed.
+
+    text: names what changed, in less than 7,000 bytes
+    """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_notify(_CHANNEL, f"{_SENDER} {channel} {text}")))
     after_commit(session, lambda: _deliver(channel, text))
@@ -53,7 +56,7 @@ def start() -> None:
     global _thread
     if _thread is None and is_shared():
         _stopped.clear()
-        _thread = threading.Thread(target=_listen, name="news", daemon=True)
+        _thread = threading.Thread(target=_listen, name="notifications", daemon=True)
         _thread.start()
 
 
@@ -70,8 +73,8 @@ def _deliver(channel: str, text: str | None) -> None:
     for callback in _callbacks.get(channel, ()):
         try:
             callback(text)
-        except Exception:  # the others get the news nevertheless
-            log.exception("news about %s could not be processed", channel)
+        except Exception:  # the others are notified nevertheless
+            log.exception("a notification about %s could not be processed", channel)
 
 
 def _listen() -> None:
@@ -80,13 +83,14 @@ def _listen() -> None:
             _listen_on(database().engine)
         except (SQLAlchemyError, LineageError, OSError) as error:
             log.warning(
-                "the connection to the database for news is lost (%s); it is opened again", type(error).__name__
+                "the database sends no notifications (%s); it is connected again",
+                type(error).__name__,
             )
             _stopped.wait(_RETRY_SECONDS)
 
 
 def _listen_on(engine: Engine) -> None:
-    """Deliver news until `stop` is called. Raises SQLAlchemyError if the connection is lost."""
+    """Deliver notifications until `stop` is called. Raises SQLAlchemyError if the connection is lost."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql(f"LISTEN {_CHANNEL}")
         for channel in list(_callbacks):  # whatever happened before is not announced
@@ -100,7 +104,7 @@ def _listen_on(engine: Engine) -> None:
 
 
 def _deliver_waiting(connection: Connection) -> None:
-    """Deliver the news of other processes that arrive within _LISTEN_SECONDS."""
+    """Deliver the notifications of other processes that arrive within _LISTEN_SECONDS."""
     import psycopg
 
     driver = connection.connection.driver_connection
