@@ -352,7 +352,8 @@ class Sentences(TextData):
             return pairs
         lines = self._lines_of(pairs)
         last_line = lines[max(1, round(self.config.training_share * len(lines))) - 1]
-        return pairs & (self._line_of_pair <= last_line)
+        kept: Bool[ndarray, " pairs"] = pairs & (self._line_of_pair <= last_line)
+        return kept
 
     def _lines_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " lines"]:
         return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs)).astype(np.int32)
