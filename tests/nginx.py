@@ -1,4 +1,4 @@
-"""A real nginx for tests: `deploy/nginx.conf` with other names and ports, run by this user with its own certificate."""
+"""A real nginx for tests: a file of `deploy/` with other names and ports, run by this user with its own certificate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ daemon off;
 master_process off;
 pid {folder}/pid;
 error_log {folder}/error.log warn;
-events {{ worker_connections 1024; }}
+events {{ worker_connections 8192; }}
 http {{
     access_log {folder}/access.log;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
@@ -57,6 +57,23 @@ def site(upstream: int, port: int, folder: Path, names: str = "localhost", path:
     return fill_in_config((ROOT / "deploy" / "nginx.conf").read_text(), **changes)
 
 
+def site_of_several(
+    upstreams: Sequence[int], port: int, folder: Path, names: str = "localhost", path: str = "/lineage"
+) -> str:
+    """Return `deploy/nginx-several.conf` for three servers on these ports, with the certificate in this folder."""
+    changes = {
+        "listen 80;": f"listen 127.0.0.1:{free_port()};",
+        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+        "lineage.example.org": names,
+        "/etc/ssl/lineage": str(folder),
+        **{f"127.0.0.1:{8501 + i}": f"127.0.0.1:{upstream}" for i, upstream in enumerate(upstreams)},
+        "/lineage {": f"{path} {{",
+        "/lineage/": f"{path}/",
+        "Path=/lineage;": f"Path={path};",
+    }
+    return fill_in_config((ROOT / "deploy" / "nginx-several.conf").read_text(), **changes)
+
+
 def static_sites(port: int, folder: Path, *names: str) -> str:
     """Return further sites on the same port, which show the files of `folder/NAME`."""
     certificate = f"ssl_certificate {folder}/fullchain.pem; ssl_certificate_key {folder}/privkey.pem;"
@@ -80,8 +97,8 @@ def write_configuration(folder: Path, sites: str) -> Path:
 
 
 @contextmanager
-def running_nginx(folder: Path, sites: str, port: int) -> Iterator[None]:
-    """Run nginx with these sites for the duration of the block; one of them listens on `port`."""
+def running_nginx(folder: Path, sites: str, port: int) -> Iterator[subprocess.Popen[str]]:
+    """Run nginx with these sites for the duration of the block, and yield its process; a site listens on `port`."""
     file = write_configuration(folder, sites)
     command = [str(NGINX), "-p", str(folder), "-c", str(file), "-e", str(folder / "error.log")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -92,7 +109,7 @@ def running_nginx(folder: Path, sites: str, port: int) -> Iterator[None]:
                 output = process.stdout.read() if process.poll() is not None and process.stdout else ""
                 raise RuntimeError(f"nginx did not start: {output}")
             time.sleep(0.02)
-        yield
+        yield process
     finally:
         process.terminate()
         process.communicate()

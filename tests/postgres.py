@@ -10,10 +10,9 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import psycopg
-
-_numbers = itertools.count()
 
 
 @cache
@@ -25,36 +24,74 @@ def _binaries() -> Path | None:
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "pg_ctl").exists()), None)
 
 
-@cache
-def _server() -> Path:
-    """Start a server and return the folder of its socket; it is stopped when the tests end."""
-    folder = Path(tempfile.mkdtemp(prefix="lineage-pg-", dir="/tmp"))  # a socket's path must be short
-    binaries = _binaries()
-    assert binaries
-    # PostgreSQL does not run as root.
-    user_switch = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    if user_switch:
-        shutil.chown(folder, "postgres")
+class PostgresServer:
+    """A server of its own in a temporary folder, over a unix socket only. `start` and `stop` may be repeated.
 
-    def run(*command: str) -> None:
+    options: further settings of the server, as `postgres` takes them on its command line.
+    """
+
+    def __init__(self, options: str = "") -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="lineage-pg-", dir="/tmp"))  # a socket's path must be short
+        # PostgreSQL does not run as root.
+        self._user_switch = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        if self._user_switch:
+            shutil.chown(self.folder, "postgres")
+        self._options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} {options}"
+        self._run("initdb", "-D", f"{self.folder}/data", "-U", "lineage", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self._databases = itertools.count()
+
+    def start(self) -> None:
+        """Start the server. Raises RuntimeError with its log."""
+        folder = self.folder
+        self._run("pg_ctl", "start", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o", self._options)
+
+    def stop(self) -> None:
+        """Stop the server as after a loss of power."""
+        self._run("pg_ctl", "stop", "-D", f"{self.folder}/data", "-m", "immediate", "-w")
+
+    def remove(self) -> None:
+        """Stop the server and delete its folder."""
+        try:
+            self.stop()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def process_id(self) -> int:
+        """Return the id of the process whose children serve the connections."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
+    def fresh_database(self) -> str:
+        """Create an empty database and return its URL, for LINEAGE_DATABASE_URL."""
+        name = f"lineage_{next(self._databases)}"
+        with self.connect() as connection:
+            connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+        return f"postgresql+psycopg://lineage@/{name}?host={self.folder}"
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """Return a connection as the administrator of the server."""
+        return psycopg.connect(host=str(self.folder), user="lineage", dbname="postgres", autocommit=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
         process = subprocess.run(
-            [*user_switch, *command], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [*self._user_switch, f"{_binaries()}/{program}", *arguments],
+            cwd=self.folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         if process.returncode:
-            log = folder / "log"
-            raise RuntimeError(f"{command[0]}: {process.stdout}\n{log.read_text() if log.exists() else ''}")
+            log = self.folder / "log"
+            raise RuntimeError(f"{program}: {process.stdout}\n{log.read_text() if log.exists() else ''}")
 
-    def stop() -> None:
-        try:
-            run(f"{binaries}/pg_ctl", "stop", "-D", f"{folder}/data", "-m", "immediate", "-w")
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
-    run(f"{binaries}/initdb", "-D", f"{folder}/data", "-U", "lineage", "-A", "trust", "-E", "UTF8", "--no-sync")
-    atexit.register(stop)
-    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c max_connections=50"
-    run(f"{binaries}/pg_ctl", "start", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o", options)
-    return folder
+@cache
+def _server() -> PostgresServer:
+    """Start the server of all tests of this process; it is stopped when they end."""
+    server = PostgresServer("-c fsync=off -c max_connections=50")
+    atexit.register(server.remove)
+    server.start()
+    return server
 
 
 def missing() -> str:
@@ -65,8 +102,5 @@ def missing() -> str:
 
 
 def fresh_database() -> str:
-    """Create an empty database and return its URL, for LINEAGE_DATABASE_URL."""
-    name = f"lineage_{next(_numbers)}"
-    with psycopg.connect(host=str(_server()), user="lineage", dbname="postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
-    return f"postgresql+psycopg://lineage@/{name}?host={_server()}"
+    """Create an empty database in the server of all tests and return its URL, for LINEAGE_DATABASE_URL."""
+    return _server().fresh_database()

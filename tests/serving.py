@@ -50,12 +50,12 @@ class Server:
         return f"http://127.0.0.1:{self.port}" + (f"/{path}" if path else "")
 
     def start(self) -> None:
-        """Start the process and wait until it answers. Raises RuntimeError if it does not within 60 seconds."""
+        """Start the process and wait until it answers. Raises RuntimeError if it does not within 120 seconds."""
         environment = os.environ | {"LINEAGE_HOME": str(self.home)} | self.settings
         file = self.home / "server.log"
         with file.open("a") as log:
             self.process = subprocess.Popen(self.command, cwd=self.folder, env=environment, stdout=log, stderr=log)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not is_healthy(self.url):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the server did not start:\n{file.read_text()}")

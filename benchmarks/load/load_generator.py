@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 _TIMEOUT = 20.0  # seconds to wait for the answer to a gesture before it is sent again
 _TRIES = 6
 _DONE = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+
+
+class Browser(Protocol):
+    """What requests the addresses of a page, with the visitor's cookies: `httpx.AsyncClient` or `LightBrowser`."""
+
+    @property
+    def cookies(self) -> Any: ...  # a mapping of names to values
+
+    async def get(self, path: str, /) -> Any: ...
+
+    async def post(self, path: str, /, *, headers: dict[str, str], json: Any = None) -> Any: ...
 
 
 @dataclass
@@ -28,7 +41,7 @@ class Visitor:
     address: str  # http://HOST:PORT
     query: str
     socket: ClientConnection
-    browser: httpx.AsyncClient  # has the cookie
+    browser: Browser  # has the cookie
     page: str = "negation"  # its path
     listener: asyncio.Task[None] = field(init=False)
     widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
@@ -42,6 +55,10 @@ class Visitor:
     _download_url: str = ""  # of the file that was asked for; a space if there is none
     polls: int = 0  # how often the live curves were asked for
     submitted_jobs: int = 0  # jobs that the server has taken on, as the page knows it
+    classroom: dict[str, Any] | None = None  # the data of the page's component `classroom`, if a class is shown
+    on_classroom: Callable[[dict[str, Any]], None] | None = None  # called when they change
+    _classroom: str = ""  # its id
+    _event_number: int = field(default_factory=lambda: int(1000 * time.time()))  # of the last event of a component
     _states: dict[str, WidgetState] = field(default_factory=dict)
     _cached: dict[str, ForwardMsg] = field(default_factory=dict)
     _page: str = ""  # the hash of the page, without which a rerun leads home
@@ -81,6 +98,7 @@ class Visitor:
 
     async def upload(self, uploader: str, content: bytes) -> int:
         """Put a zip into a file uploader and return the status of the upload; a form sends it with the next press."""
+        assert isinstance(self.browser, httpx.AsyncClient)
         await self.browser.get("/_stcore/health")  # sets the cookie that an upload has to repeat
         message = BackMsg()
         message.file_urls_request.request_id = "upload"
@@ -106,6 +124,13 @@ class Visitor:
         name = self.widgets[button]
         self.messages.clear()
         return await self._run(self._parts.get(name, ""), WidgetState(id=name, trigger_value=True))
+
+    async def send_class_event(self, name: str, value: object) -> None:
+        """Send an event of the component `classroom`: "moved", or of the teacher "next"; the page is run for it."""
+        self._event_number += 1
+        log = [[self._event_number, "", name, value]]
+        self._states[self._classroom] = WidgetState(id=self._classroom, json_value=json.dumps({"events": log}))
+        await self._send()
 
     async def jobs(self) -> list[dict[str, Any]]:
         """What the panel of trainings is told."""
@@ -214,6 +239,10 @@ class Visitor:
             self.messages.add(element.alert.body)
         elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_jobs_panel":
             self.submitted_jobs = json.loads(element.bidi_component.json)["news"]
+        elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_classroom":
+            self._classroom, self.classroom = element.bidi_component.id, json.loads(element.bidi_component.json)
+            if self.on_classroom:
+                self.on_classroom(self.classroom)
         elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_section":
             self._update_section(
                 _key(element.bidi_component.id).removeprefix("section."), json.loads(element.bidi_component.json)
@@ -292,14 +321,41 @@ async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Vis
         yield visitor
 
 
+async def connect_page(
+    address: str, browser: Browser, session: str = "", context: ssl.SSLContext | None = None
+) -> ClientConnection:
+    """Open the WebSocket of a page; the browser takes the cookies that come with it.
+
+    session: id of the session that is continued after a lost connection, if the server still has it.
+    context: of TLS, for an address that begins with https.
+    """
+    cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+    token = browser.cookies.get("_streamlit_xsrf") or "PLACEHOLDER_AUTH_TOKEN"
+    socket = await connect(
+        address.replace("http", "ws", 1) + "/_stcore/stream",
+        additional_headers=cookies,
+        subprotocols=[Subprotocol(each) for each in ("streamlit", token, session)] if session else None,
+        ssl=context,
+        max_size=None,
+        ping_interval=None,
+        proxy=None,
+    )
+    assert socket.response
+    for header in socket.response.headers.get_all("Set-Cookie"):
+        name, _, value = header.partition(";")[0].partition("=")
+        browser.cookies[name] = value
+    return socket
+
+
 @asynccontextmanager
 async def open_page(
-    browser: httpx.AsyncClient,
+    browser: Browser,
     address: str,
     page: str,
     query: str = "",
     is_new: bool = True,
     received: list[str] | None = None,
+    context: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Visitor]:
     """Somebody who has a page open, until they leave.
 
@@ -307,12 +363,11 @@ async def open_page(
     page, query: path and parameters of the page's address.
     is_new: request the page, as a browser does that has no cookie yet.
     received: a list to which everything that the server sends is added.
+    context: of TLS, for an address that begins with https.
     """
-    url = address.replace("http://", "ws://") + "/_stcore/stream"
     if is_new:
         await browser.get(f"/{page}", headers={"Accept": "text/html"})
-    cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
-    async with connect(url, additional_headers=cookies, max_size=None, ping_interval=None, proxy=None) as socket:
+    async with await connect_page(address, browser, context=context) as socket:
         visitor = Visitor(address, query, socket, browser, page)
         visitor.received = received
         visitor.listener = asyncio.create_task(visitor.listen())

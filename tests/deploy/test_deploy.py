@@ -36,11 +36,11 @@ def text(name: str) -> str:
     return (DEPLOY / name).read_text(encoding="utf-8")
 
 
-def service() -> configparser.ConfigParser:
-    """Return the systemd unit; a key that is there twice is an error."""
+def service(name: str = "lineage.service") -> configparser.ConfigParser:
+    """Return a systemd unit; a key that is there twice is an error."""
     parser = configparser.ConfigParser(interpolation=None, strict=True)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(text("lineage.service"))
+    parser.read_string(text(name))
     return parser
 
 
@@ -77,14 +77,41 @@ def test_nginx_accepts_its_configuration(path: str, tmp_path: Path) -> None:
     assert checked.returncode == 0 and "test is successful" in checked.stderr, checked.stderr
 
 
-def test_systemd_accepts_the_service(tmp_path: Path) -> None:
-    unit = service()
+@needs.nginx
+@pytest.mark.parametrize("path", ["/lineage", "/school/lineage"])
+def test_nginx_accepts_the_configuration_of_several_servers(path: str, tmp_path: Path) -> None:
+    site = nginx.site_of_several([8601, 8602, 8603], free_port(), tmp_path, path=path)
+    file = nginx.write_configuration(tmp_path, site)
+    command = [str(nginx.NGINX), "-t", "-p", str(tmp_path), "-c", str(file), "-e", str(tmp_path / "error.log")]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert checked.returncode == 0 and "test is successful" in checked.stderr, checked.stderr
+
+
+def test_each_of_several_servers_is_named_where_it_must_be() -> None:
+    content = text("nginx-several.conf")
+    ports = [8501, 8502, 8503]
+    for number, port in enumerate(ports, start=1):
+        assert f"    server 127.0.0.1:{port} max_fails" in content  # in the group of all
+        assert f"upstream lineage_{number} {{ server 127.0.0.1:{port};" in content
+        assert f"    {number}       lineage_{number};" in content  # the cookie leads to it
+        assert re.search(rf"127\.0\.0\.1:{port}\$\"   'lineage_server={number}; Path=/lineage;", content)
+    head = service("lineage@.service")
+    assert all(f"lineage@{port}" in text("lineage@.service") for port in ports)
+    assert head["Service"]["ExecStart"] == service()["Service"]["ExecStart"].replace("8501", "%i")
+    one, several = (dict(service(name)["Service"]) for name in ("lineage.service", "lineage@.service"))
+    differing = {key for key in one | several if one.get(key) != several.get(key)}
+    assert differing == {"Environment", "WorkingDirectory", "StateDirectory", "ExecStart", "TimeoutStopSec"}
+
+
+@pytest.mark.parametrize("name", ["lineage.service", "lineage@.service"])
+def test_systemd_accepts_the_service(name: str, tmp_path: Path) -> None:
+    unit = service(name)
     assert unit.sections() == ["Unit", "Service", "Install"]
     assert unit["Service"]["EnvironmentFile"] == "/etc/lineage.env"
     assert (unit["Service"]["User"], unit["Service"]["Restart"]) == ("lineage", "on-failure")
     if shutil.which("systemd-analyze"):
-        file = tmp_path / "lineage.service"
-        file.write_text(text("lineage.service").replace("/opt/lineage/bin/lineage", sys.executable))
+        file = tmp_path / name.replace("@", "@8501")
+        file.write_text(text(name).replace("/opt/lineage/bin/lineage", sys.executable))
         checked = subprocess.run(["systemd-analyze", "verify", str(file)], capture_output=True, text=True)
         assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
 

@@ -1,0 +1,353 @@
+"""Students of a class without browsers: each has a cookie, a Streamlit session, and the requests of the page.
+
+A student does what a browser does: requests the page, opens its WebSocket and has the page run; asks for the state of
+the class and for the list of trainings as often as the components `classroom` and `jobs_panel` do; has the page run
+when the class has gone on; sends an answer until the server confirms it; and connects again when the connection is
+lost, with the delays of Streamlit's own page. Scripts and style sheets are not requested: a browser keeps them.
+
+`Course` has any number of students in processes of their own, and says how much processor time these take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import random
+import ssl
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from typing import Any, Literal
+
+import psutil
+from websockets.exceptions import WebSocketException
+
+from benchmarks.load.light_http import LightBrowser, Traffic, trusting_context
+from benchmarks.load.load_generator import Visitor, connect_page
+
+POLL_SECONDS = 1.0  # EVERY of the component `classroom`
+JOBS_SECONDS = 5.0  # of the component `jobs_panel`, while nothing trains
+PING_SECONDS = 0.1, 4.0  # least and most between two pings of Streamlit's page without a connection
+_HEADERS = {"X-Lineage": "1"}
+_LOST = (OSError, WebSocketException, TimeoutError)
+
+Kind = Literal[
+    "arrived",  # the page of the class is whole
+    "drawn",  # the page has the question of this number
+    "revealed",  # the student has the measured answer to the question
+    "sent",  # the answer is sent for the first time; `value` is the answer
+    "confirmed",  # the server has confirmed it; `value` is how often it was sent
+    "refused",  # `value` is the reason
+    "lost",  # the connection is lost
+    "continued",  # it is there again
+    "answered again",  # the first state of the class that a student gets after a lost connection
+    "failed",  # the student gives up; `value` is the error
+]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to one student."""
+
+    kind: Kind
+    student: int
+    when: float  # seconds, `time.monotonic()`, which all processes of a machine share
+    question: int = 0  # the number of the question
+    value: Any = None
+
+
+@dataclass
+class Plan:
+    """What all students of a process do.
+
+    address: http(s)://HOST:PORT, with a base path or without one.
+    code: of the class.
+    first, count: the numbers of the students are first, first + 1, …; of all there are `total`.
+    arrival_seconds: they arrive evenly within so many seconds.
+    answer_seconds: each answers at a random moment within so many seconds after the question; 0 never.
+    polls: whether they ask for the state of the class and of the trainings; otherwise the sessions are idle.
+    """
+
+    address: str
+    code: str
+    first: int
+    count: int
+    total: int
+    arrival_seconds: float = 10.0
+    answer_seconds: float = 10.0
+    polls: bool = True
+    page: str = ""
+    query: str = ""
+
+
+@dataclass
+class Student:
+    """One student. `attend` runs until it is cancelled."""
+
+    number: int
+    plan: Plan
+    events: list[Event]
+    traffic: Traffic
+    context: ssl.SSLContext | None
+    browser: LightBrowser = field(init=False)
+    visitor: Visitor | None = None
+    _state: dict[str, Any] = field(default_factory=dict)  # the last state of the class
+    _answered: set[int] = field(default_factory=set)  # numbers of questions
+    _revealed: set[int] = field(default_factory=set)
+    _drawn: set[int] = field(default_factory=set)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _was_lost: bool = False
+
+    def __post_init__(self) -> None:
+        self.browser = LightBrowser(self.plan.address, self.context, traffic=self.traffic)
+        self.chance = random.Random(self.number)
+
+    def note(self, kind: Kind, question: int = 0, value: Any = None) -> None:
+        self.events.append(Event(kind, self.number, time.monotonic(), question, value))
+
+    async def attend(self) -> None:
+        """Come to the class, and stay."""
+        plan = self.plan
+        query = f"class={plan.code}" if plan.code else plan.query
+        try:
+            for tries in range(1, 100):
+                try:
+                    await self.browser.get(f"/{plan.page}?{query}", {"Accept": "text/html"})
+                    socket = await connect_page(plan.address, self.browser, context=self.context)
+                    break
+                except _LOST:
+                    await asyncio.sleep(min(4.0, 0.5 * tries))
+            else:
+                raise ConnectionError("the page cannot be opened")
+            self.visitor = visitor = Visitor(plan.address, query, socket, self.browser, plan.page)
+            visitor.on_classroom = self._take_page
+            visitor.listener = asyncio.create_task(visitor.listen())
+            self._start(self._keep_connected(visitor))
+            await visitor.open()
+            self.note("arrived")
+            if plan.polls:
+                self._start(self._poll_jobs())
+                await self._poll_class(visitor)
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self.note("failed", value=repr(error))
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self.visitor:
+                for section in self.visitor._sections.values():
+                    section.stop()
+                self.visitor.listener.cancel()
+                await asyncio.gather(self.visitor.listener, return_exceptions=True)
+                self.visitor.socket.transport.abort()
+            await self.browser.aclose()
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _take_page(self, data: dict[str, Any]) -> None:
+        if data["number"] not in self._drawn:
+            self._drawn.add(data["number"])
+            self.note("drawn", data["number"])
+
+    async def _keep_connected(self, visitor: Visitor) -> None:
+        """Connect again whenever the connection is lost, as Streamlit's page does."""
+        while True:
+            await asyncio.wait((visitor.listener,))
+            self.note("lost")
+            self._was_lost = True
+            attempt = 0
+            while True:
+                attempt += 1
+                longest = min(4.0, 0.5 * 2 ** (attempt - 1))
+                await asyncio.sleep(self.chance.uniform(0.25 if attempt == 1 else longest / 2, longest))
+                wait = PING_SECONDS[0]
+                while not await self._ping():
+                    await asyncio.sleep(wait)
+                    wait = min(PING_SECONDS[1], 2 * wait)
+                with contextlib.suppress(*_LOST):
+                    visitor.socket = await connect_page(self.plan.address, self.browser, visitor._session, self.context)
+                    break
+            visitor.listener = asyncio.create_task(visitor.listen())
+            self.note("continued")
+            if not visitor._answered.is_set():  # a run was under way
+                await visitor._send()
+
+    async def _ping(self) -> bool:
+        try:
+            answers = [await self.browser.get(f"/_stcore/{name}") for name in ("health", "host-config")]
+        except _LOST:
+            return False
+        return all(answer.status_code == 200 for answer in answers)
+
+    async def _poll_class(self, visitor: Visitor) -> None:
+        failures = 0
+        while True:
+            try:
+                answer = await self.browser.get(f"/class/{self.plan.code}")
+                state = answer.json()
+                failures = 0
+            except (*_LOST, ValueError):
+                failures += 1
+                state = None
+            if state is not None:
+                await self._take_state(visitor, state)
+            await asyncio.sleep(min(8.0, 0.5 * 2 ** (failures - 1)) if failures else POLL_SECONDS)
+
+    async def _take_state(self, visitor: Visitor, state: dict[str, Any]) -> None:
+        if "number" not in state:
+            return
+        if self._was_lost:
+            self._was_lost = False
+            self.note("answered again")
+        self._state, number, page = state, state["number"], visitor.classroom
+        if page is None:
+            return
+        if (number, state["open"]) != (page["number"], page["open"]):
+            with contextlib.suppress(*_LOST):
+                await visitor.send_class_event("moved", time.time())
+        if "answer" in state and number not in self._revealed:
+            self._revealed.add(number)
+            self.note("revealed", number)
+        question = page["question"]
+        asked = question and number == page["number"] and not state["revealed"] and state["mine"] is None
+        if asked and self.plan.answer_seconds and number not in self._answered:
+            self._answered.add(number)
+            self._start(self._answer(number, choose_answer(question, self.number, self.plan.total)))
+
+    async def _answer(self, number: int, given: object) -> None:
+        """Answer at a random moment, and send the answer until the server confirms it."""
+        await asyncio.sleep(self.chance.uniform(0, self.plan.answer_seconds))
+        self.note("sent", number, given)
+        tries = 0
+        while True:
+            tries += 1
+            with contextlib.suppress(*_LOST, ValueError):
+                answer = await self.browser.post(
+                    f"/class/{self.plan.code}/answer", _HEADERS, {"number": number, "vote": 1, "given": given}
+                )
+                if answer.status_code < 500:
+                    problem = answer.json().get("problem")
+                    self.note("refused" if problem else "confirmed", number, problem or tries)
+                    return
+            await asyncio.sleep(min(8.0, 0.5 * 2 ** (tries - 1)))
+
+    async def _poll_jobs(self) -> None:
+        while True:
+            with contextlib.suppress(*_LOST):
+                await self.browser.get("/jobs")
+            await asyncio.sleep(JOBS_SECONDS)
+
+
+def choose_answer(question: dict[str, Any], student: int, total: int) -> object:
+    """Return the answer of a student: on a scale a number that no other student gives, otherwise one of the choices."""
+    if scale := question.get("scale"):
+        return round(scale["low"] + (scale["high"] - scale["low"]) * (student + 0.5) / total, 6)
+    choices = question["choices"]
+    return choices[student % len(choices)]["name"]
+
+
+async def _attend_all(plan: Plan, control: Connection) -> tuple[list[Event], Traffic]:
+    events: list[Event] = []
+    traffic, context = Traffic(), trusting_context() if plan.address.startswith("https") else None
+    tasks = []
+    every = plan.arrival_seconds / plan.count
+    for number in range(plan.first, plan.first + plan.count):
+        tasks.append(asyncio.create_task(Student(number, plan, events, traffic, context).attend()))
+        await asyncio.sleep(every)
+    while not control.poll():
+        await asyncio.sleep(0.1)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return events, traffic
+
+
+def _run_process(plan: Plan, control: Connection) -> None:
+    before = psutil.Process().cpu_times()
+    begun = time.monotonic()
+    events, traffic = asyncio.run(_attend_all(plan, control))
+    after = psutil.Process().cpu_times()
+    seconds = after.user + after.system - before.user - before.system
+    control.recv()
+    control.send((events, traffic, seconds, time.monotonic() - begun))
+
+
+@dataclass
+class Attendance:
+    """What happened to all students of a course, and what they cost."""
+
+    events: list[Event]
+    traffic: Traffic
+    processor_seconds: float  # of all processes of the students
+    seconds: float  # that they were there
+
+    @property
+    def cores(self) -> float:
+        """Return how many cores the students themselves kept busy on average."""
+        return self.processor_seconds / self.seconds
+
+    def select(self, kind: Kind, question: int | None = None) -> list[Event]:
+        """Return the events of one kind, of one question if it is given."""
+        return [each for each in self.events if each.kind == kind and question in (None, each.question)]
+
+
+class Course:
+    """Students in processes of their own, who stay from `start` to `stop`.
+
+    plan: of all students together; `first` and `count` are those of all.
+    """
+
+    def __init__(self, plan: Plan, processes: int = 2) -> None:
+        self._plans = list(_split(plan, processes))
+        self._running: list[tuple[Any, Connection]] = []
+
+    def start(self) -> None:
+        """Start the processes. They import and then arrive; `stop` says what happened."""
+        spawn = multiprocessing.get_context("spawn")
+        for plan in self._plans:
+            control, other = spawn.Pipe()
+            process = spawn.Process(target=_run_process, args=(plan, other), daemon=True)
+            process.start()
+            self._running.append((process, control))
+
+    def stop(self) -> Attendance:
+        """Let all students leave, and return what happened to them."""
+        attendance = Attendance([], Traffic(), 0.0, 0.0)
+        for _, control in self._running:
+            control.send("stop")
+        for process, control in self._running:
+            events, traffic, processor, seconds = control.recv()
+            process.join()
+            attendance.events += events
+            attendance.traffic.requests += traffic.requests
+            attendance.traffic.sent += traffic.sent
+            attendance.traffic.received += traffic.received
+            attendance.processor_seconds += processor
+            attendance.seconds = max(attendance.seconds, seconds)
+        self._running.clear()
+        attendance.events.sort(key=lambda event: event.when)
+        return attendance
+
+    def kill(self) -> None:
+        """End the processes without their results."""
+        for process, _ in self._running:
+            process.kill()
+            process.join()
+        self._running.clear()
+
+
+def _split(plan: Plan, processes: int) -> Iterator[Plan]:
+    """Yield the plan of each process."""
+    for index in range(processes):
+        first = plan.count * index // processes
+        last = plan.count * (index + 1) // processes
+        if last > first:
+            yield replace(plan, first=plan.first + first, count=last - first)

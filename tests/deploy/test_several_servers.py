@@ -1,0 +1,80 @@
+"""Three app servers with one PostgreSQL behind nginx (`deploy/nginx-several.conf`), with students in real sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from benchmarks.load.cluster import SERVERS, Cluster, running_cluster
+from benchmarks.load.light_http import LightBrowser, trusting_context
+from benchmarks.load.load_generator import Visitor, connect_page, open_page
+from tests import needs
+
+pytestmark = [pytest.mark.slow, needs.nginx, needs.postgresql]
+
+CONTEXT = trusting_context()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+        assert "Traceback" not in running.logs()
+
+
+@asynccontextmanager
+async def visit(cluster: Cluster, page: str, query: str = "") -> AsyncIterator[Visitor]:
+    browser = LightBrowser(cluster.url, CONTEXT)
+    async with open_page(browser, cluster.url, page, query, context=CONTEXT) as visitor:
+        yield visitor
+    await browser.aclose()
+
+
+async def _server_after_reconnecting(cluster: Cluster, browser: LightBrowser) -> int:
+    async with await connect_page(cluster.url, browser, context=CONTEXT):
+        return cluster.server_of(browser.cookies)
+
+
+def test_a_visitor_stays_on_one_server_until_it_is_gone(cluster: Cluster) -> None:
+    async def scenario() -> None:
+        async with visit(cluster, "negation") as visitor:
+            browser = visitor.browser
+            assert isinstance(browser, LightBrowser)
+            first = cluster.server_of(browser.cookies)
+            assert {await _server_after_reconnecting(cluster, browser) for _ in range(5)} == {first}
+            cluster.kill(first)
+            # A request that meets the dead server is answered by another one.
+            assert (await browser.get("/jobs")).status_code == 200
+            second = await _server_after_reconnecting(cluster, browser)
+            assert second != first
+            await asyncio.to_thread(cluster.restart, first)
+            # It stays where its page is now, although its first server is back.
+            assert {await _server_after_reconnecting(cluster, browser) for _ in range(5)} == {second}
+
+    asyncio.run(scenario())
+
+
+def test_new_visitors_are_spread_over_all_servers(cluster: Cluster) -> None:
+    async def scenario() -> set[int]:
+        found: set[int] = set()
+        for _ in range(60):
+            browser = LightBrowser(cluster.url, CONTEXT)
+            await browser.get("/", {"Accept": "text/html"})
+            found.add(await _server_after_reconnecting(cluster, browser))
+            await browser.aclose()
+        return found
+
+    assert asyncio.run(scenario()) == set(range(SERVERS))
+
+
+def test_the_sections_of_a_page_come_from_the_server_of_its_session(cluster: Cluster) -> None:
+    async def scenario() -> None:
+        for _ in range(4):
+            async with visit(cluster, "negation") as visitor:
+                assert await visitor.fetch_sections(60)
+                assert visitor.exceptions == []
+
+    asyncio.run(scenario())
