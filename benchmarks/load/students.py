@@ -28,6 +28,7 @@ from benchmarks.load.light_http import LightBrowser, Traffic, trusting_context
 from benchmarks.load.load_generator import Visitor, connect_page
 
 POLL_SECONDS = 1.0  # EVERY of the component `classroom`
+RUN_TAKES = 5.0  # of the component `classroom`
 JOBS_SECONDS = 5.0  # of the component `jobs_panel`, while nothing trains
 PING_SECONDS = 0.1, 4.0  # least and most between two pings of Streamlit's page without a connection
 _HEADERS = {"X-Lineage": "1"}
@@ -98,6 +99,7 @@ class Student:
     _revealed: set[int] = field(default_factory=set)
     _drawn: set[int] = field(default_factory=set)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _followed: tuple[object, float, float] = (None, 0.0, 0.0)  # what the page is run for, until when, and how long
     _was_lost: bool = False
 
     def __post_init__(self) -> None:
@@ -211,8 +213,7 @@ class Student:
         if page is None:
             return
         if (number, state["open"]) != (page["number"], page["open"]):
-            with contextlib.suppress(*_LOST):
-                await visitor.send_class_event("moved", time.time())
+            await self._run_page(visitor, (number, state["open"]))
         if "answer" in state and number not in self._revealed:
             self._revealed.add(number)
             self.note("revealed", number)
@@ -221,6 +222,17 @@ class Student:
         if asked and self.plan.answer_seconds and number not in self._answered:
             self._answered.add(number)
             self._start(self._answer(number, choose_answer(question, self.number, self.plan.total)))
+
+    async def _run_page(self, visitor: Visitor, state: object) -> None:
+        """Have the page run, so that it follows the class, as `runPage` of the component does."""
+        now = time.monotonic()
+        followed, until, wait = self._followed
+        if state != followed:
+            until, wait = 0.0, RUN_TAKES / 2
+        if now >= until:
+            self._followed = state, now + 2 * wait, 2 * wait
+            with contextlib.suppress(*_LOST):
+                await visitor.send_class_event("moved", time.time())
 
     async def _answer(self, number: int, given: object) -> None:
         """Answer at a random moment, and send the answer until the server confirms it."""

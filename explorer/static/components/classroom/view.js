@@ -30,6 +30,7 @@ import { node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const EVERY = 1000; // ms
+const RUN_TAKES = 5000; // ms after which the page is asked to follow the class once more
 
 export default defineComponent((place) => {
   const message = node("p", { class: "say", role: "status" }),
@@ -51,7 +52,8 @@ export default defineComponent((place) => {
     isOver = false,
     isClosed = false,
     sending = null,
-    refused = "";
+    refused = "",
+    followed = { state: "", until: 0, wait: RUN_TAKES };
 
   const postToClass = (command, more = {}) =>
     fetch(`class/${data.code}/${command}`, {
@@ -108,13 +110,24 @@ export default defineComponent((place) => {
     }
   }
 
+  /** Run the page, so that it follows the class. A request that interrupts a run which has begun would make a busy
+      server run it again and again, so the same request is repeated only after some time, each time a longer one. */
+  function runPage(state) {
+    const now = Date.now();
+    if (state !== followed.state) followed = { state, until: 0, wait: RUN_TAKES / 2 };
+    if (now < followed.until) return;
+    followed.wait *= 2;
+    followed.until = now + followed.wait;
+    component.setTriggerValue("moved", now);
+  }
+
   function receiveState(state) {
     if (state.problem) message.textContent = state.problem;
     isOver = Boolean(state.over);
-    if (isOver) component.setTriggerValue("moved", Date.now()); // the page leaves the class
+    if (isOver) runPage("over"); // the page leaves the class
     if (state.number === undefined) return;
     session = state;
-    if (state.number !== data.number || state.open !== data.open) component.setTriggerValue("moved", Date.now());
+    if (state.number !== data.number || state.open !== data.open) runPage(`${state.number} ${state.open}`);
     drawState();
   }
 
