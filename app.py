@@ -36,8 +36,11 @@ from explorer.web import (
     classroom_endpoints,
     job_endpoints,
     lesson_sheet,
+    metrics,
+    readiness,
     results,
     security,
+    server_log,
     start_message,
     unknown_address,
     visitors,
@@ -46,7 +49,8 @@ from explorer.web import (
 from explorer.web.client_address import ClientAddressMiddleware
 from explorer.web.signing import signing_key
 
-log = logging.getLogger("lineage")
+server_log.configure()  # before the server logs its start
+log = logging.getLogger("explorer.app")
 INDEX_PAGE = files("streamlit") / "static" / "index.html"
 
 
@@ -70,7 +74,10 @@ def announce_start() -> None:
     names = ("server.address", "server.port", "server.baseUrlPath", "server.sslCertFile")
     address, port, path, certificate = (st.get_option(name) for name in names)
     message = start_message.describe_start(address, port, path, bool(certificate), environment().home)
-    start_message.print_in_any_encoding(message)
+    if server_log.is_json():
+        log.info(message)
+    else:
+        start_message.print_in_any_encoding(message)
     if not st.get_option("server.headless"):
         url = start_message.url_of_server(address, port, path, bool(certificate))
         start_message.open_browser(url, address, port)
@@ -99,12 +106,6 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     servers.stop()
 
 
-def log_error(error: Exception) -> bool:
-    """Log the traceback of an unexpected error; Streamlit shows the visitor its standard message."""
-    log.error("a page failed", exc_info=error)
-    return False
-
-
 def below_base_path(*routes: BaseRoute) -> list[BaseRoute]:
     """Return our routes below `server.baseUrlPath`; Streamlit moves only its own."""
     moved: list[BaseRoute] = []
@@ -116,25 +117,28 @@ def below_base_path(*routes: BaseRoute) -> list[BaseRoute]:
     return moved
 
 
+ROUTES: list[Mount | Route] = [
+    # revalidated at every request, sent only when changed
+    Mount("/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")),
+    Mount("/assets/vendor", CachedStaticFiles(STATIC_FILES / "vendor", "max-age=86400")),
+    Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]),
+    *job_endpoints.ROUTES,
+    *results.ROUTES,
+    *classroom_endpoints.ROUTES,
+    *lesson_sheet.ROUTES,
+    *metrics.ROUTES,
+    *readiness.ROUTES,
+]
 app = st.App(
     "pages/navigation.py",
     lifespan=lifespan,
-    routes=below_base_path(
-        # revalidated at every request, sent only when changed
-        Mount("/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")),
-        Mount("/assets/vendor", CachedStaticFiles(STATIC_FILES / "vendor", "max-age=86400")),
-        Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]),
-        *job_endpoints.ROUTES,
-        *results.ROUTES,
-        *classroom_endpoints.ROUTES,
-        *lesson_sheet.ROUTES,
-    ),
+    routes=below_base_path(*ROUTES),
     middleware=[
+        Middleware(metrics.MetricsMiddleware, routes=[route.path for route in ROUTES], base_path=base_path()),
         Middleware(ClientAddressMiddleware),
         Middleware(security.SecurityMiddleware, index_page=INDEX_PAGE.read_text("utf-8"), base_path=base_path()),
         Middleware(visitors.VisitorMiddleware),
         Middleware(GZipMiddleware, minimum_size=10_000),
         Middleware(unknown_address.UnknownAddressMiddleware, index_page=INDEX_PAGE.read_bytes(), base_path=base_path()),
     ],
-    on_script_error=log_error,
 )

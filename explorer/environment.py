@@ -21,7 +21,13 @@ from explorer.errors import InvalidSetting, shorten
 
 _PREFIX = "LINEAGE_"
 # Settings whose values are never shown in a message:
-_SECRET_NAMES = ("LINEAGE_SECRET", "LINEAGE_OPERATOR_PASSWORD", "LINEAGE_DATABASE_URL", "LINEAGE_RUNS")
+_SECRET_NAMES = (
+    "LINEAGE_SECRET",
+    "LINEAGE_OPERATOR_PASSWORD",
+    "LINEAGE_DATABASE_URL",
+    "LINEAGE_RUNS",
+    "LINEAGE_METRICS_TOKEN",
+)
 _MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
@@ -68,6 +74,10 @@ class Environment(pydantic_settings.BaseSettings):
     database_url: str = ""  # of the index of runs; empty: a SQLite file in `home`
     run_storage: Annotated[str, pydantic.Field(validation_alias=f"{_PREFIX}RUNS")] = ""  # see run_store/storage.py
     operator_password: str = ""  # permits stopping and deleting everything; empty: no operator in the browser
+
+    # What the operator watches, see docs/server.md.
+    metrics_token: Annotated[str, pydantic.AfterValidator(_check_secret)] = ""  # permits reading /metrics
+    log: Literal["text", "json"] = "text"  # format of the server's log
 
     # The server on the internet, see docs/server.md.
     secret: Annotated[str, pydantic.AfterValidator(_check_secret)] = ""  # signs cookies; empty: a file in `home`

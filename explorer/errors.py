@@ -97,7 +97,12 @@ class TooManyRequests(LineageError):
 
 
 class StoreError(LineageError):
-    """Runs cannot be stored or listed now: the disk is full, the database is locked, or a limit is reached."""
+    """Runs cannot be stored or listed now: the disk is full, the database is locked, or a limit is reached.
+
+    Its message contains nothing that a visitor has typed, so the log may show it.
+    """
+
+    has_loggable_message = True
 
 
 class UnknownServer(LineageError):

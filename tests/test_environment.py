@@ -50,7 +50,7 @@ def test_released_defaults_do_not_change() -> None:
     values = environment().model_dump()
     assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
     texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors", "models"}
-    texts |= {"run_storage"}
+    texts |= {"run_storage", "metrics_token", "log"}
     assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "executor", "jobs_memory", *texts}
     assert (values["database_url"], values["operator_password"]) == ("", "")
     assert values["data_dir"] is None

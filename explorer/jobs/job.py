@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from explorer import metrics
 from explorer.environment import environment
 from explorer.errors import DamagedRun, Diverged, LimitExceeded, LineageError, StoreError, UnknownRun
 from explorer.jobs import disk_space
@@ -102,7 +103,9 @@ class Job:
         self.started_at = 0.0  # when it got its slot (`time.monotonic`)
         self.crashes = crashes  # how often what trained it has ended unexpectedly since its last checkpoint
         self._reached_checkpoint = False  # whether the present attempt has reached a new checkpoint
+        self.submitted_at = time.time()
         self._view = JobView(config, starter, number=next(_numbers))
+        self._has_started = False  # whether it has had an evaluated step, also if it waits again
         self._checkpoint_task: asyncio.Task[None] | None = None
 
     def view(self) -> JobView:
@@ -110,7 +113,12 @@ class Job:
 
     def publish(self, **changes: object) -> None:
         """Replace the view by one with other values in these fields."""
-        self._view = replace(self._view, **changes)  # type: ignore[arg-type]
+        before, self._view = self._view, replace(self._view, **changes)  # type: ignore[arg-type]
+        if self._view.state == "running" and not self._has_started:
+            self._has_started = True
+            metrics.FIRST_EVALUATION.observe(max(time.time() - self.submitted_at, 0.0))
+        if self._view.done and not before.done:
+            metrics.JOBS_ENDED.labels(self._view.state).inc()
 
     @property
     def key(self) -> str:
@@ -255,8 +263,9 @@ class Job:
         last_step, pace = 0, 0.0  # step of the last view, and a running mean of steps per second
         async with contextlib.aclosing(executor.slices(order)) as slices:  # type: ignore[type-var]
             async for part in slices:
-                before = recorder.checkpoint_step
+                before, seconds = recorder.checkpoint_step, recorder.seconds
                 recorder.add_slice(part)
+                metrics.TRAINING_SECONDS.inc(max(recorder.seconds - seconds, 0.0))
                 if recorder.checkpoint_step > max(before, order.step):
                     self._reached_checkpoint = True
                     if self.pauses_at_checkpoint:

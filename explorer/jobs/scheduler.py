@@ -45,7 +45,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import limits
 from explorer.jobs.executor import Executor, InProcessExecutor
-from explorer.jobs.job import MAX_CRASHES, Job, JobView, store_finished_job
+from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, store_finished_job
 from explorer.run_store import store
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, key, parse_config
@@ -133,6 +133,15 @@ class JobService:
     def views(self, visitor: str = "") -> list[JobView]:
         """Return the views of all remembered jobs that the visitor may see, the newest first."""
         return [job.view() for job in reversed(list(self._jobs.values())) if _is_visible(job, visitor)]
+
+    def count_states(self) -> Counter[JobState]:
+        """Return how many of the remembered jobs, private ones included, are in each state."""
+        return Counter(job.view().state for job in list(self._jobs.values()))
+
+    def count_presence(self) -> tuple[int, int]:
+        """Return how many browsers have a tab open, and how many tabs are open."""
+        with self._lock:
+            return len(self._open_tabs), self._open_tabs.total()
 
     def requesters(self, run_key: str) -> frozenset[str]:
         """Return the visitors who submitted this job."""

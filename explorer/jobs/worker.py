@@ -19,7 +19,6 @@ import socket
 import sys
 import threading
 import time
-import traceback
 from pathlib import Path
 
 from explorer.catalogue import MODELS, TASKS
@@ -27,6 +26,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs import messages
 from explorer.jobs.order import carry_out, decode_order
+from explorer.log_privacy import format_traceback
 from explorer.tasks.text import corpora
 
 _SLICE_SECONDS = 0.075  # of training between two messages
@@ -107,8 +107,8 @@ def _train(channel: socket.socket, content: bytes) -> None:
         messages.send(channel, messages.encode_problem(error))
     except ConnectionError:  # of `send`: the server has closed the socket
         raise
-    except Exception:  # the outermost level of this process: the server logs the traceback
-        messages.send(channel, messages.encode_failure(traceback.format_exc()))
+    except Exception as error:  # the outermost level of this process: the server logs the traceback
+        messages.send(channel, messages.encode_failure(format_traceback(error)))
 
 
 def _end_with_server(channel: socket.socket) -> None:

@@ -36,7 +36,9 @@ class _NoWorker(Exception):
 
 
 class TrainingFailed(Exception):
-    """An unexpected exception in a worker process; its text is the traceback there."""
+    """An unexpected exception in a worker process; its text is the traceback there (see `log_privacy`)."""
+
+    has_loggable_message = True
 
 
 class ProcessExecutor:

@@ -90,6 +90,7 @@ class Classroom:
     number: int = 1  # counts the questions shown so far
     revealed: bool = False
     shown_at: float = field(default_factory=lambda: _read_clock())  # when the question was shown
+    started_at: float = field(default_factory=lambda: _read_clock())  # when the class began
     votes: list[dict[str, object]] = field(default_factory=lambda: [{}])  # of each vote: the answers by visitor id
     sizes: list[int] = field(default_factory=list)  # of each vote that is over: how many students were there
     votes_shown: bool = False  # the teacher sees the answers before the reveal
@@ -280,6 +281,27 @@ def _record_count(classroom: Classroom) -> int:
 def _drop_oldest_question(classroom: Classroom) -> None:
     del classroom.earlier[0]
     classroom.dropped += 1
+
+
+@dataclass(frozen=True)
+class ClassOverview:
+    """What the operator sees of a class: no answers."""
+
+    code: str
+    seconds: float  # since it was started
+    question: int  # number of the question that is shown
+    present: int  # students who are present or have answered
+    joined: int  # students who have joined at any time
+
+
+def list_classes() -> list[ClassOverview]:
+    """Return an overview of every class that has not ended, the oldest first."""
+    with _lock:
+        classes = sorted(_classrooms.values(), key=lambda each: each.started_at)
+        return [
+            ClassOverview(each.code, _read_clock() - each.started_at, each.number, each.present, len(each.members))
+            for each in classes
+        ]
 
 
 def answered_questions(code: str, visitor: Visitor) -> tuple[list[AnsweredQuestion], int]:

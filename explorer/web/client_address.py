@@ -41,6 +41,12 @@ def client_address(scope: Scope) -> str:
     return address_group(client[0] if client else "")
 
 
+def is_loopback(text: str) -> bool:
+    """Return whether this is an address by which a machine reaches itself."""
+    address = _parse_address(text)
+    return address is not None and address.is_loopback
+
+
 def address_group(text: str) -> str:
     """Return the text of an address as rate limits count it. One household or machine has a whole IPv6 network."""
     address = _parse_address(text)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from cachetools import TTLCache
 from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute, storage, strategies
 
+from explorer import metrics
 from explorer.errors import TooManyRequests
 from explorer.number_format import format_duration
 
@@ -36,7 +37,7 @@ NEW_CLASSES = Limit("new classes", RateLimitItemPerHour(30))
 DOWNLOADS = Limit("downloads of answers", RateLimitItemPerMinute(300), RateLimitItemPerMinute(30))
 ANSWERS = Limit("answers", RateLimitItemPerMinute(2_000), RateLimitItemPerMinute(60))
 
-log = logging.getLogger("lineage")
+log = logging.getLogger(__name__)
 _logged: TTLCache[tuple[str, str], None] = TTLCache(1_000, 600.0)  # refusals in the log: one in ten minutes is enough
 _limiter = strategies.FixedWindowRateLimiter(storage.MemoryStorage())
 
@@ -61,6 +62,7 @@ def check(limit: Limit, address: str, visitor: str = "") -> None:
             if (limit.action, who) not in _logged:
                 _logged[limit.action, who] = None
                 log.warning("more than %d %s %s (%s) within %s", item.amount, limit.action, source, address, period)
+            metrics.REFUSALS.labels(limit.action).inc()
             raise TooManyRequests(
                 f"This server accepts at most {item.amount:,} {limit.action} {source} within {period}. "
                 f"Try again in {format_duration(seconds)}.",

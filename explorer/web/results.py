@@ -32,7 +32,7 @@ from starlette.routing import Route
 
 from explorer.tasks.text import corpora
 
-log = logging.getLogger("lineage")
+log = logging.getLogger(__name__)
 MAX_ANSWERS = 4_000  # sections and streams of open pages; the one used longest ago is dropped, and its page reruns
 MAX_BYTES = 200_000_000  # bytes of all registered arrays together
 HOLD_SECONDS = 1.0  # seconds for which a request waits for a result; a browser has only six connections to a server

@@ -15,7 +15,7 @@ from explorer.database import shared_values
 from explorer.database.engine import is_shared
 from explorer.environment import environment
 
-log = logging.getLogger("lineage")
+log = logging.getLogger(__name__)
 FILE = "secret"  # in LINEAGE_HOME
 
 

@@ -33,7 +33,7 @@ from explorer.web.visitors import visitor_from_cookies
 if TYPE_CHECKING:
     from explorer.generation.streaming import Chunk
 
-log = logging.getLogger("lineage")
+log = logging.getLogger(__name__)
 _THREADS = 2
 _FAILED_MESSAGE = "Something went wrong on the server while this text was generated. Press Generate to begin again."
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not buffer the events

@@ -32,7 +32,7 @@ from explorer.web import rate_limits
 from explorer.web.client_address import client_address
 from explorer.web.signing import signing_key
 
-log = logging.getLogger("lineage")
+log = logging.getLogger(__name__)
 COOKIE, OPERATOR = "lineage_visitor", "lineage_operator"
 NOBODY = "nobody"  # the id of a request without a valid cookie
 SESSION_SECONDS = 12 * 3600  # of the operator

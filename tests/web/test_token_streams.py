@@ -155,7 +155,7 @@ def test_an_unexpected_error_is_logged_and_reported_in_one_sentence(caplog: pyte
         yield chunk(0)
         raise ZeroDivisionError("secret")
 
-    with caplog.at_level(logging.ERROR, "lineage"):
+    with caplog.at_level(logging.ERROR):
         _, (kind, data) = request_events(register_stream("text", make))
     assert kind == "problem"
     assert "Press Generate to begin again." in data["sentence"]

@@ -1,0 +1,46 @@
+"""GET /ready: whether a proxy or a cluster should send new visitors to this server.
+
+`_stcore/health` answers as soon as the process runs. This address also needs the database, and answers with status 503
+and a sentence while the server waits to be stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from explorer.database.engine import run_transaction
+from explorer.errors import LineageError
+
+_SECONDS = 5.0  # for which the answer of the database is awaited
+
+
+async def ready_endpoint(request: Request) -> Response:
+    """Return status 200, or 503 with the reason why this server should get no new visitors."""
+    problem = await _find_problem()
+    headers = {"Cache-Control": "no-store"}
+    return PlainTextResponse(problem or "ready\n", 503 if problem else 200, headers=headers)
+
+
+async def _find_problem() -> str:
+    try:
+        await asyncio.wait_for(
+            asyncio.to_thread(run_transaction, lambda session: session.execute(text("SELECT 1"))), _SECONDS
+        )
+    except TimeoutError:
+        return f"The database has not answered for {_SECONDS:g} seconds.\n"
+    except LineageError as error:
+        return f"{error}\n"
+    return ""
+
+
+def _ask_database(session: Session) -> None:
+    session.execute(text("SELECT 1"))
+
+
+ROUTES = [Route("/ready", ready_endpoint)]

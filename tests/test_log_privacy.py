@@ -1,0 +1,89 @@
+"""The log shows what failed and where, but no message that may repeat what a visitor has typed."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+
+import pytest
+
+from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownRun, UnknownWords
+from explorer.log_privacy import describe_exception, format_traceback, make_record
+
+TYPED = "typed-by-a-visitor"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidSetting(TYPED),
+        KeyError(TYPED),
+        LineageError(TYPED),
+        OSError(TYPED),
+        RuntimeError(TYPED),
+        UnicodeDecodeError("utf-8", TYPED.encode(), 0, 1, TYPED),
+        UnknownRun(TYPED),
+        UnknownWords(TYPED, {TYPED: (TYPED,)}),
+        ValueError(TYPED),
+        pickle.UnpicklingError(TYPED),
+    ],
+)
+def test_a_message_that_may_repeat_a_visitors_text_is_not_shown(error: Exception) -> None:
+    assert describe_exception(error) == type(error).__name__
+
+
+def test_messages_of_the_operating_system_the_interpreter_and_the_store_are_shown() -> None:
+    assert describe_exception(FileNotFoundError(2, "No such file or directory", f"/home/{TYPED}")) == (
+        "FileNotFoundError: No such file or directory"
+    )
+    assert describe_exception(IndexError("list index out of range")) == "IndexError: list index out of range"
+    assert describe_exception(StoreError("The disk is full.")) == "StoreError: The disk is full."
+
+
+def raise_in_a_chain() -> None:
+    try:
+        raise KeyError(TYPED)
+    except KeyError as error:
+        raise ExceptionGroup(TYPED, [ValueError(TYPED), OSError(28, "No space left on device")]) from error
+
+
+def test_a_traceback_shows_every_exception_and_the_lines_of_code() -> None:
+    with pytest.raises(ExceptionGroup) as caught:
+        raise_in_a_chain()
+    text = format_traceback(caught.value)
+    assert TYPED not in text
+    first, _, second = text.partition("This led to:")
+    assert first.strip().endswith("KeyError") and "raise KeyError(TYPED)" in first
+    assert "ExceptionGroup" in second and "ValueError" in second and "OSError: No space left on device" in second
+    assert text.count("in raise_in_a_chain") == 2
+
+
+def test_an_exception_that_caused_itself_is_shown_once() -> None:
+    error = ValueError()
+    error.__cause__ = KeyError()
+    error.__cause__.__cause__ = error
+    assert format_traceback(error).count("ValueError") == 1
+
+
+def record(name: str, message: object, *args: object, error: BaseException | None = None) -> logging.LogRecord:
+    info = (type(error), error, error.__traceback__) if error else None
+    return make_record(name, logging.ERROR, __file__, 1, message, args, info)
+
+
+def test_a_record_describes_exceptions_among_its_arguments() -> None:
+    made = record("explorer", "run %s: %s", "0a1b", InvalidSetting(TYPED))
+    assert made.getMessage() == "run 0a1b: InvalidSetting"
+    assert record("explorer", ValueError(TYPED)).getMessage() == "ValueError"
+
+
+def test_a_formatter_prints_the_safe_traceback() -> None:
+    try:
+        raise_in_a_chain()
+    except ExceptionGroup as error:
+        printed = logging.Formatter().format(record("explorer", "a section failed", error=error))
+    assert printed.startswith("a section failed\n") and "KeyError" in printed and TYPED not in printed
+
+
+def test_asyncio_does_not_show_the_result_of_a_task() -> None:
+    message = f"Task exception was never retrieved\nfuture: <Task finished exception=KeyError('{TYPED}')>"
+    assert record("asyncio", message).getMessage() == "Task exception was never retrieved"
