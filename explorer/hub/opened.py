@@ -59,7 +59,7 @@ def opened_models() -> list[ModelCard]:
         try:
             cards.append(find_card(file.parent.name))
         except InvalidSetting as error:
-            log.warning("%s", error)
+            log.warning("the card in %s is left out: %s", file.parent, error)
     return cards
 
 

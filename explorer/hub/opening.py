@@ -81,7 +81,7 @@ def _run(opening: Opening, name: str, revision: str) -> None:
         if not opening.progress.cancelled:
             opening.problem = str(error)
     except Exception:  # the outermost level of this thread: log it and tell the operator
-        log.exception("the model %s could not be opened", opening.given)
+        log.exception("a model could not be opened")
         opening.problem = (
             "The model could not be opened, because of a mistake in Lineage; the log of the server has it."
         )

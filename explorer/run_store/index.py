@@ -307,7 +307,7 @@ def _read_entries(folders: dict[_Folder, int], taken: Iterable[tuple[str, bool]]
             if (entry.key, entry.shipped) in taken:
                 raise DamagedRun(f"The run in {name} is a duplicate of the run in another folder.")
         except RunError as error:
-            log.warning("%s It is not listed.", error)
+            log.warning("the run in %s cannot be read and is not listed: %s", name, error)
             database().skipped_folders[shipped, name] = changed
         else:
             entries.append(entry)

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
+from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
 from explorer import log_privacy, metrics
@@ -85,6 +86,7 @@ def configure() -> None:
                 ["levelname", "name", "message"],
                 timestamp="time",
                 rename_fields={"levelname": "level", "name": "logger", "exc_info": "exception"},
+                reserved_attrs=[*RESERVED_ATTRS, "color_message"],  # uvicorn gives it for a terminal
                 static_fields={"server": _server_name()},
             )
         )
