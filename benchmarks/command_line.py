@@ -48,6 +48,7 @@ If the run of a training exists already, `train` shows that run. `import` never 
 | `model`, `task`, `pretrained` (an included run), `run` | `list` |
 | `setting` | `settings` |
 | `step`, `evaluation`, `finished`, `stopped` | `train`, `pretrain`; `evaluation` also by `evaluate` |
+| `trial`, `swept` | `sweep` |
 | `prediction` | `predict` |
 | `generated` | `generate` |
 | `head`, `token`, `state` | `inspect` |

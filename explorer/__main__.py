@@ -21,6 +21,7 @@ from explorer.cli import (
     real_models,
     run_commands,
     settings,
+    sweeps,
     training,
 )
 from explorer.cli.examples import EXAMPLES, PROGRAM
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": run_commands.list_runs,
     "settings": settings.settings,
     "train": training.train,
+    "sweep": sweeps.sweep,
     "evaluate": model_commands.evaluate,
     "predict": model_commands.predict,
     "generate": model_commands.generate,

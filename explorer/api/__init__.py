@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from explorer.api.run import Run as Run
     from explorer.api.stored import load as load
     from explorer.api.stored import runs as runs
+    from explorer.api.sweeps import Range as Range
+    from explorer.api.sweeps import SweepResults as SweepResults
+    from explorer.api.sweeps import sweep as sweep
     from explorer.api.trainer import train as train
 else:
     __getattr__, __dir__, __all__ = export_lazily(__name__, __file__)

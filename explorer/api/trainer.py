@@ -58,7 +58,7 @@ def train(
     >>> run.state
     'finished'
     """
-    config = _base_config(task, model, preset)
+    config = base_config(task, model, preset)
     changes = dict(settings)
     if seeds is not None:
         if "replicas" in changes:
@@ -111,7 +111,7 @@ def train_config(config: RunConfig, progress: bool | None = None, before: Record
         torch.set_num_threads(threads)
 
 
-def _base_config(task: str, model: str, preset: str) -> RunConfig:
+def base_config(task: str, model: str, preset: str) -> RunConfig:
     for what, name in (("task", task), ("model", model), ("preset", preset)):
         require_text(name, f"The name of a {what}")
     if preset:
@@ -178,7 +178,7 @@ def _data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Map
 def _progress_bar(config: RunConfig, shown: bool | None, step: int) -> Iterator[Any]:
     from tqdm import tqdm  # a bar of text: a notebook that is opened again shows an error in place of a widget
 
-    notebook = _in_notebook()
+    notebook = in_notebook()
     file = sys.stdout if notebook else sys.stderr  # JupyterLab shows standard error on red
     if shown is None:
         shown = notebook or sys.stderr.isatty()
@@ -188,7 +188,7 @@ def _progress_bar(config: RunConfig, shown: bool | None, step: int) -> Iterator[
         yield bar
 
 
-def _in_notebook() -> bool:
+def in_notebook() -> bool:
     """Return whether the output goes to a notebook, which is no terminal but can show a progress bar."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return hasattr(shell, "kernel")

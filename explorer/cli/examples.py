@@ -36,6 +36,17 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "lineage train --preset characters --stop-at val_loss=1.8": "Stop at a validation loss",
         "lineage train --resume k3jx5m2abcde": "Continue a run that was stopped with Ctrl-C",
     },
+    "sweep": {
+        "lineage sweep --task negation --model rnn --set learning_rate=1e-3,3e-3,1e-2,3e-2 --set hidden=8,16": (
+            "Try every combination of two settings"
+        ),
+        "lineage sweep --task recall --model gru --set learning_rate=1e-4:1e-1:log --search random --trials 9": (
+            "Try random learning rates"
+        ),
+        "lineage sweep --task negation --model lstm --set learning_rate=1e-3,1e-2 --set epochs=10 --out rates.csv": (
+            "Write the table of a short search"
+        ),
+    },
     "evaluate": {
         "lineage evaluate negation-single-rnn": "Evaluate an included run again",
         "lineage evaluate k3jx5m2abcde --corpus mytext.txt": "Evaluate a run on your own text",

@@ -1,0 +1,214 @@
+"""The command `sweep`: trains a model with many settings and prints which work best."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from explorer.catalogue import MODELS, TASKS
+from explorer.cli import completion
+from explorer.cli.common import Force, Json, check_new_file, write_new_file
+from explorer.cli.program import INTERRUPTED, print_json, program_name
+from explorer.errors import InvalidSetting
+
+if TYPE_CHECKING:
+    from explorer.sweeps.controller import Plan
+    from explorer.sweeps.space import Sweep
+
+_SIGNAL_EXIT = 128  # plus the number of the signal, as in a shell
+_FIRST_LINE_SECONDS, _MOST_LINE_SECONDS = 10.0, 300.0  # between two lines of progress, which become rarer
+_SHOWN = ("state", "step")  # columns of the printed table after the settings
+_SPREAD = ("lowest", "highest", "confirmed")
+
+
+def sweep(
+    task: Annotated[
+        str,
+        typer.Option(
+            metavar="TASK",
+            help=f"Task to train on: {', '.join(TASKS)}.",
+            autocompletion=completion.tasks,
+            show_default=False,
+        ),
+    ] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help=f"Model to train: {', '.join(MODELS)}.",
+            autocompletion=completion.models,
+            show_default=False,
+        ),
+    ] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUES",
+            help="A setting and its values: learning_rate=1e-3,3e-3. For a random search also a range, LOW:HIGH or "
+            "LOW:HIGH:log. With a single value, the setting is changed in all trials.",
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(metavar="COUNT", min=1, help="Seeds of each trial.")] = 3,
+    search: Annotated[
+        str, typer.Option(metavar="KIND", help="grid: every combination; random: as many as --trials says.")
+    ] = "grid",
+    trials: Annotated[int | None, typer.Option(metavar="COUNT", min=1, help="Trials of a random search.")] = None,
+    search_seed: Annotated[
+        int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers of a random search.")
+    ] = 0,
+    halving: Annotated[
+        bool,
+        typer.Option(
+            "--halving/--no-halving", help="Give hopeless trials up early (successive halving), or train all of them."
+        ),
+    ] = True,
+    finalists: Annotated[
+        int,
+        typer.Option(
+            metavar="COUNT", min=0, help="The best trials are trained again with eight new seeds, which decide."
+        ),
+    ] = 2,
+    metric: Annotated[
+        str, typer.Option(metavar="NAME", help="What is compared. Default: the loss on data not trained on.")
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the whole table as a CSV file.", show_default=False),
+    ] = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Train a model with many settings, and print which work best.
+
+    Every trial is a run, which is stored. Runs that exist are not trained again. Ctrl-C stores what there is; the same
+    command continues.
+    """
+    from explorer.cli.interruption import stop_requests
+    from explorer.cli.tables import print_wrapped
+    from explorer.csv_files import to_csv_file
+    from explorer.sweeps import findings
+    from explorer.sweeps.driver import carry_out, check_limits, estimated_seconds
+    from explorer.sweeps.results import results_table
+    from explorer.sweeps.space import make_sweep
+    from explorer.training.config import default_config, with_settings
+
+    if not task or not model:
+        raise InvalidSetting("Give --task and --model.")
+    if out is not None:
+        check_new_file(out, force)
+    fixed, space = _parse_settings(settings or ())
+    base = with_settings(default_config(task, model), fixed)
+    definition = make_sweep(
+        base,
+        space,
+        seeds=seeds,
+        search=search,
+        number=trials,
+        search_seed=search_seed,
+        halving=halving,
+        finalists=finalists,
+        metric=metric,
+    )
+    estimate = findings.estimate_sentence(check_limits(definition), estimated_seconds(definition))
+    if not as_json:
+        print(f"Sweep {definition.key}: {estimate}", flush=True)
+    received = 0
+    try:
+        with stop_requests() as stop_signal, _show_progress(definition, as_json) as show:
+
+            def stop_or_show(plan: Plan) -> None:
+                nonlocal received
+                if received := stop_signal():
+                    raise KeyboardInterrupt
+                show(plan)
+
+            plan = carry_out(definition, on_progress=stop_or_show)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"Stopped; what there is of each run is stored. To continue: the same {program_name()} sweep.", err=True
+        )
+        raise typer.Exit(_SIGNAL_EXIT + received if received else INTERRUPTED) from None
+    table = results_table(definition, plan)
+    if out is not None:
+        write_new_file(out, to_csv_file(table), force)
+    if as_json:
+        for row in table.to_dict("records"):
+            print_json({"kind": "trial", **{name: _or_none(value) for name, value in row.items()}})
+        print_json({"kind": "swept", "sweep": definition.key, "finding": findings.result_finding(definition, plan)})
+        return
+    _print_table(definition, table)
+    print_wrapped(findings.result_finding(definition, plan))
+    print_wrapped(findings.rule_sentences(definition))
+    if out is not None:
+        print(f"{out}, {out.stat().st_size:,} bytes")
+
+
+def _parse_settings(settings: Sequence[str]) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the settings with one value, and those with several. Raises InvalidSetting."""
+    fixed: dict[str, object] = {}
+    space: dict[str, object] = {}
+    for text in settings:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUES, e.g. learning_rate=1e-3,3e-3.")
+        if name in fixed or name in space:
+            raise InvalidSetting(f"--set {name} is given twice. Give all of its values once.")
+        (space if "," in values or ":" in values else fixed)[name] = values
+    return fixed, space
+
+
+def _print_table(definition: Sweep, table: Any) -> None:
+    from explorer.cli.tables import print_columns
+
+    names = [*definition.names, *_SHOWN, definition.metric, *_SPREAD, "run"]
+    rows = [[_format_cell(value) for value in row] for row in table[names].itertuples(index=False)]
+    print_columns(names, rows)
+
+
+def _format_cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.4g}"
+    return str(value)
+
+
+def _or_none(value: Any) -> Any:
+    """Return a value as JSON has it: None for a number that is not finite."""
+    import math
+
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def _show_progress(definition: Sweep, as_json: bool) -> Iterator[Any]:
+    """Give a function to call with the plan: it shows how many runs have ended, on standard error."""
+    from explorer.sweeps.findings import progress_sentence
+
+    live = not as_json and sys.stderr is not None and sys.stderr.isatty()
+    wait = _FIRST_LINE_SECONDS
+    due = time.monotonic() + (0 if live else wait)
+
+    def show(plan: Plan) -> None:
+        nonlocal wait, due
+        if as_json or time.monotonic() < due:
+            return
+        sentence = progress_sentence(definition, plan)
+        if live:
+            sys.stderr.write(f"\r\033[K{sentence}")
+        else:
+            print(sentence, file=sys.stderr, flush=True)
+            wait = min(2 * wait, _MOST_LINE_SECONDS)
+        due = time.monotonic() + (0.2 if live else wait)
+
+    try:
+        yield show
+    finally:
+        if live:
+            sys.stderr.write("\r\033[K")

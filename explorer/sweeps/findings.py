@@ -1,0 +1,108 @@
+"""Sentences about a sweep, for pages, the terminal and notebooks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from explorer.inspection.verdicts import MAXIMUM_SEEDS, Judgement, MeanDifference
+from explorer.number_format import format_duration, format_scientific
+from explorer.sweeps.controller import Plan
+from explorer.sweeps.results import best_trial, compare_finalists
+from explorer.sweeps.space import CONFIRMATION_SEEDS, Sweep, trials
+
+_STATES = ("waiting", "running", "given up", "finished", "diverged", "failed")
+
+
+def progress_sentence(sweep: Sweep, plan: Plan) -> str:
+    """Return how many trials are in each state: “24 trials: 8 finished, 16 given up.”"""
+    counts = Counter(status.state for status in plan.trials)
+    parts = [f"{counts[state]} {state}" for state in _STATES if counts[state]]
+    sentence = f"{len(plan.trials)} trials: {', '.join(parts)}."
+    if plan.finalists and not plan.finished:
+        sentence += f" The best {len(plan.finalists)} are trained again with {CONFIRMATION_SEEDS} new seeds."
+    return sentence
+
+
+def result_finding(sweep: Sweep, plan: Plan) -> str:
+    """Return which trial is best, or that one cannot tell, once a sweep is finished."""
+    if not plan.finished:
+        best = best_trial(sweep, plan)
+        so_far = f" So far the best on average: {best.label}." if best else ""
+        return f"The search is not finished.{so_far}"
+    best = best_trial(sweep, plan)
+    if best is None:
+        return "No trial has a result: all of them diverged or failed. Try smaller learning rates."
+    found = compare_finalists(sweep, plan)
+    if found is None:
+        return (
+            f"Best on average in the search: {best.label}. Whether it is better than the next ones is not tested, "
+            "because no finalists were trained with new seeds."
+        )
+    means = {status.trial.label: format_measured(status.mean) for status in plan.finalists}
+    metric = sweep.metric.replace("_", " ")
+    others = list(found.others.items())
+    if all(judgement.verdict == "different" for _, judgement in others):
+        behind = " and ".join(f"{name} ({means[name]}; {_interval(judgement)})" for name, judgement in others)
+        return (
+            f"Best: {found.best}. With {CONFIRMATION_SEEDS} new seeds its mean {metric} is {means[found.best]}; it is "
+            f"better than {behind}."
+        )
+    if all(judgement.verdict in ("equal", "identical") for _, judgement in others):
+        return f"{found.best} and {' and '.join(name for name, _ in others)} give the same result with new seeds."
+    unclear = " or ".join(
+        f"{name} ({means[name]}; {_interval(judgement)}; {_seeds_words(judgement)})"
+        for name, judgement in others
+        if judgement.verdict != "different"
+    )
+    return (
+        f"Cannot tell which is best: with {CONFIRMATION_SEEDS} new seeds the mean {metric} is {means[found.best]} for "
+        f"{found.best}, which is within seed noise of {unclear}."
+    )
+
+
+def rule_sentences(sweep: Sweep) -> str:
+    """Return how the trials of this sweep are compared and when there is a winner, in plain words."""
+    count, metric = len(trials(sweep)), sweep.metric.replace("_", " ")
+    seeds = f"{sweep.base.replicas} seed{'s' * (sweep.base.replicas > 1)}"
+    sentences = [f"Each of the {count} trials trains {seeds}; compared is the mean {metric} over the seeds."]
+    if sweep.rungs:
+        steps = " and ".join(f"{step:,}" for step in sweep.rungs)
+        sentences.append(
+            f"After {steps} of {sweep.base.steps:,} steps only the best one in {sweep.halving} goes on (successive "
+            "halving); a good setting that learns slowly at first may be lost."
+        )
+    if sweep.finalists:
+        sentences.append(
+            f"The best of many are partly the luckiest, so the best {sweep.finalists} are trained again with "
+            f"{CONFIRMATION_SEEDS} new seeds, and only these decide: there is a winner if its difference is "
+            "significant (t test of pairs of seeds, 5 %)."
+        )
+    return " ".join(sentences)
+
+
+def estimate_sentence(sweep: Sweep, seconds: float) -> str:
+    """Return how long a sweep takes, before it starts."""
+    runs = len(trials(sweep)) + sweep.finalists
+    return f"{runs} runs, about {format_duration(max(seconds, 0.1))} of training if nothing else trains."
+
+
+def format_measured(value: float) -> str:
+    """Return a measured value with three significant digits, or two and a power of ten if it is below 0.001."""
+    if value and abs(value) < 1e-3:
+        return format_scientific(value, 2)
+    return f"{value:.3g}".replace("-", "−")
+
+
+def _interval(judgement: Judgement) -> str:
+    difference = judgement.difference
+    if not isinstance(difference, MeanDifference):
+        return "not tested"
+    low, high = (format_measured(value) for value in (difference.low, difference.high))
+    return f"difference {format_measured(difference.mean)}, 95 % confidence interval {low} to {high}"
+
+
+def _seeds_words(judgement: Judgement) -> str:
+    needed = judgement.seeds_needed
+    return (
+        f"more than {MAXIMUM_SEEDS} seeds would be needed" if needed is None else f"about {needed} seeds would decide"
+    )
