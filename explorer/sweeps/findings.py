@@ -15,7 +15,7 @@ _STATES = ("waiting", "running", "given up", "finished", "diverged", "failed")
 
 def progress_sentence(sweep: Sweep, plan: Plan) -> str:
     """Return how many trials are in each state: “24 trials: 8 finished, 16 given up.”"""
-    counts = Counter(status.state for status in plan.trials)
+    counts = Counter[str](status.state for status in plan.trials)
     parts = [f"{counts[state]} {state}" for state in _STATES if counts[state]]
     sentence = f"{len(plan.trials)} trials: {', '.join(parts)}."
     if plan.finalists and not plan.finished:

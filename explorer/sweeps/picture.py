@@ -110,7 +110,7 @@ def _axis_values(plan: Plan, axis: int) -> list[Value]:
     """Return the values of a searched setting: numbers in their order, others as they are given."""
     found = list(dict.fromkeys(status.trial.settings[axis][1] for status in plan.trials))
     numbers = [value for value in found if isinstance(value, int | float) and not isinstance(value, bool)]
-    return sorted(numbers) if len(numbers) == len(found) else found  # type: ignore[return-value]
+    return sorted(numbers) if len(numbers) == len(found) else found
 
 
 def _heights(values: Sequence[Value]) -> list[float]:
