@@ -37,9 +37,11 @@ from explorer.web import (
     job_endpoints,
     lesson_sheet,
     metrics,
+    operator_endpoints,
     readiness,
     results,
     security,
+    server_facts,
     server_log,
     start_message,
     unknown_address,
@@ -93,6 +95,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     try:
         environment()  # an invalid setting stops the server here instead of failing for the first visitor
         read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
+        server_facts.register()
         servers.start(server_name(), __version__)
         signing_key()
         service.restore()
@@ -122,6 +125,7 @@ ROUTES: list[Mount | Route] = [
     Mount("/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")),
     Mount("/assets/vendor", CachedStaticFiles(STATIC_FILES / "vendor", "max-age=86400")),
     Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]),
+    *operator_endpoints.ROUTES,
     *job_endpoints.ROUTES,
     *results.ROUTES,
     *classroom_endpoints.ROUTES,

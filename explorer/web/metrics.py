@@ -11,7 +11,6 @@ import hmac
 import time
 from collections.abc import Iterable, Iterator
 
-import psutil
 from prometheus_client import CONTENT_TYPE_LATEST, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -21,6 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs.scheduler import service
@@ -28,6 +28,7 @@ from explorer.metrics import REGISTRY, REQUEST_SECONDS, REQUESTS
 from explorer.run_store import index
 from explorer.web import class_store
 from explorer.web.client_address import is_loopback
+from explorer.web.server_facts import read_memory
 from explorer.web.visitors import visitor_from_cookies
 
 _NOT_ALLOWED = (
@@ -124,6 +125,10 @@ class _ServerCollector(Collector):
         yield GaugeMetricFamily("lineage_visitors", "Browsers that have a page of this server open.", browsers)
         yield GaugeMetricFamily("lineage_tabs", "Browser tabs that have a page of this server open.", tabs)
         yield GaugeMetricFamily("lineage_connections", "Open WebSockets of pages.", _open_connections)
+        yield GaugeMetricFamily("lineage_server_leads", "1 if this server tidies up for all.", servers.is_leader())
+        yield GaugeMetricFamily(
+            "lineage_server_draining", "1 if this server takes no more trainings.", servers.is_draining()
+        )
         yield self._jobs()
         classes = class_store.list_classes()
         yield GaugeMetricFamily("lineage_classes", "Classes that have not ended.", len(classes))
@@ -158,22 +163,6 @@ class _ServerCollector(Collector):
             yield GaugeMetricFamily("lineage_database_up", "1 if the database answers, otherwise 0.", 1)
         except LineageError:
             yield GaugeMetricFamily("lineage_database_up", "1 if the database answers, otherwise 0.", 0)
-
-
-def read_memory() -> tuple[int, int]:
-    """Return the bytes in memory of this process, and of its worker processes together.
-
-    Linux counts memory that processes share in equal parts to each of them, other systems in full.
-    """
-    this = psutil.Process()
-    workers = 0
-    for process in this.children(recursive=True):
-        try:
-            used = process.memory_full_info()
-            workers += getattr(used, "pss", 0) or used.rss
-        except psutil.Error:  # it has ended meanwhile
-            continue
-    return this.memory_info().rss, workers
 
 
 ProcessCollector(registry=REGISTRY)

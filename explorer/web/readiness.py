@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from explorer.database import servers
 from explorer.database.engine import run_transaction
 from explorer.errors import LineageError
 
@@ -28,6 +29,8 @@ async def ready_endpoint(request: Request) -> Response:
 
 
 async def _find_problem() -> str:
+    if servers.is_draining():
+        return "This server is about to be stopped and takes no new visitors.\n"
     try:
         await asyncio.wait_for(
             asyncio.to_thread(run_transaction, lambda session: session.execute(text("SELECT 1"))), _SECONDS

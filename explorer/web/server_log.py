@@ -7,8 +7,6 @@ and uvicorn, is free of the messages of exceptions (see `explorer.log_privacy`),
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import sys
 import threading
 from collections import deque
@@ -21,6 +19,7 @@ from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
 from explorer import log_privacy, metrics
+from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import LineageError
 
@@ -87,16 +86,12 @@ def configure() -> None:
                 timestamp="time",
                 rename_fields={"levelname": "level", "name": "logger", "exc_info": "exception"},
                 reserved_attrs=[*RESERVED_ATTRS, "color_message"],  # uvicorn gives it for a terminal
-                static_fields={"server": _server_name()},
+                static_fields={"server": servers.this_server()},
             )
         )
         logging.getLogger().addHandler(_json_handler)
         logging.getLogger("explorer").setLevel(logging.INFO)
         logging.captureWarnings(True)
-
-
-def _server_name() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def is_json() -> bool:

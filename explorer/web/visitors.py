@@ -46,8 +46,15 @@ input, button {{ font: inherit; padding: .4rem .6rem }}</style>
 <h1>Operator</h1><p>{words}</p>{form}</html>"""
 _FORM = """<form method="post"><label>Password <input name="password" type="password" autofocus required></label>
 <button>Sign in</button></form>"""
-_SIGN_OUT_FORM = """<form method="post"><button name="sign-out" value="1">Sign out</button></form>
-<p><a href="runs">Runs</a></p>"""
+_PAGE = """<!doctype html><html lang="en"><title>Operator</title>
+<meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="assets/lineage/shared/base.css">
+<link rel="stylesheet" href="assets/lineage/operator/style.css">
+<script type="module" src="assets/lineage/operator/page.js"></script>
+<body class="lineage"><header><h1>Operator</h1><p>{words}</p>
+<nav><a href="runs">Runs</a> <a href="metrics">Metrics</a>
+<form method="post"><button class="lineage-button" name="sign-out" value="1">Sign out</button></form></nav></header>
+<main id="operator"><p>The state of the servers is being read.</p></main></body></html>"""
 
 # Values of Sec-Fetch-Dest for a page in a frame, in which the browser would not keep the operator's cookie.
 _FRAMES = ("iframe", "frame", "embed", "object")
@@ -187,7 +194,7 @@ def format_session_end(end: datetime.datetime) -> str:
 
 
 async def operator_endpoint(request: Request) -> Response:
-    """GET or POST /operator: the page on which the operator signs in and out.
+    """GET or POST /operator: the operator signs in, sees the servers (`operator_endpoints`), and signs out.
 
     `SecurityMiddleware` refuses a POST that comes from a page of another site.
     """
@@ -204,12 +211,12 @@ async def operator_endpoint(request: Request) -> Response:
             _ended[request.cookies[OPERATOR]] = None
         return _redirect("operator", _set_cookie(OPERATOR, "", 0, "strict"))
     if request.method != "POST":
-        message = "The operator may stop every training and delete every run."
+        message = "The operator may stop every training, end every class and delete every run."
         if end:
-            message += f" You are signed in until {format_session_end(end)}."
-        return HTMLResponse(
-            _SIGN_IN.format(words=message, form=_SIGN_OUT_FORM if end else _FORM), headers={"Cache-Control": "no-store"}
-        )
+            page = _PAGE.format(words=f"{message} You are signed in until {format_session_end(end)}.")
+        else:
+            page = _SIGN_IN.format(words=message, form=_FORM)
+        return HTMLResponse(page, headers={"Cache-Control": "no-store"})
     address = client_address(request.scope)
     try:
         rate_limits.check(rate_limits.SIGN_INS, address)
@@ -220,7 +227,7 @@ async def operator_endpoint(request: Request) -> Response:
         _failures.pop(address, None)
         log.warning("the operator has signed in from %s", address)
         value = _operator_signer(signing_key(), password).sign(secrets.token_urlsafe(16)).decode()
-        return _redirect("runs", _set_cookie(OPERATOR, value, SESSION_SECONDS, "strict"))
+        return _redirect("operator", _set_cookie(OPERATOR, value, SESSION_SECONDS, "strict"))
     _failures[address] = _failures.get(address, 0) + 1
     log.warning("failed sign-in of the operator from %s, number %d", address, _failures[address])
     return HTMLResponse(_SIGN_IN.format(words="This is not the password.", form=_FORM))

@@ -44,6 +44,7 @@ def sign_in(page: Any, url: str) -> None:
     page.goto(f"{url}/operator")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Runs").click()
     expect(page.get_by_label(FIELD)).to_be_visible()
 
 

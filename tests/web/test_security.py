@@ -110,7 +110,7 @@ def test_below_a_path_cookies_are_for_this_path_and_internal_addresses_are_close
     signed_in = browser.post("/a/b/operator", data={"password": "open sesame"}, follow_redirects=False)
     for response in (browser.get("/a/b/", headers=PAGE), browser.get("/a/b/_stcore/host-config"), signed_in):
         assert "Path=/a/b" in cookie_attributes(response)
-    assert signed_in.next_request and signed_in.next_request.url.path == "/a/b/runs"
+    assert signed_in.next_request and signed_in.next_request.url.path == "/a/b/operator"
     for path, status in (("health", 200), ("metrics", 404), ("../auth/login", 404), ("runs/_stcore/health", 404)):
         assert browser.get(f"/a/b/_stcore/{path}").status_code == status
 

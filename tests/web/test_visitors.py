@@ -203,7 +203,7 @@ def test_the_right_password_signs_in_for_twelve_hours_until_sign_out(
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open sesame é")
     assert 'type="password"' in browser.get("/operator").text
     response = sign_in(browser, "open sesame é")
-    assert (response.status_code, response.headers["location"]) == (303, "runs")
+    assert (response.status_code, response.headers["location"]) == (303, "operator")
     cookie = response.headers["set-cookie"]
     assert {"HttpOnly", "Path=/", "SameSite=strict", "Max-Age=43200"} <= set(cookie.split("; "))
     assert "sesame" not in cookie

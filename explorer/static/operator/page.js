@@ -1,0 +1,254 @@
+/**
+ * The operator's page: servers, workers, trainings, classes, disk and errors, read every three seconds from
+ * operator/state, and the actions of the operator. No text of a visitor arrives here.
+ *
+ * @typedef {object} Server
+ * @property {string} id
+ * @property {string} name host and port
+ * @property {string} version of the program
+ * @property {string} started
+ * @property {string} seen its last sign of life
+ * @property {boolean} leads
+ * @property {boolean} draining
+ * @property {boolean} this it has answered this request
+ * @property {Record<string, any>} facts see server_facts.py
+ */
+import { node } from "../shared/runtime/dom.js";
+import { formatCount, formatDuration, formatNumber, formatUnits } from "../shared/runtime/format.js";
+
+const INTERVAL = 3000; // milliseconds between two requests
+const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
+
+/** Format a number of bytes with the unit in which it has one to three digits. */
+export function formatBytes(count) {
+  let unit = 0;
+  while (count >= 999.5 && unit < UNITS.length - 1) {
+    count /= 1000;
+    unit += 1;
+  }
+  return `${unit && count < 9.95 ? formatNumber(count, 1) : formatCount(count)} ${UNITS[unit]}`;
+}
+
+/** Format how long ago something happened, given two times in milliseconds. */
+export function formatAge(time, now) {
+  const seconds = Math.max(0, (now - time) / 1000);
+  return seconds < 1 ? "now" : `${formatDuration(seconds)} ago`;
+}
+
+/** Count equal errors of all servers: [{source, exception, server, count, time of the last one}], the newest first. */
+export function countErrors(servers) {
+  const counted = new Map();
+  for (const server of servers) {
+    for (const { time, source, exception } of server.facts.errors ?? []) {
+      const key = `${server.id}/${source}/${exception}`;
+      const entry = counted.get(key) ?? { source, exception, server: server.name, count: 0, time };
+      entry.count += 1;
+      entry.time = entry.time > time ? entry.time : time;
+      counted.set(key, entry);
+    }
+  }
+  return [...counted.values()].sort((one, other) => (one.time < other.time ? 1 : -1));
+}
+
+/** Describe in words what a server does beside answering. */
+export const describeRole = ({ leads, draining }) =>
+  [leads ? "leads" : "", draining ? "draining" : ""].filter(Boolean).join(", ") || "–";
+
+function button(label, key, act, words = "") {
+  const made = node("button", { class: "lineage-button", type: "button", "data-key": key, "aria-label": words }, label);
+  made.onclick = act;
+  return made;
+}
+
+/** A table; each cell has the name of its column, which a narrow screen shows beside it. */
+function table(caption, columns, rows, empty, remark = "") {
+  const heading = node("h2", {}, caption);
+  const below = remark ? node("p", { class: "soft" }, remark) : null;
+  if (!rows.length) return node("section", {}, heading, node("p", { class: "soft" }, empty), below);
+  const head = node("tr", {}, ...columns.map((name) => node("th", { scope: "col" }, name)));
+  const body = rows.map((cells) =>
+    node(
+      "tr",
+      {},
+      ...cells.map((cell, i) => node("td", { "data-column": columns[i] }, typeof cell === "number" ? `${cell}` : cell)),
+    ),
+  );
+  const shown = node("table", {}, node("thead", {}, head), node("tbody", {}, ...body));
+  return node("section", {}, heading, shown, below);
+}
+
+function serverRow(server, now) {
+  const { presence = {}, memory = {}, disk = {} } = server.facts;
+  const command = server.draining ? "undrain" : "drain";
+  return [
+    node("span", {}, server.name, server.this ? " (this one)" : "", node("span", { class: "id" }, server.id)),
+    formatAge(Date.parse(server.started), now),
+    formatAge(Date.parse(server.seen), now),
+    describeRole(server),
+    `${formatUnits(presence.browsers ?? 0, "browser")}, ${formatUnits(presence.tabs ?? 0, "tab")}`,
+    formatBytes(memory.server ?? 0),
+    `${formatBytes(disk.free ?? 0)} free`,
+    server.version,
+    button(
+      server.draining ? "Take visitors again" : "Drain",
+      `${command}/${server.id}`,
+      () => post(`operator/servers/${server.id}/${command}`),
+      `${server.draining ? "Let" : "Drain"} ${server.name}${server.draining ? " take visitors again" : ""}`,
+    ),
+  ];
+}
+
+function workerRow(server) {
+  const { workers = {}, jobs = {}, memory = {} } = server.facts;
+  const started = jobs.started ?? 0;
+  return [
+    server.name,
+    { here: "in the server", processes: "processes" }[workers.executor] ?? workers.executor ?? "–",
+    workers.machine || "not known yet",
+    `${formatCount(jobs.running ?? 0)} of ${formatCount(workers.most ?? 0)}`,
+    formatCount(jobs.waiting ?? 0),
+    started ? `${formatDuration(jobs.first_seconds)} (mean of ${formatCount(started)})` : "–",
+    workers.executor === "here" ? "–" : formatBytes(memory.workers ?? 0),
+  ];
+}
+
+function jobRow(job) {
+  return [
+    job.title,
+    job.detail,
+    job.state,
+    `${formatCount(job.step)} of ${formatCount(job.steps)}`,
+    job.left == null ? "–" : formatDuration(job.left),
+    button("Stop", `stop/${job.key}`, () => post(`jobs/${job.key}/stop`), `Stop the training of ${job.title}`),
+  ];
+}
+
+function classRow(each) {
+  const end = () => {
+    const warning = `End class ${each.code}? Its answers are deleted, also for its teacher.`;
+    if (window.confirm(warning)) post(`class/${each.code}/end`, { number: each.question });
+  };
+  return [
+    each.code,
+    formatDuration(each.seconds),
+    each.present,
+    each.joined,
+    each.question,
+    button("End", `end/${each.code}`, end, `End class ${each.code}`),
+  ];
+}
+
+function diskSection({ used, limit }) {
+  const words =
+    used == null
+      ? "The database does not say how much is stored."
+      : `Stored runs take ${formatBytes(used)} of ${formatBytes(limit)} (LINEAGE_MOST_DISK).`;
+  return node(
+    "section",
+    {},
+    node("h2", {}, "Disk"),
+    node("p", {}, words),
+    used == null ? null : node("meter", { min: 0, max: limit, high: 0.9 * limit, value: used, "aria-label": words }),
+  );
+}
+
+/** Draw the whole state. */
+function draw(place, state) {
+  const now = Date.now();
+  const key = document.activeElement?.getAttribute("data-key");
+  place.replaceChildren(
+    ...(state.problem ? [node("p", { role: "alert" }, state.problem)] : []),
+    table(
+      "Servers",
+      ["Server", "Started", "Last seen", "Role", "Visitors", "Memory", "Disk", "Version", "Action"],
+      state.servers.map((server) => serverRow(server, now)),
+      "No server is known.",
+    ),
+    table(
+      "Workers",
+      ["Server", "Executor", "Machine", "Running", "Waiting", "Time to first evaluation", "Memory"],
+      state.servers.map(workerRow),
+      "No server is known.",
+    ),
+    table(
+      "Trainings",
+      ["Model", "Settings", "State", "Step", "Time left", "Action"],
+      state.jobs.map(jobRow),
+      "Nothing is trained.",
+      "Trainings on visitors' own texts are counted above, but not listed.",
+    ),
+    table(
+      "Classes",
+      ["Class", "Open for", "Present", "Joined", "Question", "Action"],
+      state.classes.map(classRow),
+      "There is no class.",
+    ),
+    diskSection(state.disk),
+    table(
+      "Last errors",
+      ["Where", "Exception", "Server", "Number", "Last one"],
+      countErrors(state.servers).map((error) => [
+        error.source,
+        error.exception,
+        error.server,
+        error.count,
+        formatAge(Date.parse(error.time), now),
+      ]),
+      "No error since the servers started.",
+    ),
+  );
+  if (key) /** @type {HTMLElement} */ (place.querySelector(`[data-key="${key}"]`))?.focus();
+}
+
+const place = typeof document === "undefined" ? null : document.getElementById("operator");
+let isPressed = false; // a redrawn button would lose a click
+
+function showMessage(words) {
+  let message = document.getElementById("message");
+  if (!message) {
+    message = node("p", { id: "message", role: "status" });
+    place.before(message);
+  }
+  message.textContent = words;
+}
+
+async function post(address, body = undefined) {
+  try {
+    const answer = await fetch(address, {
+      method: "POST",
+      headers: { "X-Lineage": "1" },
+      body: body && JSON.stringify(body),
+    });
+    const problem = answer.ok ? "" : (await answer.json()).problem;
+    showMessage(problem);
+  } catch {
+    showMessage("The server does not answer. Try again.");
+  }
+  await update();
+}
+
+async function update() {
+  try {
+    const answer = await fetch("operator/state", { cache: "no-store" });
+    const state = await answer.json();
+    if (answer.status === 403) {
+      location.reload(); // the session has ended
+    } else if (!isPressed) {
+      draw(place, state);
+    }
+    if (document.body.classList.contains("unreachable")) showMessage("");
+    document.body.classList.remove("unreachable");
+  } catch {
+    document.body.classList.add("unreachable");
+    showMessage("The server does not answer; what is shown may be old.");
+  }
+}
+
+if (place) {
+  addEventListener("pointerdown", () => (isPressed = true));
+  addEventListener("pointerup", () => setTimeout(() => (isPressed = false), 100));
+  addEventListener("pointercancel", () => (isPressed = false));
+  setInterval(() => document.visibilityState === "visible" && update(), INTERVAL);
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && update());
+  update();
+}

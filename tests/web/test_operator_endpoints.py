@@ -1,0 +1,171 @@
+"""What the operator's page reads and does, and that nobody else can."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from explorer.database import servers
+from explorer.errors import StoreError
+from explorer.jobs.scheduler import JobService
+from explorer.training.config import default_config, with_settings
+from explorer.web import (
+    class_store,
+    classroom_endpoints,
+    job_endpoints,
+    operator_endpoints,
+    readiness,
+    server_facts,
+    server_log,
+)
+from explorer.web.class_store import ClassroomQuestion
+from explorer.web.server_log import LoggedError
+from explorer.web.visitors import operator_endpoint
+
+with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
+    from starlette.testclient import TestClient
+
+PASSWORD = "a long password"
+HEADERS = {"X-Lineage": "1"}
+TYPED = "typed-by-a-visitor"
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[JobService]:
+    service = JobService()
+    for module in (job_endpoints, server_facts):
+        monkeypatch.setattr(module, "service", service)
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def visitor(service: JobService, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A browser of somebody who has not signed in, at a server that runs."""
+    monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", PASSWORD)
+    class_store.reset()
+    server_log.reset()
+    server_facts.register()
+    server_facts.read_memory.cache_clear()
+    servers.start("host:8501", "1.2.3")
+    routes = [
+        Route("/operator", operator_endpoint, methods=["GET", "POST"]),
+        *operator_endpoints.ROUTES,
+        *job_endpoints.ROUTES,
+        *classroom_endpoints.ROUTES,
+        *readiness.ROUTES,
+    ]
+    yield TestClient(Starlette(routes=routes))
+    servers.stop()
+    class_store.reset()
+
+
+@pytest.fixture
+def operator(visitor: TestClient) -> TestClient:
+    answer = visitor.post("/operator", data={"password": PASSWORD})
+    assert answer.url.path == "/operator" and 'id="operator"' in answer.text
+    return visitor
+
+
+def test_only_the_operator_sees_the_page_and_its_data(visitor: TestClient) -> None:
+    assert 'id="operator"' not in visitor.get("/operator").text
+    answer = visitor.get("/operator/state")
+    assert answer.status_code == 403
+    assert answer.json() == {"problem": "Only the operator sees this. Sign in at /operator."}
+    command = visitor.post(f"/operator/servers/{servers.this_server()}/drain", headers=HEADERS)
+    assert command.status_code == 403
+    assert not servers.is_draining()
+
+
+def test_the_state_has_the_server_with_its_facts(operator: TestClient, service: JobService) -> None:
+    service.tab_opened("ada")
+    server_log._errors.append(LoggedError(servers.living()[0].started, "page", "KeyError"))
+    answer = operator.get("/operator/state")
+    assert answer.headers["cache-control"] == "no-store"
+    (server,) = answer.json()["servers"]
+    assert (server["name"], server["version"], server["this"], server["leads"]) == ("host:8501", "1.2.3", True, True)
+    assert server["started"].endswith("Z")
+    facts = server["facts"]
+    assert facts["presence"] == {"browsers": 1, "tabs": 1}
+    assert facts["workers"]["executor"] == "here" and facts["workers"]["most"] == 12
+    assert facts["memory"]["server"] > 10_000_000 and facts["memory"]["workers"] >= 0
+    assert facts["disk"]["free"] > 0
+    assert [(error["source"], error["exception"]) for error in facts["errors"]] == [("page", "KeyError")]
+    assert answer.json()["disk"] == {"limit": 2_000_000_000, "used": 0}
+    server_log.reset()
+
+
+def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, service: JobService) -> None:
+    job = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 400, "seed": 73}), "ada")
+    state = operator.get("/operator/state").json()
+    assert [row["key"] for row in state["jobs"]] == [job.key]
+    assert state["servers"][0]["facts"]["jobs"]["waiting"] + state["servers"][0]["facts"]["jobs"]["running"] == 1
+    assert operator.post(f"/jobs/{job.key}/stop", headers=HEADERS).status_code == 204
+    while not job.view().done:
+        time.sleep(0.01)
+    assert operator.get("/operator/state").json()["jobs"] == []
+
+
+def test_the_operator_ends_a_class_of_somebody_else_and_sees_no_answer(operator: TestClient) -> None:
+    classroom = class_store.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
+    class_store.record_presence(classroom, "ada")
+    answer = operator.get("/operator/state")
+    (row,) = answer.json()["classes"]
+    assert row["seconds"] >= 0
+    assert {name: value for name, value in row.items() if name != "seconds"} == {
+        "code": classroom.code,
+        "question": 1,
+        "present": 1,
+        "joined": 1,
+    }
+    assert TYPED not in answer.text and "ada" not in answer.text
+    ended = operator.post(f"/class/{classroom.code}/end", headers=HEADERS, content=json.dumps({"number": 1}))
+    assert ended.json()["over"] is True
+    assert operator.get("/operator/state").json()["classes"] == []
+
+
+def test_a_draining_server_is_not_ready_until_it_takes_visitors_again(operator: TestClient) -> None:
+    address = f"/operator/servers/{servers.this_server()}"
+    assert operator.get("/ready").status_code == 200
+    assert operator.post(f"{address}/drain", headers=HEADERS).status_code == 204
+    assert operator.get("/operator/state").json()["servers"][0]["draining"] is True
+    ready = operator.get("/ready")
+    assert (ready.status_code, ready.text) == (503, "This server is about to be stopped and takes no new visitors.\n")
+    assert operator.post(f"{address}/undrain", headers=HEADERS).status_code == 204
+    assert operator.get("/ready").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("THIS/drain", {}, 403),
+        ("THIS/stop", HEADERS, 404),
+        ("unknown/drain", HEADERS, 404),
+        ("unknown/undrain", HEADERS, 404),
+    ],
+)
+def test_impossible_commands_are_refused_with_a_sentence(
+    path: str, headers: dict[str, str], status: int, operator: TestClient
+) -> None:
+    address = f"/operator/servers/{path.replace('THIS', servers.this_server())}"
+    answer = operator.post(address, headers=headers)
+    assert answer.status_code == status
+    assert answer.json()["problem"].endswith(".")
+    assert not servers.is_draining()
+
+
+def test_a_database_that_does_not_answer_is_said(operator: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> int:
+        raise StoreError("The database does not answer.")
+
+    monkeypatch.setattr(operator_endpoints.index, "used_bytes", fail)
+    state = operator.get("/operator/state").json()
+    assert state["problem"] == "The database does not answer."
+    assert len(state["servers"]) == 1 and "used" not in state["disk"]
