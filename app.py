@@ -30,6 +30,7 @@ from explorer.jobs.scheduler import service
 from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
 from explorer.program_files import STATIC_FILES
+from explorer.sweeps.driver import sweep_driver
 from explorer.ui.base_path import base_path
 from explorer.ui.state import page_states
 from explorer.web import (
@@ -104,7 +105,9 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
         raise
     warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
     announce_start()
+    sweep_driver.start()
     yield {}
+    sweep_driver.close()
     service.close()
     servers.stop()
 

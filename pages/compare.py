@@ -14,6 +14,7 @@ from explorer.labs.compare.chart import chart_controls, curves_section
 from explorer.labs.compare.comparison import load_runs
 from explorer.labs.compare.results import differences_section, step_cost_section
 from explorer.labs.compare.state import MOST, Comparison
+from explorer.labs.compare.sweep_section import sweep_section
 from explorer.labs.runs.descriptions import display_name
 from explorer.run_store import index
 from explorer.run_store.index import Query
@@ -59,13 +60,16 @@ def page(session: PageSession[Comparison]) -> None:
     run_picker(session)
     runs, missing = load_runs(session.state.displayed_runs, current_visitor().id)
     show_problems(missing)
-    if not runs:
+    if runs:
+        curves_section(session)
+        chart_controls(session)
+    else:
         empty_panel("Choose runs above, or tick some on the Runs page.", 320)
-        return
-    curves_section(session)
-    chart_controls(session)
     if any(isinstance(run.config.task, TextConfig) for run in runs):
         perplexity_link()
+    folded_section("sweeps", "Which settings work best?", partial(sweep_section, session))
+    if not runs:
+        return
     folded_section("settings", "Which settings differ between these runs?", partial(differences_section, runs))
     folded_section("axes", "Why can steps, tokens and seconds disagree?", partial(step_cost_section, runs))
     folded_section("branch", "Branch: continue a run with other settings", partial(branch_section, session, runs))

@@ -14,7 +14,7 @@ from explorer.errors import InvalidSetting, UnknownRun
 from explorer.run_store import store
 from explorer.sweeps.controller import Plan
 from explorer.sweeps.driver import carry_out
-from explorer.sweeps.findings import result_finding, rule_sentences
+from explorer.sweeps.findings import result_details, result_finding, rule_sentences
 from explorer.sweeps.results import best_trial, results_table, winner
 from explorer.sweeps.space import Range as Range
 from explorer.sweeps.space import Sweep, make_sweep, trials
@@ -102,8 +102,8 @@ class SweepResults:
 
     @property
     def finding(self) -> str:
-        """Which settings are best, or that one cannot tell, as a sentence."""
-        return result_finding(self.definition, self._plan)
+        """Which settings are best, or that one cannot tell, in words and numbers."""
+        return f"{result_finding(self.definition, self._plan)} {result_details(self.definition, self._plan)}".strip()
 
     @property
     def winner(self) -> dict[str, Any] | None:

@@ -145,7 +145,8 @@ def sweep(
         print_json({"kind": "swept", "sweep": definition.key, "finding": findings.result_finding(definition, plan)})
         return
     _print_table(definition, table)
-    print_wrapped(findings.result_finding(definition, plan))
+    finding = findings.result_finding(definition, plan)
+    print_wrapped(f"{finding} {findings.result_details(definition, plan)}".strip())
     print_wrapped(findings.rule_sentences(definition))
     if out is not None:
         print(f"{out}, {out.stat().st_size:,} bytes")

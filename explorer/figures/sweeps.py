@@ -99,7 +99,12 @@ def trial_lines(
         strength = (i + 1) / len(levels)
         line = {"width": 1.5 + strength, "color": colours.with_opacity(0.25 + 0.75 * strength)}
         common = {"type": "scatter", "x": list(level.positions), "legendgroup": level.title, "hoverinfo": "skip"}
-        edge = {**common, "mode": "lines", "line": {"width": 0, "color": colours.with_opacity(0)}, "showlegend": False}
+        edge = {
+            **common,
+            "mode": "lines",
+            "line": {"width": 0, "color": colours.with_opacity(0.0)},
+            "showlegend": False,
+        }
         fill = {"fill": "tonexty", "fillcolor": colours.with_opacity(0.05 + 0.15 * strength)}
         low, mean, high = (
             [round_significant(value) for value in values_of] for values_of in (level.low, level.mean, level.high)

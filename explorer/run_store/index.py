@@ -73,6 +73,7 @@ class Query:
     models: tuple[str, ...] = ()  # one of these
     tasks: tuple[str, ...] = ()  # one of these
     tags: tuple[str, ...] = ()  # all of these
+    keys: tuple[str, ...] | None = None  # one of these; None: any
     since: datetime.datetime | None = None
     owner: str | None = None  # None: any owner
     shipped: bool = True  # include shipped runs
@@ -244,6 +245,8 @@ def _conditions(query: Query) -> Iterator[ColumnElement[bool]]:
         yield _Run.model.in_(query.models)
     if query.tasks:
         yield _Run.task.in_(query.tasks)
+    if query.keys is not None:
+        yield _Run.key.in_(query.keys)
     for tag in query.tags:
         yield _Run.tags.any(_Tag.tag == _storable_text(tag))
     if query.since:

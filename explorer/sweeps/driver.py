@@ -16,7 +16,7 @@ from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.scheduler import JobService, make_executor
+from explorer.jobs.scheduler import JobService, make_executor, service
 from explorer.run_store import store
 from explorer.sweeps import stored
 from explorer.sweeps.controller import ABSENT, Plan, RunStatus, next_actions, survivors, sweep_runs
@@ -167,7 +167,9 @@ class SweepDriver:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look for sweeps at once, because one was started or stopped."""
+        """Look for sweeps at once, because one was started or stopped; start the thread if it does not run."""
+        if self._thread is None:
+            self.start()
         self._wake.set()
 
     def close(self) -> None:
@@ -213,3 +215,6 @@ class SweepDriver:
                 log.exception("the sweeps wait")
             self._wake.wait(_DRIVER_SECONDS if self._carried else 10 * _DRIVER_SECONDS)
             self._wake.clear()
+
+
+sweep_driver = SweepDriver(service)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from explorer.catalogue import task_row
+from explorer.experiments.run_names import setting_label
 from explorer.inspection.verdicts import MAXIMUM_SEEDS, Judgement, MeanDifference
 from explorer.number_format import format_duration, format_scientific
 from explorer.sweeps.controller import Plan
@@ -11,6 +13,14 @@ from explorer.sweeps.results import best_trial, compare_finalists
 from explorer.sweeps.space import CONFIRMATION_SEEDS, Sweep, trials
 
 _STATES = ("waiting", "running", "given up", "finished", "diverged", "failed")
+
+
+def describe_sweep(sweep: Sweep) -> str:
+    """Return the name of a sweep: “RNN, Negation: learning rate × width, 12 trials of 3 seeds (k3jx)”."""
+    settings = " × ".join(setting_label(name, sweep.base) for name in sweep.names)
+    seeds = f"{sweep.base.replicas} seed{'s' * (sweep.base.replicas > 1)}"
+    title = f"{sweep.base.title}, {task_row(sweep.base.task).title}: {settings}"
+    return f"{title}, {len(trials(sweep))} trials of {seeds} ({sweep.key[:4]})"
 
 
 def progress_sentence(sweep: Sweep, plan: Plan) -> str:
@@ -24,39 +34,38 @@ def progress_sentence(sweep: Sweep, plan: Plan) -> str:
 
 
 def result_finding(sweep: Sweep, plan: Plan) -> str:
-    """Return which trial is best, or that one cannot tell, once a sweep is finished."""
-    if not plan.finished:
-        best = best_trial(sweep, plan)
-        so_far = f" So far the best on average: {best.label}." if best else ""
-        return f"The search is not finished.{so_far}"
+    """Return which trial is best, or that one cannot tell; before a sweep is finished, which one is best so far."""
     best = best_trial(sweep, plan)
+    if not plan.finished:
+        return f"The search is not finished. {f'Best so far: {best.label}.' if best else ''}".strip()
     if best is None:
         return "No trial has a result: all of them diverged or failed. Try smaller learning rates."
     found = compare_finalists(sweep, plan)
     if found is None:
-        return (
-            f"Best on average in the search: {best.label}. Whether it is better than the next ones is not tested, "
-            "because no finalists were trained with new seeds."
-        )
+        return f"Best on average: {best.label}; whether it is better than the next ones is not tested."
+    if worse := found.with_verdict("different"):
+        unclear = [name for name in found.others if name not in worse]
+        if not unclear:
+            return f"Best: {found.best}."
+    names = " or ".join([found.best, *(name for name in found.others if name not in worse)])
+    if all(judgement.verdict == "identical" for judgement in found.others.values()):
+        return f"The same result with new seeds: {names.replace(' or ', ' and ')}."
+    return f"Cannot tell which is best: {names}."
+
+
+def result_details(sweep: Sweep, plan: Plan) -> str:
+    """Return the numbers behind `result_finding`; empty if nothing was tested."""
+    found = compare_finalists(sweep, plan)
+    if found is None:
+        return ""
     means = {status.trial.label: format_measured(status.mean) for status in plan.finalists}
-    metric = sweep.metric.replace("_", " ")
-    others = list(found.others.items())
-    if all(judgement.verdict == "different" for _, judgement in others):
-        behind = " and ".join(f"{name} ({means[name]}; {_interval(judgement)})" for name, judgement in others)
-        return (
-            f"Best: {found.best}. With {CONFIRMATION_SEEDS} new seeds its mean {metric} is {means[found.best]}; it is "
-            f"better than {behind}."
-        )
-    if all(judgement.verdict in ("equal", "identical") for _, judgement in others):
-        return f"{found.best} and {' and '.join(name for name, _ in others)} give the same result with new seeds."
-    unclear = " or ".join(
-        f"{name} ({means[name]}; {_interval(judgement)}; {_seeds_words(judgement)})"
-        for name, judgement in others
-        if judgement.verdict != "different"
-    )
+    others = [
+        f"{means[name]} for {name} ({_interval(judgement)}: {_verdict(judgement)})"
+        for name, judgement in found.others.items()
+    ]
     return (
-        f"Cannot tell which is best: with {CONFIRMATION_SEEDS} new seeds the mean {metric} is {means[found.best]} for "
-        f"{found.best}, which is within seed noise of {unclear}."
+        f"With {CONFIRMATION_SEEDS} new seeds the mean {sweep.metric.replace('_', ' ')} is {means[found.best]} for "
+        f"{found.best} and {' and '.join(others)}."
     )
 
 
@@ -101,8 +110,12 @@ def _interval(judgement: Judgement) -> str:
     return f"difference {format_measured(difference.mean)}, 95 % confidence interval {low} to {high}"
 
 
-def _seeds_words(judgement: Judgement) -> str:
+def _verdict(judgement: Judgement) -> str:
+    """Return the verdict on a difference, and how many seeds would decide if these do not."""
+    if judgement.verdict == "different":
+        return "significant"
+    if judgement.verdict == "identical":
+        return "the same in every seed"
     needed = judgement.seeds_needed
-    return (
-        f"more than {MAXIMUM_SEEDS} seeds would be needed" if needed is None else f"about {needed} seeds would decide"
-    )
+    seeds = f"more than {MAXIMUM_SEEDS} seeds would be needed" if needed is None else f"about {needed} would decide"
+    return f"within seed noise, {seeds}"

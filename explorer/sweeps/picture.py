@@ -83,7 +83,7 @@ def _lines(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
             title = f"after {step:,} steps" if step else "at the end"
             levels.append(Level(title, [at for at, _ in points], *table.T))
     shown = np.concatenate([level.mean for level in levels]) if levels else np.zeros(0)
-    log_y = bool(len(shown)) and shown.min() > 0 and shown.max() > _LARGEST_RATIO * shown.min()
+    log_y = bool(len(shown) and shown.min() > 0 and shown.max() > _LARGEST_RATIO * shown.min())
     titles = sweep.metric.replace("_", " "), sweep.names[0].replace("_", " ")
     return trial_lines(levels, _labels(values), titles, log_y, colours)
 

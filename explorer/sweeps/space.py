@@ -93,8 +93,8 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """The values in words: “learning_rate 0.003, width 32”."""
-        return ", ".join(f"{name} {format_value(value)}" for name, value in self.settings)
+        """The values in words: “learning rate 0.003, width 32”."""
+        return ", ".join(f"{name.replace('_', ' ')} {format_value(value)}" for name, value in self.settings)
 
 
 @dataclass(frozen=True)
@@ -243,6 +243,12 @@ def trials(sweep: Sweep) -> tuple[Trial, ...]:
     Raises InvalidSetting if a combination of a grid is not possible, or if a random search finds too few.
     """
     return _grid_trials(sweep) if sweep.search == "grid" else _random_trials(sweep)
+
+
+def possible_runs(sweep: Sweep) -> tuple[str, ...]:
+    """Return the keys of all runs that a sweep may train: those of its trials, and of their confirmations."""
+    every = trials(sweep)
+    return (*(trial.key for trial in every), *(key(sweep.confirmation(trial)) for trial in every if sweep.finalists))
 
 
 def sweep_to_json(sweep: Sweep) -> dict[str, Any]:

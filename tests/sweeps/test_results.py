@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from explorer.figures.sweeps import NOTEBOOK, app_colours
 from explorer.sweeps.controller import Plan
-from explorer.sweeps.findings import format_measured, progress_sentence, result_finding, rule_sentences
+from explorer.sweeps.findings import format_measured, progress_sentence, result_details, result_finding, rule_sentences
 from explorer.sweeps.picture import picked_trial, sweep_figure
 from explorer.sweeps.results import best_trial, compare_finalists, ranked, results_table, winner
 from explorer.sweeps.space import Sweep, make_sweep
@@ -39,7 +39,9 @@ def test_a_clear_difference_has_a_winner() -> None:
     found = winner(sweep, plan)
     assert found and found.settings == (("learning_rate", 1e-4),)
     assert found.config.seeds == sweep.base.seeds
-    assert result_finding(sweep, plan).startswith("Best: learning_rate 0.0001. With 8 new seeds its mean test loss is ")
+    assert result_finding(sweep, plan) == "Best: learning rate 0.0001."
+    details = result_details(sweep, plan)
+    assert details.startswith("With 8 new seeds the mean test loss is ") and details.endswith(": significant).")
 
 
 def test_equal_trials_have_no_winner() -> None:
@@ -61,7 +63,8 @@ def test_a_difference_within_the_noise_is_not_told() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
     plan = finished(sweep, gap=0.01)
     assert winner(sweep, plan) is None
-    assert result_finding(sweep, plan).startswith("Cannot tell which is best: with 8 new seeds")
+    assert result_finding(sweep, plan).startswith("Cannot tell which is best: learning rate ")
+    assert "within seed noise, " in result_details(sweep, plan)
     assert best_trial(sweep, plan) is not None
 
 
@@ -151,7 +154,7 @@ def test_a_point_of_the_picture_is_a_trial() -> None:
     plan = finished(line, 1)
     assert picked_trial(line, plan, 2, 10.0).trial.settings == (("learning_rate", 1e-3),)  # type: ignore[union-attr]
     plan = finished(grid, 1)
-    assert picked_trial(grid, plan, 5, 1).trial.label == "learning_rate 0.03, hidden 16"  # type: ignore[union-attr]
+    assert picked_trial(grid, plan, 5, 1).trial.label == "learning rate 0.03, hidden 16"  # type: ignore[union-attr]
     assert picked_trial(grid, plan, 50, 1) is None
     plan = finished(cube, 1)
     order = ranked(cube, plan)

@@ -20,7 +20,7 @@ def test_a_grid_has_every_combination_once() -> None:
     assert found == [(rate, hidden) for rate in RATES for hidden in (8, 16)]
     assert {trial.config.replicas for trial in trials(sweep)} == {4}
     assert [trial.number for trial in trials(sweep)] == [1, 2, 3, 4, 5, 6]
-    assert trials(sweep)[0].label == "learning_rate 0.001, model.hidden 8"
+    assert trials(sweep)[0].label == "learning rate 0.001, model.hidden 8"
 
 
 def test_values_may_be_text() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from explorer.catalogue import TASKS
 from explorer.experiments.pretraining import shipped_configs
 from explorer.inspection.compare import BATCH_LOSS
 from explorer.run_store import store
@@ -78,6 +79,17 @@ class Comparison(PageState):
     log_x: bool = setting(False, "log x")
     log_y: bool = setting(False, "log y")
     target: float | None = setting(None, low=0.0, high=1e6)
+    # The search for good settings: which searches are shown, and the form that starts another one.
+    sweeps: tuple[str, ...] = setting((), "Searches that are shown")
+    sweep_task: str = setting("negation", "Task", options={name: row.title for name, row in TASKS.items()})
+    sweep_models: tuple[str, ...] = setting(("rnn", "transformer"), "Models")
+    sweep_space: str = setting("learning_rate=0.001,0.003,0.01,0.03;width=8,16,32", longest=400)
+    sweep_seeds: int = setting(3, "Seeds", low=1, high=8, help="Trained side by side with each combination.")
+    sweep_halving: bool = setting(
+        True,
+        "Give up hopeless settings early",
+        help="Successive halving: at some steps only the best third of the combinations goes on.",
+    )
 
     @property
     def rising(self) -> bool:

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from explorer.catalogue import MODELS, TASKS
+from explorer.errors import InvalidSetting, UnknownSweep
 from explorer.labs.runs.descriptions import generated_name
 from explorer.run_store import index
 from explorer.run_store.index import Entry, Query
+from explorer.sweeps import stored
+from explorer.sweeps.space import possible_runs
 from explorer.ui.state.fields import PageState, setting
 from explorer.web.visitors import Visitor
 
@@ -28,6 +31,7 @@ class RunsState(PageState):
     models: tuple[str, ...] = setting((), "Models", options={name: row.title for name, row in MODELS.items()})
     tasks: tuple[str, ...] = setting((), "Tasks", options={name: row.title for name, row in TASKS.items()})
     tags: tuple[str, ...] = setting((), "Tags")
+    sweep: str = setting("", "Search for settings")  # key of a sweep, whose runs are listed
     when: When = setting("ever", "Trained", options=get_args(When))
     whose: Whose = setting("everybody's", "Owner", options=WHOSE_TITLES)
     others: bool = setting(False, "Only runs of other visitors")
@@ -47,7 +51,7 @@ class RunsState(PageState):
         unset = type(self)()
         return sum(
             getattr(self, name) != getattr(unset, name)
-            for name in ("models", "tasks", "tags", "when", "whose", "others")
+            for name in ("models", "tasks", "tags", "sweep", "when", "whose", "others")
         )
 
     @property
@@ -72,11 +76,20 @@ def build_query(state: RunsState, visitor: Visitor) -> Query:
         models=tuple(model for model in state.models if model in MODELS),
         tasks=tuple(task for task in state.tasks if task in TASKS),
         tags=state.tags,
+        keys=_runs_of_sweep(state.sweep) if state.sweep else None,
         since=datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=days) if days else None,
         owner={"mine": visitor.id, "shipped": ""}.get(state.whose),
         shipped=state.whose != "mine" and not state.others,
         limit=5_000,
     )
+
+
+def _runs_of_sweep(key: str) -> tuple[str, ...]:
+    """Return the keys of the runs of a sweep; none if it is not here any more."""
+    try:
+        return possible_runs(stored.find(key).sweep)
+    except (UnknownSweep, InvalidSetting):
+        return ()
 
 
 def search_runs(state: RunsState, visitor: Visitor) -> list[Entry]:

@@ -24,6 +24,8 @@ from explorer.labs.runs.state import ROWS, WHOSE_TITLES, RunsState
 from explorer.number_format import format_bytes, format_duration
 from explorer.run_store import index
 from explorer.run_store.index import Entry
+from explorer.sweeps import stored
+from explorer.sweeps.findings import describe_sweep
 from explorer.ui.components.table import draw_table
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -70,6 +72,10 @@ def _filters(session: PageSession[RunsState]) -> None:
         selected = [value for value in getattr(session.state, name) if value in options]
         if options:
             draw(name, st.multiselect, shown=selected, options=options, placeholder="all")
+    if sweeps := {sweep.key: describe_sweep(sweep.sweep) for sweep in stored.newest()} | (
+        {session.state.sweep: session.state.sweep} if session.state.sweep else {}
+    ):
+        draw("sweep", st.selectbox, options={"": "all", **sweeps})
     draw("when", st.selectbox)
     draw("whose", st.selectbox, options=WHOSE_TITLES)
     draw("others", st.toggle)

@@ -1,0 +1,321 @@
+"""The search for good settings: a form that starts sweeps, their progress, their picture and their result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from explorer.catalogue import model_row
+from explorer.errors import LineageError
+from explorer.figures.sweeps import app_colours
+from explorer.jobs.scheduler import service
+from explorer.labs.compare.state import Comparison
+from explorer.labs.compare.sweep_choices import (
+    MOST_SETTINGS,
+    MOST_SWEEPS,
+    chosen_models,
+    chosen_sweeps,
+    parse_space,
+    possible_models,
+    searchable_settings,
+    with_settings_searched,
+    with_task,
+    with_values,
+)
+from explorer.number_format import format_duration
+from explorer.sweeps import stored
+from explorer.sweeps.controller import Plan, TrialStatus
+from explorer.sweeps.driver import check_limits, estimated_seconds, look_at, sweep_driver
+from explorer.sweeps.findings import (
+    describe_sweep,
+    estimate_sentence,
+    format_measured,
+    progress_sentence,
+    result_details,
+    result_finding,
+    rule_sentences,
+)
+from explorer.sweeps.picture import picked_trial, sweep_figure
+from explorer.sweeps.results import ranked
+from explorer.sweeps.space import Sweep
+from explorer.sweeps.stored import StoredSweep
+from explorer.ui.components.base import pop_event
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.components.table import add_table
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, show_problems
+from explorer.ui.result_section import live_section, result_section
+from explorer.ui.state.session import PageSession, open_page
+from explorer.ui.state.visitor import count_action, current_visitor
+from explorer.ui.state.widgets import bind_widget
+from explorer.web import rate_limits
+
+_NAME, _FIGURE, _TABLE = "sweeps", "sweep-figure", "sweep-trials"
+_HEIGHT = 640  # pixels of the results, before they have arrived
+_SECONDS = 1.0  # between two requests while a sweep runs
+_ROWS = 6  # of the table; the runs page lists all
+_STATE_WORDS = {"given up": "given up", "waiting": "waiting", "running": "running", "finished": "to the end"}
+
+
+def sweep_section(session: PageSession[Comparison]) -> None:
+    """Draw the form, the searches that are shown, and their results."""
+    explanation("Choose models, settings and their values. Every combination is a trial: a run that is stored.")
+    _draw_form(session)
+    _draw_estimate(session.state)
+    found, problems = _find_sweeps(session.state.sweeps)
+    running = [sweep for sweep in found if sweep.state == "running"]
+    _draw_buttons(session, running)
+    _draw_choice(session, found)
+    show_problems([*problems, *(sweep.problem for sweep in found if sweep.problem)])
+    if found:
+        _draw_results(found, bool(running))
+
+
+def _draw_form(session: PageSession[Comparison]) -> None:
+    state = session.state
+    models = chosen_models(state)
+    settings = searchable_settings(state.sweep_task, models)
+    space = {name: values for name, values in parse_space(state.sweep_space).items() if name in settings}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bind_widget(session, "sweep_task", st.selectbox, update=with_task, width=200)
+        bind_widget(
+            session,
+            "sweep_models",
+            st.multiselect,
+            shown=list(models),
+            options=possible_models(state.sweep_task),
+            max_selections=MOST_SWEEPS,
+            width=320,
+        )
+        bind_widget(
+            session,
+            "sweep_settings",
+            st.multiselect,
+            shown=list(space),
+            update=with_settings_searched,
+            label="Settings to search",
+            options=settings,
+            max_selections=MOST_SETTINGS,
+            width=320,
+        )
+        bind_widget(session, "sweep_seeds", st.number_input, step=1, width=110)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name, values in space.items():
+            bind_widget(
+                session,
+                f"sweep_values.{name}",
+                st.text_input,
+                shown=values,
+                update=partial(_change_values, name),
+                label=f"{settings[name]}: values",
+                max_chars=100,
+                width=240,
+            )
+        bind_widget(session, "sweep_halving", st.toggle)
+
+
+def _change_values(name: str, state: Comparison, values: str) -> Comparison:
+    return with_values(state, name, values)
+
+
+def _draw_estimate(state: Comparison) -> None:
+    """Draw how long the search takes, or why it is not possible."""
+    fields = (state.sweep_task, chosen_models(state), state.sweep_space, state.sweep_seeds, state.sweep_halving)
+
+    def estimate() -> tuple[str, ...]:
+        sweeps = chosen_sweeps(state)
+        sentences = [
+            f"{sweep.base.title}: {estimate_sentence(check_limits(sweep), estimated_seconds(sweep))}"
+            for sweep in sweeps.values()
+        ]
+        return (*sentences, rule_sentences(next(iter(sweeps.values()))))
+
+    result_section("sweep.estimate", {"": (("sweep estimate", *fields), estimate)}, _write_estimate, "Estimating", 60)
+
+
+def _write_estimate(document: Document, results: Mapping[str, tuple[str, ...]]) -> None:
+    *estimates, rule = results[""]
+    document.caption(" ".join(estimates))
+    document.caption(rule)
+
+
+def _find_sweeps(keys: Sequence[str]) -> tuple[list[StoredSweep], list[str]]:
+    """Return the sweeps of these keys, and a sentence for each that is not here."""
+    found, problems = [], []
+    for key in keys[:MOST_SWEEPS]:
+        try:
+            found.append(stored.find(key))
+        except LineageError as error:
+            problems.append(str(error))
+    return found, problems
+
+
+def _draw_buttons(session: PageSession[Comparison], running: Sequence[StoredSweep]) -> None:
+    me = current_visitor()
+    mine = [sweep for sweep in running if me.operator or sweep.owner == me.id]
+    with st.container(horizontal=True):
+        st.button("Search", icon=":material/manage_search:", key="sweep.start", on_click=_start, args=(session,))
+        if mine:
+            st.button("Stop", icon=":material/stop:", key="sweep.stop", on_click=_stop, args=(session, mine))
+
+
+def _start(session: PageSession[Comparison]) -> None:
+    """Start a sweep for each chosen model, and show these."""
+
+    def start() -> None:
+        sweeps = [check_limits(sweep) for sweep in chosen_sweeps(session.state).values()]
+        count_action(rate_limits.SWEEPS)
+        for sweep in sweeps:
+            stored.start(sweep, current_visitor().id)
+        sweep_driver.wake()
+        session.state = replace(session.state, sweeps=tuple(sweep.key for sweep in sweeps))
+
+    session.attempt(start)
+
+
+def _stop(session: PageSession[Comparison], sweeps: Sequence[StoredSweep]) -> None:
+    me = current_visitor()
+
+    def stop() -> None:
+        for sweep in sweeps:
+            stored.stop(sweep.key, me.id, me.operator)
+        sweep_driver.wake()
+
+    session.attempt(stop)
+
+
+def _draw_choice(session: PageSession[Comparison], found: Sequence[StoredSweep]) -> None:
+    """Draw the choice among the newest searches."""
+    every = {sweep.key: describe_sweep(sweep.sweep) for sweep in (*found, *stored.newest())}
+    if every:
+        bind_widget(
+            session,
+            "sweeps",
+            st.multiselect,
+            shown=[sweep.key for sweep in found],
+            options=every,
+            max_selections=MOST_SWEEPS,
+            placeholder="Choose an earlier search",
+        )
+
+
+def _draw_results(found: Sequence[StoredSweep], running: bool) -> None:
+    visitor = current_visitor().id
+    sweeps = {sweep.key: sweep.sweep for sweep in found}
+
+    def open_trial() -> None:
+        picked = pop_event(_FIGURE, "pick")
+        opened = [event for key in sweeps if isinstance(event := pop_event(_table_key(key), "open"), str)]
+        run = opened[0] if opened else ""
+        if isinstance(picked, dict) and (sweep := sweeps.get(str(picked.get("figure")))):
+            place = picked.get("x"), picked.get("y")
+            if all(isinstance(number, int | float) for number in place):
+                status = picked_trial(sweep, look_at(sweep, service, visitor), float(place[0]), float(place[1]))  # type: ignore[arg-type]
+                run = (status.run.curves is not None and status.trial.key) or "" if status else ""
+        if run:
+            open_page("runs", {"run": run})
+
+    live_section(
+        _NAME,
+        partial(_write_results, list(sweeps.values()), visitor),
+        _HEIGHT,
+        events={_FIGURE: ("pick",)} | {_table_key(key): ("open",) for key in sweeps},
+        apply_events=open_trial,
+        has_begun=lambda: running,
+    )
+    for sweep in found:
+        st.page_link(
+            "runs.py",
+            label=f"All runs of this search ({sweep.sweep.base.title})",
+            query_params={"sweep": sweep.key},
+            icon=":material/list:",
+        )
+
+
+def _table_key(sweep_key: str) -> str:
+    return f"{_TABLE}.{sweep_key}"
+
+
+def _write_results(sweeps: Sequence[Sweep], visitor: str, document: Document) -> float | None:
+    """Write the finding, the picture and the best trials of each sweep; return the seconds until the next ones."""
+    plans = [look_at(sweep, service, visitor) for sweep in sweeps]
+    for sweep, plan in zip(sweeps, plans, strict=True):
+        sentence = result_finding(sweep, plan)
+        title = f"{sweep.base.title}: " if len(sweeps) > 1 else ""
+        document.finding(title + (sentence[:1].lower() + sentence[1:] if title else sentence))
+        document.text(result_details(sweep, plan) if plan.finished else progress_sentence(sweep, plan))
+    panels = [_panel(sweep, plan) for sweep, plan in zip(sweeps, plans, strict=True)]
+    add_plot_frame(document, panels, key=_FIGURE, height=340, narrow_height=300)
+    document.caption(
+        "Darker: a better rank. Trials that were given up early rank below those that went further. Click a cell or a "
+        "point to open its run."
+    )
+    for sweep, plan in zip(sweeps, plans, strict=True):
+        _write_table(document, sweep, plan)
+    running = any(stored.find(sweep.key).state == "running" for sweep in sweeps)
+    return _SECONDS if running else None
+
+
+def _panel(sweep: Sweep, plan: Plan) -> Panel:
+    colour = model_row(sweep.base.model).colour
+    return Panel(
+        sweep.key,
+        sweep_figure(sweep, plan, app_colours(colour)),
+        alt=f"{sweep.base.title}: {result_finding(sweep, plan)}",
+        title=sweep.base.title,
+        colour=colour,
+        pickable=True,
+    )
+
+
+def _write_table(document: Document, sweep: Sweep, plan: Plan) -> None:
+    """Write the best trials, a row for each."""
+    metric = sweep.metric.replace("_", " ")
+    confirmed = {status.trial.number: status for status in plan.finalists}
+    order = ranked(sweep, plan)
+    columns: list[dict[str, object]] = [
+        {"key": "trial", "label": "settings", "kind": "open", "align": "left", "wrap": True}
+    ]
+    columns += [
+        {"key": key, "label": label, "kind": kind, "align": align, "minor": minor}
+        for key, label, kind, align, minor in (
+            ("mean", metric, "number", "right", False),
+            ("spread", "over seeds", "text", "right", True),
+            ("confirmed", "with new seeds", "number", "right", False),
+            ("state", "trained", "text", "left", False),
+            ("seconds", "time", "number", "right", True),
+        )
+    ]
+    rows = [
+        {
+            "key": status.trial.key,
+            "cells": {name: {"text": text} for name, text in _row(status, confirmed.get(status.trial.number)).items()},
+        }
+        for status in order[:_ROWS]
+    ]
+    more = f" {len(order) - _ROWS} more trials are not listed." if len(order) > _ROWS else ""
+    add_table(
+        document,
+        columns,
+        rows,
+        key=_table_key(sweep.key),
+        label=f"The best settings of the {sweep.base.title}",
+        caption=f"Mean {metric} over the seeds, with its range.{more}",
+    )
+
+
+def _row(status: TrialStatus, confirmed: TrialStatus | None) -> dict[str, str]:
+    known = math.isfinite(status.mean)
+    words = _STATE_WORDS.get(status.state, status.state)
+    return {
+        "trial": status.trial.label,
+        "mean": format_measured(status.mean) if known else "–",
+        "spread": f"{format_measured(status.values.min())} to {format_measured(status.values.max())}" if known else "",
+        "confirmed": format_measured(confirmed.mean) if confirmed and math.isfinite(confirmed.mean) else "",
+        "state": f"{words}, step {status.step:,}" if status.step else words,
+        "seconds": format_duration(status.run.seconds) if status.run.seconds else "",
+    }
