@@ -1,37 +1,53 @@
 """The SQL index over the run folders, for searching. Needs no torch.
 
 The folders are authoritative: the index can be deleted at any time and is rebuilt from them. It is stored in a
-database (see `database.py`) that belongs to one LINEAGE_HOME. Every function may be called from any thread and
-raises StoreError while the database does not answer.
+database (see `database/engine.py`). Every function may be called from any thread and raises StoreError while the
+database does not answer.
+
+A database is the index of the runs in one place, whose id it remembers: of one LINEAGE_HOME or, with LINEAGE_RUNS, of
+one storage, with any number of servers. Without LINEAGE_RUNS, `refresh` compares the rows with the folders. With
+it, a server has only some of the runs in a folder; rows then follow the operations that change the storage, and
+`compare_with_storage` repairs them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
+import hashlib
+import json
 import logging
 import math
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, ForeignKeyConstraint, delete, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from explorer.database.engine import Base, database, lock, run_transaction, to_utc
+from explorer.database.facts import read_fact, write_fact
 from explorer.environment import environment
-from explorer.errors import DamagedRun, InvalidSetting, RunError, shorten
-from explorer.run_store import store
-from explorer.training.config import KEY, changed_settings, to_json
+from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shorten
+from explorer.run_store import storage, store
+from explorer.run_store.places import Folder
+from explorer.run_store.storage import SharedRun
+from explorer.training.config import KEY, RunConfig, changed_settings, to_json
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _Folder: TypeAlias = tuple[bool, str]  # whether it is shipped, and its folder name
 _REFRESH_SECONDS = 2.0  # seconds after a refresh until the next search refreshes again
 _SEPARATOR = "\x1f"  # separates the texts of `words`, and occurs in none of them
+_AT_ONCE = 20  # cards that are compared while other servers wait
+_STORE_FACT, _INCLUDED_FACT = "run_store", "included_runs"  # names in the table of facts
+_ID_FILE = ".lineage-store"  # in LINEAGE_HOME, if its runs are listed in a database elsewhere
 
 
 @dataclass(frozen=True)
@@ -58,7 +74,7 @@ class Entry:
     pinned: bool
     parent: str  # key of the run that this one branched off; empty if none
     bytes: int
-    changed: int  # when the card was written, in nanoseconds
+    changed: int  # when the card was written, in nanoseconds; with LINEAGE_RUNS, a fingerprint of the card
     accuracy: float | None  # the mean of `exact_accuracy`
     metrics: dict[str, dict[str, Any]]  # by name: "mean" and "values", as on the card
     settings: dict[str, Any]  # differences from the default configuration, as `with_settings` takes them
@@ -173,35 +189,62 @@ def used_bytes() -> int:
     return int(_read_refreshed(lambda session: session.scalar(total)) or 0)
 
 
-def add_run(run: store.StoredRun) -> None:
+def add_run(run: store.StoredRun | SharedRun) -> None:
     """Add a run, or replace its row."""
     with lock:
-        entry = _read_entry(run.folder)
+        check_store()
+        entry = _shared_entry(run) if isinstance(run, SharedRun) else _read_entry(run.folder)
         run_transaction(lambda session: _replace_rows(session, [entry], [(entry.shipped, entry.folder)]), write=True)
+        if isinstance(run, SharedRun):
+            database().stored_runs[run.key] = run.changed
 
 
 def remove_run(key: str) -> None:
     """Remove one of this machine's own runs from the index."""
     with lock:
+        check_store()
         run_transaction(lambda session: _replace_rows(session, [], [(False, key)]), write=True)
+        database().stored_runs.pop(key, None)
 
 
 def reindex() -> int:
-    """Rebuild the index from the folders and return its number of runs. Damaged runs are logged and left out."""
+    """Rebuild the index from the runs and return its number of runs. Damaged runs are logged and left out.
+
+    The database becomes the index of these runs, if it was that of others.
+    """
     with lock:
-        database().skipped_folders.clear()
-        entries = _read_entries(_card_times())
-        run_transaction(lambda session: _replace_rows(session, entries, None), write=True)
-        database().refreshed_at = time.monotonic()
-        return len(entries)
+        if own := _store_id():
+            run_transaction(lambda session: _take_database(session, own), write=True)
+        if storage.current() is None:
+            database().skipped_folders.clear()
+            entries = _read_entries(_card_times())
+            run_transaction(lambda session: _replace_rows(session, entries, None), write=True)
+            database().refreshed_at = time.monotonic()
+            return len(entries)
+        database().card_marks.clear()
+        database().checked_included = False
+    compare_with_storage(again=True)
+    with lock:
+        refresh()
+        return run_transaction(lambda session: session.scalar(select(func.count()).select_from(_Run)) or 0)
 
 
 def refresh() -> None:
-    """Update the index after changes on disk: folder names and card times are compared, only new folders are read."""
+    """Update the index after changes on disk: folder names and card times are compared, only new folders are read.
+
+    With LINEAGE_RUNS only what other servers have changed in the index is read.
+    """
     with lock:
+        check_store()
         rows = run_transaction(
             lambda session: session.execute(select(_Run.shipped, _Run.folder, _Run.changed, _Run.key)).all()
         )
+        if storage.current():
+            if not database().checked_included:
+                _compare_included_runs()
+            database().stored_runs = {key: changed for shipped, _, changed, key in rows if not shipped}
+            database().refreshed_at = time.monotonic()
+            return
         card_times = _card_times()
         indexed = {(shipped, folder): changed for shipped, folder, changed, _ in rows}
         skipped = database().skipped_folders
@@ -222,20 +265,163 @@ def refresh() -> None:
         database().refreshed_at = time.monotonic()
 
 
+def stored_runs() -> Mapping[str, int]:
+    """Return the keys of the runs in LINEAGE_RUNS by the index, each with a number that differs after a change."""
+    _refresh_if_old()
+    return database().stored_runs
+
+
+class ForeignDatabase(StoreError):
+    """The database is the index of the runs of another home or storage."""
+
+
+def check_store() -> None:
+    """Raise ForeignDatabase if the database is the index of other runs. A database that is nobody's is taken."""
+    own = _store_id()
+    if not own:
+        return
+    found = run_transaction(lambda session: read_fact(session, _STORE_FACT))
+    if found is None or (found != own and not environment().database_url):
+        run_transaction(lambda session: _take_database(session, own, only_free=True), write=True)
+        found = run_transaction(lambda session: read_fact(session, _STORE_FACT))
+    if found != own:
+        shared = storage.current()
+        place = shared.address if shared else str(environment().runs)
+        raise ForeignDatabase(
+            f"The database of LINEAGE_DATABASE_URL is the index of other runs than those in {shorten(place, 100)}. If "
+            "servers share it, give all of them the same LINEAGE_RUNS; otherwise give this one a database of its own. "
+            "Or run `lineage reindex`, which makes it the index of these runs."
+        )
+
+
+def _take_database(session: Session, own: str, only_free: bool = False) -> None:
+    """Remember that this database is the index of these runs, and delete the rows of others.
+
+    only_free: not if it is that of other runs, unless it is a file of this home, which no other server uses
+    """
+    found = read_fact(session, _STORE_FACT)
+    if found == own or (found and only_free and environment().database_url):
+        return
+    if found:
+        session.execute(delete(_Run).where(_Run.shipped.is_(False)))
+    write_fact(session, _STORE_FACT, own)
+
+
+def compare_with_storage(again: bool = False) -> None:
+    """Correct the rows of runs by the cards in LINEAGE_RUNS; only cards that have changed since the last comparison are
+    read, or all of them (`again`).
+
+    A row is struck only if its card is gone. A card that cannot be read is logged, and its row stays.
+    """
+    from explorer.run_store.change_lock import changing_runs
+
+    shared = storage.current()
+    if shared is None:
+        return
+    shared.verify()  # otherwise all runs would seem to be gone where the shared folder is not mounted
+    marks = shared.keys()
+    with lock:
+        refresh()
+        rows, before = dict(database().stored_runs), database().card_marks
+    differing = [key for key, mark in marks.items() if again or key not in rows or before.get(key) != mark]
+    differing += [key for key in rows if key not in marks]
+    with ThreadPoolExecutor(8, thread_name_prefix="cards") as pool:
+        for start in range(0, len(differing), _AT_ONCE):
+            keys = differing[start : start + _AT_ONCE]
+            with changing_runs():  # so that no run is stored or deleted between the card and its row
+                for key, run in zip(keys, pool.map(partial(_read_card, shared), keys), strict=True):
+                    row = database().stored_runs.get(key)
+                    if run == "gone" and row is not None:
+                        remove_run(key)
+                    elif isinstance(run, SharedRun) and (again or run.changed != row):
+                        _add_readable(run)
+    with lock:
+        database().card_marks = marks
+
+
+def _read_card(shared: storage.Storage, key: str) -> SharedRun | Literal["gone", "damaged"]:
+    try:
+        return shared.find(key) or "gone"
+    except RunError as error:
+        log.warning("%s It is not listed.", error)
+        return "damaged"
+
+
+def _add_readable(run: SharedRun) -> None:
+    try:
+        add_run(run)
+    except RunError as error:
+        log.warning("%s It is not listed.", error)
+
+
+def _store_id() -> str:
+    """Return the id of the place of the runs, which is created if there is none; empty if the database belongs to it
+    in any case. Raises StoreError.
+    """
+    if not environment().run_storage and not environment().database_url:
+        return ""  # a file beside the runs
+    if found := storage.current():
+        return found.id()
+    home = environment().home
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if not (home / _ID_FILE).is_file():
+            Folder(home).create(_ID_FILE, f"{uuid.uuid4().hex}\n".encode())
+        return (home / _ID_FILE).read_text("utf-8").strip()
+    except (OSError, StoreError) as error:  # a home that cannot be written has no runs that another one could strike
+        log.warning("%s cannot be written: %s", home, error)
+        return ""
+
+
+def _compare_included_runs() -> None:
+    """Make the rows of the included runs those of this program, unless they are those of a program with newer ones.
+
+    Two versions that run at the same time thereby do not strike each other's rows in turn.
+    """
+    folders = [folder for shipped, folder in _card_times() if shipped]
+    digest, newest = hashlib.sha256(), ""
+    for folder in folders:
+        try:
+            content = (_root_folder(True) / folder / "card.json").read_bytes()
+            newest = max(newest, str(json.loads(content)["created"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            log.exception("the included run %s cannot be read", folder)
+        else:
+            digest.update(folder.encode() + content)
+    own = [newest, digest.hexdigest()]
+
+    def is_outdated(session: Session) -> bool:
+        found = json.loads(read_fact(session, _INCLUDED_FACT) or '["", ""]')
+        return bool(found != own and found[0] <= own[0])
+
+    def replace_included(session: Session, entries: list[Entry]) -> None:
+        if is_outdated(session):  # otherwise another server was quicker
+            session.execute(delete(_Run).where(_Run.shipped.is_(True)))
+            _replace_rows(session, entries, [])
+            write_fact(session, _INCLUDED_FACT, json.dumps(own))
+
+    if run_transaction(is_outdated):
+        entries = _read_entries({(True, folder): 0 for folder in folders})
+        run_transaction(lambda session: replace_included(session, entries), write=True)
+    database().checked_included = True
+
+
 def _read_refreshed(read: Callable[[Session], _T]) -> _T:
     """Run a reading transaction on an index that was refreshed within _REFRESH_SECONDS."""
     for _ in range(2):
-        if time.monotonic() - database().refreshed_at > _REFRESH_SECONDS:
-            with lock:
-                if (
-                    time.monotonic() - database().refreshed_at > _REFRESH_SECONDS
-                ):  # another thread may have refreshed meanwhile
-                    refresh()
+        _refresh_if_old()
         before = database()
         found = run_transaction(read)
         if database() is before:
             break  # otherwise a damaged database was replaced meanwhile and is still empty
     return found
+
+
+def _refresh_if_old() -> None:
+    if time.monotonic() - database().refreshed_at > _REFRESH_SECONDS:
+        with lock:
+            if time.monotonic() - database().refreshed_at > _REFRESH_SECONDS:
+                refresh()  # otherwise another thread has refreshed meanwhile
 
 
 def _conditions(query: Query) -> Iterator[ColumnElement[bool]]:
@@ -336,8 +522,30 @@ def _read_entry(folder: Path) -> Entry:
         raise DamagedRun(f"The run in {folder.name} cannot be read: {shorten(error, 200)}.") from error
     if not shipped and card.key != folder.name:
         raise DamagedRun(f"The run in {folder.name} has the key {card.key}.")
+    return _make_entry(config, card, folder.name, shipped, size, changed, created)
+
+
+def _shared_entry(run: SharedRun) -> Entry:
+    """Return the entry of a run in LINEAGE_RUNS. Raises DamagedRun."""
+    try:
+        created = to_utc(datetime.datetime.fromisoformat(run.card.created))
+    except (ValueError, OverflowError) as error:
+        raise DamagedRun(f"The run {run.key} cannot be read: {shorten(error, 200)}.") from error
+    return _make_entry(run.config, run.card, run.key, False, run.bytes, run.changed, created)
+
+
+def _make_entry(
+    config: RunConfig,
+    card: store.Card,
+    folder: str,
+    shipped: bool,
+    size: int,
+    changed: int,
+    created: datetime.datetime,
+) -> Entry:
+    """Return the entry of a run by its configuration and its card. Raises DamagedRun."""
     if not (0 <= card.parameters < 2**63 and 0 <= card.seconds < math.inf):
-        raise DamagedRun(f"The run in {folder.name} has impossible numbers on its card.")
+        raise DamagedRun(f"The run in {folder} has impossible numbers on its card.")
     metrics: dict[str, dict[str, Any]] = {
         name: {"mean": _finite_or_none(metric.mean), "values": [_finite_or_none(value) for value in metric.values]}
         for name, metric in card.metrics.items()
@@ -345,7 +553,7 @@ def _read_entry(folder: Path) -> Entry:
     return Entry(
         key=card.key,
         shipped=shipped,
-        folder=folder.name,
+        folder=folder,
         task=to_json(config)["task"]["name"],
         model=config.model_name,
         title=config.title,

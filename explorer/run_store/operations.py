@@ -1,23 +1,28 @@
 """Operations on stored runs, with permissions and the limit on disk space. Needs no torch.
 
-Each operation changes the folders first and then the index, which repairs itself. A visitor is an opaque text; the
-operator is the command line, or a browser that knows the password. A run with an empty `owner` belongs to the
-operator. A lock serializes all operations.
+Each operation changes the folders first and then the index, which repairs itself; with LINEAGE_RUNS it changes the
+storage first, then the index and the local copies. A visitor is an opaque text; the operator is the command line, or a
+browser that knows the password. A run with an empty `owner` belongs to the operator. A lock serializes all operations.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import datetime
 import logging
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, RunError, StoreError, UnknownRun, shorten
-from explorer.run_store import index, store
+from explorer.run_store import index, local_copies, storage, store
+from explorer.run_store.change_lock import changing_runs
+from explorer.run_store.storage import SharedRun, Storage
 from explorer.run_store.store import StoredRun
 from explorer.training.config import KEY
 from explorer.visible_text import remove_formatting
@@ -26,7 +31,6 @@ log = logging.getLogger(__name__)
 MAX_NAME_LENGTH = 80  # characters
 MAX_TAGS = 12
 MAX_TAG_LENGTH = 30  # characters
-_lock = threading.RLock()
 
 
 def add_run(folder: Path) -> StoredRun:
@@ -34,12 +38,39 @@ def add_run(folder: Path) -> StoredRun:
 
     Raises RunError if it is not a run, and StoreError if there is no space; then the folder is not moved.
     """
-    with _lock, _report_disk_errors("The run could not be stored"):
+    with _report_disk_errors("The run could not be stored"):
         run = store.load(folder)
-        _free_disk_space(store.folder_size(folder), run.key)
-        kept = store.install_run(folder, environment().runs / run.key)
-        _add_to_index(kept.folder)
-        return kept
+        if shared := storage.current():
+            _upload(shared, run)
+            return store.load(environment().runs / run.key)
+        with changing_runs():
+            _free_disk_space(store.folder_size(folder), run.key)
+            kept = store.install_run(folder, environment().runs / run.key)
+            _update_index(lambda: index.add_run(store.load(kept.folder)))
+            return kept
+
+
+def upload_runs() -> list[str]:
+    """Copy the runs of this machine that are not in LINEAGE_RUNS yet into it, and return their keys.
+
+    These are runs from the time before LINEAGE_RUNS was set, and those that the terminal trained while the storage did
+    not answer. A finished run in the storage is not replaced by a stopped one. Raises StoreError.
+    """
+    shared, uploaded = storage.current(), []
+    for folder in local_copies.not_uploaded() if shared else ():
+        with _report_disk_errors("A run could not be stored"):
+            try:
+                run = store.load(folder)
+                before = shared.find(run.key) if shared else None
+            except RunError as error:
+                log.warning("%s It is not copied into LINEAGE_RUNS.", error)
+                continue
+            if before and before.card.finished and not run.card.finished:
+                store.remove_folder(folder)
+            elif shared:
+                _upload(shared, run)
+                uploaded.append(run.key)
+    return uploaded
 
 
 def free_disk_space(need: int) -> list[str]:
@@ -47,7 +78,7 @@ def free_disk_space(need: int) -> list[str]:
 
     Pinned runs and the operator's runs are kept. Raises StoreError, and deletes nothing, if that is not enough.
     """
-    with _lock, _report_disk_errors("Old runs could not be deleted"):
+    with changing_runs(), _report_disk_errors("Old runs could not be deleted"):
         return _free_disk_space(need)
 
 
@@ -74,88 +105,163 @@ def edit_card(
         words["note"] = _clean_text("note", note, environment().most_text)
     if pinned is not None:
         words["pinned"] = pinned
-    with _lock, _report_disk_errors("The card of the run could not be written"):
-        run = store.load(_changeable_folder(key, environment().runs, visitor, operator))
-        if words:
-            run = store.update_card(run, **words)
-            _add_to_index(run.folder)
-        return run
+    with changing_runs(), _report_disk_errors("The card of the run could not be written"):
+        _check_may_change(key, visitor, operator)
+        if not (shared := storage.current()):
+            run = store.load(environment().runs / key)
+            if words:
+                run = store.update_card(run, **words)
+                _update_index(lambda: index.add_run(store.load(run.folder)))
+            return run
+        if words and (found := shared.find(key)):
+            card = store.Card.model_validate(found.card.model_dump() | words)
+            changed = shared.publish(dataclasses.replace(found, card=card))
+            _update_index(lambda: index.add_run(changed))
+        return store.load(environment().runs / key)
 
 
 def delete_runs(keys: Iterable[str], visitor: str, operator: bool) -> None:
     """Move runs to the trash: all, or none if one is not allowed. Raises NotAllowed, RunError or StoreError."""
-    with _lock, _report_disk_errors("Not every run could be deleted"):
-        for folder in [_changeable_folder(key, environment().runs, visitor, operator) for key in dict.fromkeys(keys)]:
-            _move_folder(folder, environment().trash)
-            _remove_from_index(folder.name)
+    keys = list(dict.fromkeys(keys))
+    with changing_runs(), _report_disk_errors("Not every run could be deleted"):
+        for key in keys:
+            _check_may_change(key, visitor, operator)
+        for key in keys:
+            if shared := storage.current():
+                shared.delete(key)
+                local_copies.forget(key)
+            else:
+                _move_folder(environment().runs / key, environment().trash)
+            _remove_from_index(key)
 
 
 def restore_runs(keys: Iterable[str], visitor: str, operator: bool) -> None:
     """Move runs back from the trash: all or none. Raises NotAllowed, RunError or StoreError."""
-    with _lock, _report_disk_errors("Not every run could be restored"):
-        folders = [_changeable_folder(key, environment().trash, visitor, operator) for key in dict.fromkeys(keys)]
-        for folder in folders:
-            if (environment().runs / folder.name).exists():
+    keys, shared = list(dict.fromkeys(keys)), storage.current()
+    with changing_runs(), _report_disk_errors("Not every run could be restored"):
+        for key in keys:
+            _check_may_change(key, visitor, operator, deleted=True)
+        for key in keys:
+            if shared.has(key) if shared else (environment().runs / key).exists():
                 raise StoreError(
-                    f"Run {folder.name} was trained again in the meantime. Delete the new run to restore the old one."
+                    f"Run {key} was trained again in the meantime. Delete the new run to restore the old one."
                 )
-        _free_disk_space(sum(store.folder_size(folder) for folder in folders))
-        for folder in folders:
-            _move_folder(folder, environment().runs)
-            _add_to_index(environment().runs / folder.name)
+        if shared:
+            found = {key: shared.find(key, deleted=True) for key in keys}
+            _free_disk_space(sum(run.bytes for run in found.values() if run))
+            for key, run in found.items():
+                shared.restore(key)
+                if run:
+                    _update_index(partial(index.add_run, run))
+            return
+        _free_disk_space(sum(store.folder_size(environment().trash / key) for key in keys))
+        for key in keys:
+            _move_folder(environment().trash / key, environment().runs)
+            _update_index(lambda key=key: index.add_run(store.load(environment().runs / key)))  # type: ignore[misc]
 
 
 def purge_runs(keys: Iterable[str]) -> None:
     """Delete runs in the trash permanently; keys that are not there are ignored."""
-    with _lock, _report_disk_errors("The trash could not be emptied"):
-        for key in keys:
-            if KEY.fullmatch(key) and (environment().trash / key).is_dir():
+    with changing_runs(), _report_disk_errors("The trash could not be emptied"):
+        for key in filter(KEY.fullmatch, keys):
+            if shared := storage.current():
+                shared.purge(key)
+            elif (environment().trash / key).is_dir():
                 store.remove_folder(environment().trash / key)
 
 
 def empty_trash() -> None:
-    """Delete everything in the trash permanently."""
-    with _lock, _report_disk_errors("The trash could not be emptied"):
-        if environment().trash.is_dir():
+    """Delete everything in the trash permanently.
+
+    With LINEAGE_RUNS nothing is deleted, because a browser tab of another server may still restore it: `tidy_storage`
+    deletes it after a day.
+    """
+    with changing_runs(), _report_disk_errors("The trash could not be emptied"):
+        if not environment().run_storage and environment().trash.is_dir():
             store.remove_folder(environment().trash)
 
 
-def may_change(run: StoredRun | index.Entry, visitor: str, operator: bool) -> bool:
+def tidy_storage() -> None:
+    """Delete in LINEAGE_RUNS what killed servers have left, and what has been in the trash for a day."""
+    if shared := storage.current():
+        with changing_runs(), _report_disk_errors("The storage of runs could not be tidied"):
+            shared.tidy(datetime.datetime.now(datetime.UTC))
+
+
+def may_change(run: StoredRun | SharedRun | index.Entry, visitor: str, operator: bool) -> bool:
     """Return whether a visitor may change, pin and delete a run: its owner and the operator may, except shipped
     runs.
     """
-    owner = run.card.owner if isinstance(run, StoredRun) else run.owner
-    return not run.shipped and (operator or (visitor != "" and visitor == owner))
+    owner = run.owner if isinstance(run, index.Entry) else run.card.owner
+    shipped = not isinstance(run, SharedRun) and run.shipped
+    return not shipped and (operator or (visitor != "" and visitor == owner))
 
 
-def _changeable_folder(key: str, place: Path, visitor: str, operator: bool) -> Path:
-    """Return the folder of a run that the visitor may change. Only the operator may change damaged runs, whose owner is
-    unknown. Raises NotAllowed or UnknownRun.
+def _check_may_change(key: str, visitor: str, operator: bool, deleted: bool = False) -> None:
+    """Raise NotAllowed or UnknownRun unless the visitor may change this run (`deleted`: in the trash).
+
+    Only the operator may change damaged runs, whose owner is unknown.
     """
-    folder = place / key if KEY.fullmatch(key) else None
-    if folder is None or not folder.is_dir():
+    shared, place = storage.current(), environment().trash if deleted else environment().runs
+    run: StoredRun | SharedRun | None = None
+    exists, readable = KEY.fullmatch(key) is not None, True
+    if exists:
+        try:
+            run = shared.find(key, deleted) if shared else store.load(place / key) if (place / key).is_dir() else None
+            exists = run is not None
+        except RunError:
+            readable = False
+    if not exists:
         shipped = store.pretrained_folders()
-        if place == environment().runs and (key in shipped or key in shipped.values()):
+        if not deleted and (key in shipped or key in shipped.values()):
             raise NotAllowed(f"Run “{shorten(key)}” is included with the program and cannot be changed or deleted.")
-        where = "on this machine" if place == environment().runs else "in the trash: it can no longer be restored"
+        where = "in the trash: it can no longer be restored" if deleted else "on this machine"
         raise UnknownRun(f"There is no run “{shorten(key)}” {where}.")
-    try:
-        allowed = may_change(store.load(folder), visitor, operator)
-    except RunError:
-        allowed = operator
-    if not allowed:
+    if not (may_change(run, visitor, operator) if run and readable else operator):
         raise NotAllowed(
             f"Run {key} belongs to another visitor: only its owner or the operator may change or delete it."
         )
-    return folder
+
+
+def _upload(shared: Storage, run: StoredRun) -> None:
+    """Copy a run into the storage, replacing an older run with its key, and make its folder the local copy."""
+    new = shared.upload(run.folder, run.card)  # takes time, and nobody sees these files yet
+    published = None
+    try:
+        with changing_runs():
+            _free_disk_space(new.bytes, run.key)
+            before = _find_readable(shared, run.key)
+            card = store.keep_entered(run.card, before.card) if before else run.card
+            published = shared.publish(dataclasses.replace(new, card=card))
+            _update_index(partial(index.add_run, published))
+            if before:
+                shared.delete_files(before)
+    finally:
+        if published is None:
+            with contextlib.suppress(StoreError):  # `tidy_storage` deletes them otherwise
+                shared.delete_files(new)
+    place = environment().runs / run.key
+    local_copies.mark(run.folder, published)
+    if run.folder != place:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        store.replace_folder(run.folder, place)
+    local_copies.free_space(kept=run.key)
+
+
+def _find_readable(shared: Storage, key: str) -> SharedRun | None:
+    try:
+        return shared.find(key)
+    except RunError as error:
+        log.warning("%s Its name, tags and note are lost.", error)
+        return None
 
 
 def _free_disk_space(need: int, replaced: str = "") -> list[str]:
     """See `free_disk_space`; the space of the run `replaced` counts as free, and it is not deleted."""
     limit = environment().most_disk
     used = _used_bytes()
-    if replaced and (before := environment().runs / replaced).is_dir():
-        used -= store.folder_size(before)
+    if replaced:
+        used -= _size_of_replaced(replaced)
     if used + need <= limit:
         return []
     own = index.search(index.Query(shipped=False, order="created", limit=2**31 - 1))
@@ -170,11 +276,22 @@ def _free_disk_space(need: int, replaced: str = "") -> list[str]:
             "(LINEAGE_MOST_DISK). Delete runs, or unpin some."
         )
     for key in chosen:
-        if (environment().runs / key).is_dir():
+        if shared := storage.current():
+            shared.erase(key)
+            local_copies.forget(key)
+        elif (environment().runs / key).is_dir():
             store.remove_folder(environment().runs / key)
         log.info("run %s was deleted to free space", key)
         _remove_from_index(key)
     return chosen
+
+
+def _size_of_replaced(key: str) -> int:
+    if shared := storage.current():
+        before = _find_readable(shared, key)
+        return before.bytes if before else 0
+    folder = environment().runs / key
+    return store.folder_size(folder) if folder.is_dir() else 0
 
 
 def _used_bytes() -> int:
@@ -183,6 +300,8 @@ def _used_bytes() -> int:
         index.refresh()
         return index.used_bytes()
     except LineageError:
+        if environment().run_storage:
+            raise
         log.exception("the index does not answer; the runs are counted on disk")
         return store.folder_size(environment().runs)
 
@@ -193,10 +312,6 @@ def _move_folder(folder: Path, place: Path) -> None:
     if (place / folder.name).exists():
         store.remove_folder(place / folder.name)
     folder.rename(place / folder.name)
-
-
-def _add_to_index(folder: Path) -> None:
-    _update_index(lambda: index.add_run(store.load(folder)))
 
 
 def _remove_from_index(key: str) -> None:

@@ -133,6 +133,7 @@ class Storage:
 
     def __init__(self, place: Place) -> None:
         self.place = place
+        self._known_id = ""
 
     @property
     def address(self) -> str:
@@ -141,23 +142,43 @@ class Storage:
 
     def id(self) -> str:
         """Return the id of this storage, which is created if there is none. Raises StoreError."""
-        self.place.check()
-        for _ in range(2):
-            found = self.place.read(_ID_FILE, 100)
-            if found is not None:
-                if not _ID.fullmatch(text := found.decode(errors="replace").strip()):
-                    raise StoreError(
-                        f"{self.address} contains a file {_ID_FILE} that is not one of Lineage. Give LINEAGE_RUNS "
-                        "another folder or prefix."
-                    )
-                return text
-            self.place.create(_ID_FILE, f"{uuid.uuid4().hex}\n".encode())
-        raise StoreError(f"The run storage {self.address} does not keep what is written to it. Check LINEAGE_RUNS.")
+        if not self._known_id:
+            self.place.check()
+            if (found := self._read_id()) is None:
+                self.place.create(_ID_FILE, f"{uuid.uuid4().hex}\n".encode())
+                found = self._read_id()  # perhaps that of another server
+            if found is None:
+                raise StoreError(f"The run storage {self.address} does not keep what is written. Check LINEAGE_RUNS.")
+            self._known_id = found
+        return self._known_id
+
+    def verify(self) -> None:
+        """Raise StoreError if this is another storage than before, such as a folder that is no longer mounted."""
+        if self._read_id() != self.id():
+            raise StoreError(
+                f"{self.address} no longer contains the run storage that was there. Mount it again, or restart the "
+                "server if LINEAGE_RUNS is meant to be another storage now."
+            )
+
+    def _read_id(self) -> str | None:
+        content = self.place.read(_ID_FILE, 100)
+        if content is None:
+            return None
+        if not _ID.fullmatch(text := content.decode(errors="replace").strip()):
+            raise StoreError(
+                f"{self.address} contains a file {_ID_FILE} that is not one of Lineage. Give LINEAGE_RUNS another "
+                "folder or prefix."
+            )
+        return text
 
     def find(self, run_key: str, deleted: bool = False) -> SharedRun | None:
         """Return a run, or a deleted one; None if there is none. Raises DamagedRun if its card cannot be read."""
         content = self.place.read(_card_name(run_key, deleted), _MOST_CARD)
         return None if content is None else _parse(content, run_key)
+
+    def has(self, run_key: str) -> bool:
+        """Return whether there is a run with this key, perhaps a damaged one."""
+        return self.place.size(_card_name(run_key)) is not None
 
     def keys(self, deleted: bool = False) -> dict[str, str]:
         """Return the keys of all runs, or of the deleted ones, each with a text that differs after a change."""
@@ -166,6 +187,7 @@ class Storage:
 
     def upload(self, folder: Path, card: Card) -> SharedRun:
         """Copy the files of a run folder into the storage, where nobody sees them until `publish`."""
+        self.verify()
         config = parse_config(json.loads((folder / "config.json").read_text("utf-8")))
         files = {
             name: _File(bytes=file.stat().st_size, sha256=_sha256(file)) for name, file in sorted(_run_files(folder))

@@ -11,6 +11,8 @@
     card.json                         results (parameters, seconds, metrics, versions) and what users entered (name,
                                       tags, note)
 
+With LINEAGE_RUNS the runs lie in a storage of several servers, and `LINEAGE_HOME/runs` has copies (`storage.py`).
+
 `pretrained/NAME` (compressed, without optimiser/), `LINEAGE_HOME/runs/KEY` and the checkpoint of a running training,
 `LINEAGE_HOME/jobs/KEY`, have this format. The card is written last and names the step up to which the other files
 are valid. Every file is written under a temporary name, synced, then renamed, so a folder is readable after a crash
@@ -259,11 +261,21 @@ def install_run(folder: Path, place: Path) -> StoredRun:
     place.parent.mkdir(parents=True, exist_ok=True)
     if (place / "card.json").is_file():
         try:
-            before, new = _read_card(place), _read_card(folder)
-            entered = {name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")}
-            write_file(folder / "card.json", json_bytes(new.model_copy(update=entered).model_dump()))
+            card = keep_entered(_read_card(folder), _read_card(place))
+            write_file(folder / "card.json", json_bytes(card.model_dump()))
         except LineageError:
             log.warning("the card of %s could not be read; its name, tags and note are lost", place)
+    replace_folder(folder, place)
+    return load(place)
+
+
+def keep_entered(new: Card, before: Card) -> Card:
+    """Return the card of a run that was trained again, with what users have entered on the one before."""
+    return new.model_copy(update={name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")})
+
+
+def replace_folder(folder: Path, place: Path) -> None:
+    """Move a complete run folder to its place, where it replaces an older one."""
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".old-") as old:
         before_it = Path(old) / "run"
         if place.exists():
@@ -275,7 +287,6 @@ def install_run(folder: Path, place: Path) -> StoredRun:
                 before_it.rename(place)
             raise
     sync_folder(place.parent)
-    return load(place)
 
 
 def recover_after_crash() -> None:
@@ -313,7 +324,14 @@ def update_card(run: StoredRun, **words: Any) -> StoredRun:
 
 
 def load(folder: Path) -> StoredRun:
-    """Load a run folder and check its content. Raises UnknownRun or DamagedRun."""
+    """Load a run folder and check its content. Raises UnknownRun or DamagedRun.
+
+    With LINEAGE_RUNS a folder of this machine's runs is first made that of the storage, which may raise StoreError.
+    """
+    if environment().run_storage and folder.parent == environment().runs and KEY.fullmatch(folder.name):
+        from explorer.run_store import local_copies  # needs the database
+
+        local_copies.update(folder.name)
     try:
         card = (folder / "card.json").stat()
         changed = card.st_mtime_ns, card.st_ino  # every card is a new file; the clock alone may be too coarse
@@ -389,15 +407,26 @@ def run_folder(config: RunConfig) -> Path:
 
 
 def find(name: str) -> StoredRun:
-    """Return the run with this key, or the shipped run with this name. Raises UnknownRun or DamagedRun."""
+    """Return the run with this key, or the shipped run with this name. Raises UnknownRun or DamagedRun, and with
+    LINEAGE_RUNS also StoreError.
+    """
     shipped = pretrained_folders()
     if name in shipped.values():
         return load(PRETRAINED / name)
-    if KEY.fullmatch(name) and (environment().runs / name / "config.json").is_file():
+    if KEY.fullmatch(name) and is_stored(name):
         return load(environment().runs / name)
     if name in shipped:
         return load(PRETRAINED / shipped[name])
     raise UnknownRun(f"There is no run “{shorten(name)}” on this machine; a run's key has twelve letters and digits.")
+
+
+def is_stored(name: str) -> bool:
+    """Return whether there is a run with this key that is not an included one."""
+    if environment().run_storage:
+        from explorer.run_store import local_copies  # needs the database
+
+        return local_copies.holds(name)
+    return (environment().runs / name / "config.json").is_file()
 
 
 def find_run_or_folder(name: str) -> StoredRun:
