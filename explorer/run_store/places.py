@@ -11,6 +11,7 @@ import contextlib
 import datetime
 import logging
 import os
+import re
 import shutil
 import time
 import urllib.parse
@@ -92,7 +93,7 @@ def open_place(url: str) -> Place:
     root = str(root).strip("/")
     if any(character in root for character in "*?["):
         raise InvalidSetting(f"LINEAGE_RUNS = {shown} is not possible: a prefix has no *, ? or [. {_HELP}")
-    if not root and protocol in ("s3", "s3a"):
+    if protocol in ("s3", "s3a") and re.search("^$|[@:]", root.split("/")[0]):
         raise InvalidSetting(f"LINEAGE_RUNS = {shown} names no bucket. {_HELP}")
     return ObjectStorage(files, root, shown, [part for part in _credentials(url) if part])
 
@@ -257,15 +258,9 @@ class ObjectStorage:
         self._asked_again_at = 0.0
 
     def check(self) -> None:
-        with self._answering():
-            with contextlib.suppress(FileNotFoundError):
-                self._files.ls(self._root, detail=False)
-                return
-            bucket, _, prefix = self._root.partition("/")
-            if prefix:  # a prefix without files does not exist, and need not
-                self._files.ls(bucket, detail=False)
-            elif bucket:
-                raise OSError(f"{bucket} does not exist")
+        """A bucket that does not exist is noticed when something is written."""
+        with self._answering(), contextlib.suppress(FileNotFoundError):
+            self._files.ls(self._root, detail=False)
 
     def read(self, name: str, most: int) -> bytes | None:
         with self._answering():
@@ -275,11 +270,11 @@ class ObjectStorage:
                 return None
 
     def write(self, name: str, content: bytes) -> None:
-        with self._answering():
+        with self._answering(writes=True):
             self._files.pipe_file(self._path(name), content)
 
     def create(self, name: str, content: bytes) -> None:
-        with self._answering():
+        with self._answering(writes=True):
             try:
                 self._files.pipe_file(self._path(name), content, mode="create")
             except FileExistsError:
@@ -289,7 +284,7 @@ class ObjectStorage:
                     self._files.pipe_file(self._path(name), content)
 
     def upload(self, files: Mapping[str, Path]) -> None:
-        with self._answering():
+        with self._answering(writes=True):
             self._files.put([str(local) for local in files.values()], [self._path(name) for name in files])
 
     def replace(self, name: str, file: Path) -> None:
@@ -337,13 +332,20 @@ class ObjectStorage:
         return f"{self._root}/{name}" if self._root else f"/{name}"
 
     @contextlib.contextmanager
-    def _answering(self) -> Iterator[None]:
+    def _answering(self, writes: bool = False) -> Iterator[None]:
         if time.monotonic() < self._asked_again_at:
             raise _unreachable(self.address)
         try:
             yield
-        except (LineageError, FileNotFoundError):
+        except LineageError:
             raise
+        except FileNotFoundError:
+            if not writes:
+                raise
+            raise StoreError(
+                f"{self.address} cannot be written to, because there is no such bucket. Create it, or change "
+                "LINEAGE_RUNS."
+            ) from None
         except Exception as error:  # each kind of storage has errors of its own
             text = str(error)
             for secret in self._hidden:

@@ -154,7 +154,8 @@ class Storage:
 
     def verify(self) -> None:
         """Raise StoreError if this is another storage than before, such as a folder that is no longer mounted."""
-        if self._read_id() != self.id():
+        known = self.id()
+        if self._read_id() != known:
             raise StoreError(
                 f"{self.address} no longer contains the run storage that was there. Mount it again, or restart the "
                 "server if LINEAGE_RUNS is meant to be another storage now."

@@ -1,0 +1,680 @@
+"""Several servers, each with a home of its own, whose runs lie in one storage and are listed in one database."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.database import engine as db
+from explorer.environment import environment
+from explorer.errors import DamagedRun, InvalidSetting, NotAllowed, RunError, StoreError, UnknownRun
+from explorer.jobs import job
+from explorer.run_store import index, local_copies, operations, places, storage, store, upkeep
+from explorer.run_store.index import ForeignDatabase, Query, search
+from explorer.run_store.places import Folder
+from explorer.run_store.storage import Storage
+from explorer.run_store.store import StoredRun
+from explorer.training.config import default_config, key, with_settings
+from explorer.training.record import Record
+from explorer.training.recorder import record_run
+from tests import needs, postgres, s3
+
+TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
+UseServer = Callable[[str], None]
+
+
+@cache
+def record() -> Record:
+    return record_run(with_settings(default_config("negation", "bag_of_words"), TINY))
+
+
+def record_of_seed(seed: int) -> Record:
+    return dataclasses.replace(record(), config=with_settings(record().config, {"seed": seed}))
+
+
+def key_of(seed: int) -> str:
+    return key(record_of_seed(seed).config)
+
+
+@pytest.fixture(autouse=True)
+def included_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoredRun]:
+    """Replace the included runs by a single one."""
+    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
+    store.reset(shipped=True)
+    yield store.save_run(record_of_seed(99), tmp_path / "pretrained" / "included-one")
+    store.reset(shipped=True)
+
+
+def address(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    if kind == "s3":
+        return s3.fresh_bucket(monkeypatch)
+    (tmp_path / "shared").mkdir()
+    return str(tmp_path / "shared") if kind == "folder" else f"memory://{tmp_path}"
+
+
+@pytest.fixture(params=["folder sqlite", "memory sqlite", "s3 sqlite", "folder postgresql"])
+def server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UseServer]:
+    """Return a function that makes this process one of several servers, by its name."""
+    yield from servers(*request.param.split(), tmp_path=tmp_path, monkeypatch=monkeypatch)
+
+
+@pytest.fixture
+def folder_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UseServer]:
+    """Like `server`, with a shared folder only."""
+    yield from servers("folder", "sqlite", tmp_path=tmp_path, monkeypatch=monkeypatch)
+
+
+def servers(kind: str, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UseServer]:
+    if database == "postgresql" and postgres.missing():
+        pytest.skip(needs.NO_POSTGRESQL)
+    url = postgres.fresh_database() if database == "postgresql" else f"sqlite:///{tmp_path}/index.db"
+    monkeypatch.setenv("LINEAGE_DATABASE_URL", url)
+    monkeypatch.setenv("LINEAGE_RUNS", address(kind, tmp_path, monkeypatch))
+
+    opened_databases = []
+
+    def use(name: str) -> None:
+        monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / f"home-{name}"))
+        local_copies.reset()
+        opened_databases.append(db.database())
+        db.database().refreshed_at = float("-inf")  # as after two seconds
+
+    use("a")
+    yield use
+    storage.reset()
+    local_copies.reset()
+    for each in opened_databases:
+        each.engine.dispose()
+    db.close_database()
+
+
+def opened() -> Storage:
+    found = storage.current()
+    assert found
+    return found
+
+
+def write_finished_job(seed: int = 0, owner: str = "ada") -> Path:
+    folder = environment().jobs / key_of(seed)
+    store.write_run(record_of_seed(seed), folder, owner)
+    return folder
+
+
+def store_run(seed: int = 0, owner: str = "ada") -> StoredRun:
+    return operations.add_run(write_finished_job(seed, owner))
+
+
+def indexed_keys() -> list[str]:
+    return sorted(entry.key for entry in search(Query(shipped=False)))
+
+
+def copied_keys() -> list[str]:
+    return sorted(folder.name for folder in environment().runs.glob("[!.]*"))
+
+
+def test_a_run_of_one_server_is_found_and_opened_by_another(server: UseServer) -> None:
+    run = store_run()
+    assert run.folder == environment().runs / run.key
+    assert not (environment().jobs / run.key).exists()
+    server("b")
+    assert indexed_keys() == [run.key]
+    assert copied_keys() == []
+    found = store.find(run.key)
+    assert (found.card, found.config) == (run.card, run.config)
+    assert found.folder == environment().runs / run.key
+    assert {name: array.tobytes() for name, array in found.weights().items()} == {
+        name: array.tobytes() for name, array in run.weights().items()
+    }
+    assert found.checkpoint_steps() == run.checkpoint_steps() != []
+    assert store.find_by_config(run.config) == found
+    with pytest.raises(UnknownRun):
+        store.find("abcdefghijkl")
+    (entry,) = search(Query(shipped=False))
+    assert (entry.owner, entry.state, entry.parameters) == ("ada", "finished", run.card.parameters)
+    assert entry.settings["train_size"] == 20
+    assert entry.bytes > 1_000
+
+
+def test_a_finished_run_replaces_a_stopped_one_and_keeps_what_users_entered(server: UseServer) -> None:
+    folder = environment().jobs / key_of(0)
+    store.write_run(dataclasses.replace(record_of_seed(0), state="stopped"), folder, "ada")
+    stopped = operations.add_run(folder)
+    operations.edit_card(stopped.key, "ada", False, name="Mine")
+    server("b")
+    assert store.find(stopped.key).card.state == "stopped"
+    store_run(0, owner="bob")
+    server("a")
+    found = store.find(stopped.key)
+    assert (found.card.state, found.card.name, found.card.owner) == ("finished", "Mine", "ada")
+    assert len(opened().place.names(f"runs/{stopped.key}")) == 1
+    assert found.curves.losses.tobytes() == stopped.curves.losses.tobytes()
+
+
+def test_a_changed_card_is_seen_by_the_other_servers(server: UseServer) -> None:
+    run = store_run()
+    server("b")
+    assert store.find(run.key).card.name == ""
+    with pytest.raises(NotAllowed):
+        operations.edit_card(run.key, "bob", False, name="Not yours")
+    changed = operations.edit_card(run.key, "ada", False, name="Mine", tags=["a"], note="of b", pinned=True)
+    assert changed.card.name == "Mine"
+    server("a")
+    (entry,) = search(Query(shipped=False))
+    assert (entry.name, entry.tags, entry.pinned) == ("Mine", ("a",), True)
+    assert store.find(run.key).card == changed.card
+    assert changed.cache_key[1] == run.cache_key[1]  # models in memory stay
+
+
+def test_a_run_that_one_server_deletes_is_restored_by_another(server: UseServer) -> None:
+    run, kept = store_run(0), store_run(1)
+    server("b")
+    store.find(run.key)
+    server("a")
+    with pytest.raises(NotAllowed):
+        operations.delete_runs([kept.key, run.key], "bob", False)
+    operations.delete_runs([run.key], "ada", False)
+    assert copied_keys() == [kept.key]
+    server("b")
+    assert indexed_keys() == [kept.key]
+    with pytest.raises(UnknownRun):
+        store.find(run.key)
+    assert copied_keys() == []
+    with pytest.raises(NotAllowed):
+        operations.restore_runs([run.key], "bob", False)
+    operations.empty_trash()  # when a server starts: a tab of another one may restore it
+    operations.restore_runs([run.key], "ada", False)
+    assert store.find(run.key).card == run.card
+    server("a")
+    assert indexed_keys() == sorted([run.key, kept.key])
+    operations.delete_runs([run.key], "", True)
+    operations.purge_runs([run.key, "../abcdefghijkl"])
+    with pytest.raises(UnknownRun):
+        operations.restore_runs([run.key], "ada", False)
+    assert list(opened().place.names(f"runs/{run.key}")) == []
+    assert store.find(kept.key).weights()
+
+
+def test_a_run_that_was_trained_again_is_not_overwritten_by_undo(server: UseServer) -> None:
+    run = store_run()
+    operations.delete_runs([run.key], "ada", False)
+    again = store_run()
+    with pytest.raises(StoreError, match="trained again"):
+        operations.restore_runs([run.key], "ada", False)
+    operations.purge_runs([run.key])
+    assert store.find(run.key).weights().keys() == again.weights().keys()
+
+
+def test_the_index_keeps_the_rows_of_other_servers(server: UseServer) -> None:
+    store_run(0)
+    server("b")
+    store_run(1)
+    for name in ("a", "b", "c"):
+        server(name)
+        index.refresh()
+        assert indexed_keys() == sorted([key_of(0), key_of(1)])
+        index.compare_with_storage()
+        assert indexed_keys() == sorted([key_of(0), key_of(1)])
+    assert index.reindex() == 3
+    assert indexed_keys() == sorted([key_of(0), key_of(1)])
+
+
+def test_a_comparison_repairs_the_index(server: UseServer) -> None:
+    run, lost = store_run(0), store_run(1)
+    index.remove_run(run.key)
+    opened().place.delete(f"cards/{lost.key}.json")
+    server("b")
+    index.compare_with_storage()
+    assert indexed_keys() == [run.key]
+    found = opened().find(run.key)
+    assert found
+    opened().publish(dataclasses.replace(found, card=found.card.model_copy(update={"name": "New"})))
+    index.compare_with_storage()
+    assert [entry.name for entry in search(Query(shipped=False))] == ["New"]
+    index.remove_run(run.key)
+    assert index.reindex() == 2
+    assert indexed_keys() == [run.key]
+
+
+def test_a_server_that_is_killed_while_it_uploads_shows_nothing_of_the_run(
+    server: UseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = store_run(0)
+    written = []
+
+    class Killed(BaseException):
+        pass
+
+    def die(self: Storage, run: storage.SharedRun) -> storage.SharedRun:
+        written.extend(self.place.names(f"runs/{run.key}/{run.version}"))
+        raise Killed
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(Storage, "publish", die)
+        patched.setattr(Storage, "delete_files", lambda *_: None)  # a killed server cleans nothing up
+        store_run(1)
+    assert "events.parquet" in written
+    server("b")
+    index.compare_with_storage()
+    assert indexed_keys() == [run.key]
+    assert store.find_by_config(record_of_seed(1).config) is None
+    now = datetime.datetime.now(datetime.UTC)
+    opened().tidy(now)
+    assert set(opened().place.names("runs")) == {key_of(0), key_of(1)}  # another server may be writing it
+    opened().tidy(now + datetime.timedelta(hours=2))
+    assert set(opened().place.names("runs")) == {key_of(0)}
+    assert store.find(run.key).weights()
+    server("a")
+    assert (environment().jobs / key_of(1) / "card.json").is_file()
+    operations.add_run(environment().jobs / key_of(1))
+    assert indexed_keys() == sorted([key_of(0), key_of(1)])
+
+
+def test_the_trash_is_emptied_after_a_day(server: UseServer) -> None:
+    run = store_run()
+    operations.delete_runs([run.key], "ada", False)
+    operations.tidy_storage()
+    assert list(opened().keys(deleted=True)) == [run.key]
+    opened().tidy(datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=25))
+    assert list(opened().keys(deleted=True)) == []
+    assert run.key not in opened().place.names("runs") or not opened().place.names(f"runs/{run.key}")
+
+
+def test_many_threads_download_a_run_once(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = store_run()
+    server("b")
+    calls, original = [], Storage.download
+
+    def download(self: Storage, *arguments: Any) -> None:
+        calls.append(arguments)
+        original(self, *arguments)
+
+    monkeypatch.setattr(Storage, "download", download)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: store.find(run.key), range(8)))
+    assert all(each.card == run.card for each in found)
+    assert len(calls) == 1
+    assert copied_keys() == [run.key]
+
+
+def test_two_servers_that_store_the_same_run_at_once(server: UseServer) -> None:
+    first = write_finished_job(0)
+    second = environment().jobs / "second"
+    store.write_run(record_of_seed(0), second, "bob")
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(operations.add_run, [first, second]))
+    assert indexed_keys() == [key_of(0)]
+    assert all(run.curves.losses.tobytes() == record().curves.losses.tobytes() for run in done)
+    server("b")
+    assert store.find(key_of(0)).weights()
+    assert len(opened().place.names(f"runs/{key_of(0)}")) == 1
+
+
+def test_the_limit_of_all_runs_counts_those_of_all_servers(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = store_run(0)
+    server("b")
+    (entry,) = search(Query(shipped=False))
+    monkeypatch.setenv("LINEAGE_MOST_DISK", str(entry.bytes * 3 // 2))
+    new = store_run(1)
+    assert indexed_keys() == [new.key]
+    server("a")
+    with pytest.raises(UnknownRun):
+        store.find(old.key)
+    operations.edit_card(new.key, "ada", False, pinned=True)
+    with pytest.raises(StoreError, match="There is no space"):
+        store_run(2)
+    assert set(opened().keys()) == {new.key}
+    assert (environment().jobs / key_of(2) / "card.json").is_file()  # nothing is lost
+
+
+def test_copies_that_were_not_used_are_deleted_first(folder_server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [store_run(seed) for seed in range(4)]
+    sizes = {entry.key: entry.bytes for entry in search(Query(shipped=False))}
+    local = environment().runs / key_of(9)
+    store.save_run(record_of_seed(9), local)
+    for age, run in enumerate(reversed(runs)):
+        when = 1_700_000_000 - age
+        os.utime(run.folder / ".copy.json", (when, when))
+    monkeypatch.setenv("LINEAGE_MOST_COPIES", str(sizes[runs[2].key] + sizes[runs[3].key]))
+    local_copies.free_space()
+    assert copied_keys() == sorted([runs[2].key, runs[3].key, local.name])  # a run that is nowhere else stays
+    assert indexed_keys() == sorted(run.key for run in runs)
+    assert store.find(runs[0].key).weights()
+    assert len(copied_keys()) == 3  # the copy in use replaced another one
+    monkeypatch.setenv("LINEAGE_MOST_COPIES", "100")
+    folder_server("b")
+    with pytest.raises(StoreError, match="LINEAGE_MOST_COPIES"):
+        store.find(runs[0].key)
+
+
+def test_runs_from_before_the_setting_are_copied_into_the_storage(
+    server: UseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.delenv("LINEAGE_RUNS")
+        patched.delenv("LINEAGE_DATABASE_URL")
+        run = store_run()
+        assert indexed_keys() == [run.key]
+    assert store.find(run.key).card == run.card
+    upkeep.run_once()
+    assert operations.upload_runs() == []
+    server("b")
+    assert indexed_keys() == [run.key]
+    assert store.find(run.key).card == run.card
+
+
+def test_a_stopped_run_of_before_does_not_replace_a_finished_one(folder_server: UseServer) -> None:
+    run = store_run()
+    folder_server("b")
+    stopped = dataclasses.replace(record_of_seed(0), state="stopped")
+    store.write_run(stopped, environment().runs / run.key, "bob")
+    assert store.find(run.key).card.state == "stopped"
+    assert operations.upload_runs() == []
+    assert store.find(run.key).card == run.card
+
+
+def break_storage(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(places.Folder, "_path", fail)
+
+
+def test_an_unreachable_storage_is_one_sentence_and_nothing_is_lost(
+    folder_server: UseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = store_run(0)
+    folder_server("b")
+    kept = store_run(1)
+    with monkeypatch.context() as patched:
+        break_storage(patched)
+        local_copies.reset()
+        with pytest.raises(StoreError, match=r"does not answer\. Nothing is lost"):
+            store.find(run.key)
+        assert store.find_by_config(run.config) is None
+        assert store.find(kept.key).card == kept.card  # its copy is here
+        folder = write_finished_job(2)
+        with pytest.raises(StoreError, match="does not answer"):
+            operations.add_run(folder)
+        assert store.load(folder).weights()
+        with pytest.raises(StoreError, match="does not answer"):
+            operations.delete_runs([kept.key], "ada", False)
+        with pytest.raises(StoreError):
+            index.compare_with_storage()
+        assert indexed_keys() == sorted([run.key, kept.key])
+    operations.add_run(folder)
+    assert indexed_keys() == sorted([run.key, kept.key, key_of(2)])
+    assert store.find(run.key).card == run.card
+
+
+def test_a_finished_training_waits_for_the_storage(folder_server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    finished = job.Job(record_of_seed(3).config, "ada")
+    with monkeypatch.context() as patched:
+        break_storage(patched)
+        finished._end(record_of_seed(3))
+        assert finished.unstored
+        assert "It stays on this server and is stored as soon as that is possible" in finished.view().problem
+    finished.store_again()
+    assert not finished.unstored
+    folder_server("b")
+    assert store.find(key_of(3)).card.owner == "ada"
+
+
+def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(folder_server: UseServer, tmp_path: Path) -> None:
+    run = store_run()
+    (tmp_path / "shared").rename(tmp_path / "elsewhere")
+    (tmp_path / "shared").mkdir()
+    with pytest.raises(StoreError, match="Mount it again"):
+        index.compare_with_storage()
+    with pytest.raises(StoreError, match="Mount it again"):
+        store_run(1)
+    storage.reset()  # a server that starts now creates a new storage there, which is not that of the database
+    with pytest.raises(ForeignDatabase, match="LINEAGE_RUNS"):
+        index.check_store()
+    (tmp_path / "shared" / ".lineage-store").unlink()
+    (tmp_path / "shared").rmdir()
+    with pytest.raises(StoreError, match="does not answer"):
+        opened().keys()
+    storage.reset()
+    with pytest.raises(StoreError, match="no such folder"):
+        index.check_store()
+    (tmp_path / "elsewhere").rename(tmp_path / "shared")
+    assert indexed_keys() == [run.key]
+
+
+def test_two_homes_on_one_database_are_refused(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if database == "sqlite":
+        monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{tmp_path}/index.db")
+    mine = store_run(0)
+    assert indexed_keys() == [mine.key]
+    first = str(environment().home)
+    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "second"))
+    with pytest.raises(ForeignDatabase, match=r"LINEAGE_RUNS; otherwise .* `lineage reindex`") as raised:
+        indexed_keys()
+    assert "\n" not in str(raised.value)
+    other = store_run(1)  # it is stored, but not listed
+    assert store.find(other.key).card == other.card
+    monkeypatch.setenv("LINEAGE_HOME", first)
+    assert indexed_keys() == [mine.key]
+    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "second"))
+    index.reindex()
+    assert indexed_keys() == [other.key]
+    monkeypatch.setenv("LINEAGE_HOME", first)
+    db.database().refreshed_at = float("-inf")
+    with pytest.raises(ForeignDatabase):
+        indexed_keys()
+    for home in (first, str(tmp_path / "second")):
+        monkeypatch.setenv("LINEAGE_HOME", home)
+        db.database().engine.dispose()
+
+
+def test_a_home_with_its_own_database_needs_no_id(home: Path) -> None:
+    run = store_run()
+    assert indexed_keys() == [run.key]
+    assert not (home / ".lineage-store").exists()
+
+
+def test_a_home_whose_database_is_a_file_in_it_may_change_to_a_storage_and_back(
+    folder_server: UseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LINEAGE_DATABASE_URL")
+    shared = store_run(0)
+    assert indexed_keys() == [shared.key]
+    with monkeypatch.context() as patched:
+        patched.delenv("LINEAGE_RUNS")
+        db.database().refreshed_at = float("-inf")
+        local = store_run(1)
+        assert indexed_keys() == sorted([shared.key, local.key])
+    db.database().refreshed_at = float("-inf")
+    upkeep.run_once()
+    assert indexed_keys() == sorted([shared.key, local.key])
+    assert set(opened().keys()) == {shared.key, local.key}
+
+
+def test_servers_that_start_together_agree_on_an_id(server: UseServer) -> None:
+    url = environment().run_storage
+    with ThreadPoolExecutor(4) as pool:
+        ids = list(pool.map(lambda _: Storage(places.open_place(url)).id(), range(4)))
+    assert len(set(ids)) == 1
+
+
+def test_programs_with_other_included_runs_do_not_strike_their_rows_in_turn(
+    folder_server: UseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def included() -> list[str]:
+        return sorted(entry.folder for entry in search() if entry.shipped)
+
+    def start(name: str, pretrained: Path) -> list[str]:
+        monkeypatch.setattr(store, "PRETRAINED", pretrained)
+        folder_server(name)
+        return included()
+
+    old, new = tmp_path / "pretrained", tmp_path / "new"
+    store.save_run(record_of_seed(98), new / "included-two")
+    card = json.loads((new / "included-two" / "card.json").read_text()) | {"created": "2099-01-01T00:00:00+00:00"}
+    (new / "included-two" / "card.json").write_text(json.dumps(card))
+    assert start("a", old) == ["included-one"]
+    assert start("b", new) == ["included-two"]
+    for name in ("a", "b", "c"):
+        assert start(name, old) == ["included-two"]
+    own = store_run()
+    assert indexed_keys() == [own.key]
+
+
+def rewrite_card(shared: Path, key: str, change: Callable[[dict[str, Any]], None]) -> None:
+    file = shared / "cards" / f"{key}.json"
+    data = json.loads(file.read_text())
+    change(data)
+    file.write_text(json.dumps(data))
+
+
+HOSTILE: dict[str, Callable[[dict[str, Any]], None]] = {
+    "a name outside": lambda data: data["files"].update({"../../evil": {"bytes": 1, "sha256": "0" * 64}}),
+    "an absolute name": lambda data: data["files"].update({"/etc/evil": {"bytes": 1, "sha256": "0" * 64}}),
+    "a hidden name": lambda data: data["files"].update({".copy.json": {"bytes": 1, "sha256": "0" * 64}}),
+    "a folder outside": lambda data: data.update(version="../../../etc"),
+    "another key": lambda data: data["card"].update(key="abcdefghijkl"),
+    "a negative size": lambda data: data["files"]["config.json"].update(bytes=-1),
+    "no files": lambda data: data.update(files={}),
+    "a huge file": lambda data: data["files"]["config.json"].update(bytes=10**15),
+    "another content": lambda data: data["files"]["config.json"].update(sha256="0" * 64),
+    "another size": lambda data: data["files"]["config.json"].update(bytes=3),
+}
+
+
+@pytest.mark.parametrize("harm", HOSTILE)
+def test_a_hostile_card_does_no_harm(harm: str, folder_server: UseServer, tmp_path: Path) -> None:
+    run, other = store_run(0), store_run(1)
+    rewrite_card(tmp_path / "shared", run.key, HOSTILE[harm])
+    before = sorted(tmp_path.rglob("*"))
+    folder_server("b")
+    with pytest.raises((RunError, StoreError)):
+        store.find(run.key)
+    assert store.find_by_config(run.config) is None
+    assert copied_keys() == []
+    index.compare_with_storage()
+    assert other.key in indexed_keys()
+    assert [path for path in tmp_path.rglob("*evil*") if path not in before] == []
+    assert store.find(other.key).weights()
+    operations.delete_runs([run.key], "", True)  # its operator can delete it
+    operations.purge_runs([run.key])
+    assert indexed_keys() == [other.key]
+
+
+def test_links_in_a_shared_folder_are_not_followed(folder_server: UseServer, tmp_path: Path) -> None:
+    run, other = store_run(0), store_run(1)
+    shared = tmp_path / "shared"
+    (version,) = (shared / "runs" / run.key).iterdir()
+    secret = tmp_path / "secret"
+    secret.write_bytes((version / "config.json").read_bytes())
+    (version / "config.json").unlink()
+    (version / "config.json").symlink_to(secret)
+    (version / "linked").symlink_to(tmp_path)
+    (shared / "cards" / "abcdefghijkl.json").symlink_to(secret)
+    (shared / "runs" / "abcdefghijkl").symlink_to(tmp_path / "home-a")
+    folder_server("b")
+    with pytest.raises((RunError, StoreError)):
+        store.find(run.key)
+    index.compare_with_storage()
+    assert indexed_keys() == sorted([run.key, other.key])
+    opened().tidy(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=2))
+    operations.delete_runs([run.key], "", True)
+    operations.purge_runs([run.key])
+    assert secret.is_file()
+    assert (tmp_path / "home-a" / "runs" / other.key / "card.json").is_file()
+
+
+def test_damaged_files_are_noticed(folder_server: UseServer, tmp_path: Path) -> None:
+    run = store_run()
+    (version,) = (tmp_path / "shared" / "runs" / run.key).iterdir()
+    (version / "events.parquet").write_bytes(b"x" * (version / "events.parquet").stat().st_size)
+    folder_server("b")
+    with pytest.raises(DamagedRun, match=r"events\.parquet has changed"):
+        store.find(run.key)
+    (version / "events.parquet").unlink()
+    with pytest.raises(DamagedRun, match="are missing"):
+        store.find(run.key)
+    assert copied_keys() == []
+
+
+def test_a_download_that_takes_long_goes_on_in_the_background(
+    folder_server: UseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = store_run()
+    folder_server("b")
+    may_go_on, original = threading.Event(), Storage.download
+
+    def download(self: Storage, *arguments: Any) -> None:
+        may_go_on.wait(30)
+        original(self, *arguments)
+
+    monkeypatch.setattr(Storage, "download", download)
+    monkeypatch.setattr(local_copies, "_WAIT_SECONDS", 0.01)
+    with pytest.raises(StoreError, match="still being fetched"):
+        store.find(run.key)
+    may_go_on.set()
+    monkeypatch.setattr(local_copies, "_WAIT_SECONDS", 30)
+    assert store.find(run.key).card == run.card
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("s3://somebody:hunter2@", "names no bucket"),
+        ("nonsense://somebody:hunter2@host/path", "is not possible"),
+        ("memory://a::s3://somebody:hunter2@b", "is not possible"),
+        ("s3://somebody:hunter2@bucket/a*", "no \\*"),
+        ("/does/not/exist", "no such folder"),
+    ],
+)
+def test_an_impossible_storage_is_refused_without_its_password(
+    url: str, sentence: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("LINEAGE_RUNS", url)
+    with pytest.raises((InvalidSetting, StoreError), match=sentence) as raised:
+        index.check_store()
+    for text in (str(raised.value), caplog.text):
+        assert "hunter2" not in text
+        assert "\n" not in str(raised.value)
+    storage.reset()
+
+
+def test_a_bucket_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_RUNS", s3.fresh_bucket(monkeypatch).replace("/lineage", "-of-nobody/lineage"))
+    with pytest.raises(StoreError, match=r"s3://.* there is no such bucket") as raised:
+        index.check_store()
+    assert "tester" not in str(raised.value)
+    storage.reset()
+
+
+def test_an_object_storage_that_is_down_is_not_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_RUNS", "memory://down")
+    shared, calls = opened(), []
+
+    def fail(*_: Any, **__: Any) -> None:
+        calls.append(1)
+        raise ConnectionError("no route to https://user:hunter2@host")
+
+    monkeypatch.setattr(shared.place._files, "cat_file", fail)  # type: ignore[attr-defined]
+    for _ in range(3):
+        with pytest.raises(StoreError, match="does not answer"):
+            shared.find(key_of(0))
+    assert len(calls) == 1
+    storage.reset()
+
+
+def test_a_file_is_created_once(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.create("id", b"first")
+    folder.create("id", b"second")
+    assert folder.read("id", 100) == b"first"
+    assert [file.name for file in tmp_path.glob("*id*")] == ["id"]
