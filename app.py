@@ -25,7 +25,7 @@ from starlette.types import Scope
 from explorer import __version__
 from explorer.database import servers
 from explorer.environment import environment
-from explorer.errors import LineageError
+from explorer.errors import LineageError, StoreError
 from explorer.jobs.scheduler import service
 from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
@@ -91,12 +91,27 @@ def server_name() -> str:
     return f"{socket.gethostname()}:{st.get_option('server.port')}"
 
 
+def check_run_storage() -> None:
+    """Raise InvalidSetting or StoreError if LINEAGE_RUNS cannot be used, or if the database lists other runs."""
+    if environment().run_storage or environment().database_url:
+        from explorer.run_store import index  # imports SQLAlchemy, which the first page must not wait for
+
+        try:
+            index.check_store()
+        except index.ForeignDatabase:
+            raise
+        except StoreError:
+            if environment().run_storage:
+                raise  # otherwise pages say that the database does not answer
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     try:
         environment()  # an invalid setting stops the server here instead of failing for the first visitor
         read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
         server_facts.register()
+        check_run_storage()
         servers.start(server_name(), __version__)
         signing_key()
         service.restore()
@@ -106,6 +121,10 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
     announce_start()
     sweep_driver.start()
+    if environment().run_storage:
+        from explorer.run_store import upkeep
+
+        upkeep.start()
     yield {}
     sweep_driver.close()
     service.close()

@@ -68,6 +68,7 @@ def list_runs(
     The first column is the name or key that other commands take; then the state, the result and the title of each run.
     """
     from explorer.environment import environment
+    from explorer.run_store import storage
     from explorer.run_store.index import Query
 
     if own and included:
@@ -98,7 +99,9 @@ def list_runs(
         print_columns(("RUN", "STATE", "RESULT", "TITLE"), [_row(entry) for entry in shown])
         print()
     count = f"{len(shown):,} of {len(found):,} runs" if len(shown) < len(found) else _count(len(found))
-    print_wrapped(f"{count}. The runs of this machine are in {environment().runs}.")
+    shared = storage.current()
+    place = f"The runs are in {shared.address}" if shared else f"The runs of this machine are in {environment().runs}"
+    print_wrapped(f"{count}. {place}.")
 
 
 def _search(query: Query) -> list[Entry]:
@@ -247,10 +250,16 @@ def delete(
 
 
 def reindex(as_json: Json = False) -> None:
-    """Rebuild the index of the runs from their folders."""
-    from explorer.run_store import index
+    """Rebuild the index of the runs from their folders, or from LINEAGE_RUNS.
+
+    The database then lists these runs, also if it listed those of another home or storage before. Runs of this machine
+    that are not in LINEAGE_RUNS yet are copied there.
+    """
+    from explorer.run_store import index, operations
 
     count = index.reindex()
+    if operations.upload_runs():
+        count = index.reindex()
     if as_json:
         print_json({"kind": "reindexed", "runs": count})
         return

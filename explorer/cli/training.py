@@ -25,7 +25,7 @@ from explorer.cli.common import (
     stored_run,
 )
 from explorer.cli.program import print_json, program_name
-from explorer.errors import InvalidSetting, LineageError, shorten
+from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
@@ -409,12 +409,25 @@ def _train_and_save(
 
 def _save(record: Record, folder: Path) -> store.StoredRun:
     """Store a record. Raises InvalidSetting if the folder cannot be written."""
+    from explorer.environment import environment
     from explorer.run_store import store
 
     try:
-        return store.save_run(record, folder)
+        saved = store.save_run(record, folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
+    if environment().run_storage and folder == store.run_folder(record.config):
+        from explorer.run_store import operations
+
+        try:
+            operations.upload_runs()
+        except StoreError as error:  # a result of an hour is not lost because a server is down
+            message = (
+                f"{error} The run is stored on this machine. To copy it into LINEAGE_RUNS: {program_name()} reindex"
+            )
+            typer.echo(message, err=True)
+        return store.load(folder)
+    return saved
 
 
 def _unwritable(folder: Path, error: OSError) -> LineageError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from explorer.database.engine import database
+from explorer.database.engine import database, is_shared
 from explorer.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -22,13 +22,12 @@ def hold_for_all_servers(number: int) -> Iterator[None]:
     PostgreSQL releases the lock of a server that ends. Raises StoreError if another server holds it for too long, or if
     the database does not answer.
     """
-    engine = database().engine
-    if engine.dialect.name == "sqlite":
+    if not is_shared():
         yield
         return
     with contextlib.ExitStack() as stack:
         try:
-            connection = stack.enter_context(engine.connect())
+            connection = stack.enter_context(database().engine.connect())
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_WAIT_SECONDS * 1000)}")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({number})")
         except SQLAlchemyError as error:

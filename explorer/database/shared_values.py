@@ -20,8 +20,7 @@ def find_or_store(name: str, make: Callable[[], str]) -> str:
     """Return the value of this name; the first server that asks stores the one that it makes. Raises StoreError."""
 
     def find(session: Session) -> str | None:
-        row = session.get(_Value, name)
-        return row.value if row else None
+        return read(session, name)
 
     def store(session: Session) -> str:
         found = find(session)
@@ -37,4 +36,15 @@ def find_or_store(name: str, make: Callable[[], str]) -> str:
 
 def replace(name: str, value: str) -> None:
     """Store another value for this name. Raises StoreError."""
-    run_transaction(lambda session: session.merge(_Value(name=name, value=value)), write=True, lock="shared values")
+    run_transaction(lambda session: write(session, name, value), write=True, lock="shared values")
+
+
+def read(session: Session, name: str) -> str | None:
+    """Return the value of this name within a transaction; None if there is none."""
+    row = session.get(_Value, name)
+    return row.value if row else None
+
+
+def write(session: Session, name: str, value: str) -> None:
+    """Store the value of this name within a transaction that writes."""
+    session.merge(_Value(name=name, value=value))

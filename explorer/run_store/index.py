@@ -31,8 +31,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from sqlalchemy import BigInteger, ColumnElement, ForeignKeyConstraint, delete, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
+from explorer.database import shared_values
 from explorer.database.engine import Base, database, lock, run_transaction, to_utc
-from explorer.database.facts import read_fact, write_fact
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shorten
 from explorer.run_store import storage, store
@@ -46,7 +46,7 @@ _Folder: TypeAlias = tuple[bool, str]  # whether it is shipped, and its folder n
 _REFRESH_SECONDS = 2.0  # seconds after a refresh until the next search refreshes again
 _SEPARATOR = "\x1f"  # separates the texts of `words`, and occurs in none of them
 _AT_ONCE = 20  # cards that are compared while other servers wait
-_STORE_FACT, _INCLUDED_FACT = "run_store", "included_runs"  # names in the table of facts
+_STORE, _INCLUDED = "run_store", "included_runs"  # names of shared values
 _ID_FILE = ".lineage-store"  # in LINEAGE_HOME, if its runs are listed in a database elsewhere
 
 
@@ -280,10 +280,10 @@ def check_store() -> None:
     own = _store_id()
     if not own:
         return
-    found = run_transaction(lambda session: read_fact(session, _STORE_FACT))
+    found = run_transaction(lambda session: shared_values.read(session, _STORE))
     if found is None or (found != own and not environment().database_url):
         run_transaction(lambda session: _take_database(session, own, only_free=True), write=True)
-        found = run_transaction(lambda session: read_fact(session, _STORE_FACT))
+        found = run_transaction(lambda session: shared_values.read(session, _STORE))
     if found != own:
         shared = storage.current()
         place = shared.address if shared else str(environment().runs)
@@ -299,12 +299,12 @@ def _take_database(session: Session, own: str, only_free: bool = False) -> None:
 
     only_free: not if it is that of other runs, unless it is a file of this home, which no other server uses
     """
-    found = read_fact(session, _STORE_FACT)
+    found = shared_values.read(session, _STORE)
     if found == own or (found and only_free and environment().database_url):
         return
     if found:
         session.execute(delete(_Run).where(_Run.shipped.is_(False)))
-    write_fact(session, _STORE_FACT, own)
+    shared_values.write(session, _STORE, own)
 
 
 def compare_with_storage(again: bool = False) -> None:
@@ -391,14 +391,14 @@ def _compare_included_runs() -> None:
     own = [newest, digest.hexdigest()]
 
     def is_outdated(session: Session) -> bool:
-        found = json.loads(read_fact(session, _INCLUDED_FACT) or '["", ""]')
+        found = json.loads(shared_values.read(session, _INCLUDED) or '["", ""]')
         return bool(found != own and found[0] <= own[0])
 
     def replace_included(session: Session, entries: list[Entry]) -> None:
         if is_outdated(session):  # otherwise another server was quicker
             session.execute(delete(_Run).where(_Run.shipped.is_(True)))
             _replace_rows(session, entries, [])
-            write_fact(session, _INCLUDED_FACT, json.dumps(own))
+            shared_values.write(session, _INCLUDED, json.dumps(own))
 
     if run_transaction(is_outdated):
         entries = _read_entries({(True, folder): 0 for folder in folders})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
+from explorer.database.servers import is_leader
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.run_store import index, local_copies, operations
@@ -28,18 +30,14 @@ def stop() -> None:
 
 def run_once() -> None:
     """Upload what is only here; the leader of all servers also repairs the index and tidies the storage."""
-    steps = [operations.upload_runs, local_copies.free_space]
-    if _is_leader():
+    steps: list[Callable[[], object]] = [operations.upload_runs, local_copies.free_space]
+    if is_leader():
         steps += [index.compare_with_storage, operations.tidy_storage]
     for step in steps:
         try:
             step()
         except LineageError as error:
             log.warning("%s", error)  # tried again in a few minutes
-
-
-def _is_leader() -> bool:
-    return True
 
 
 def _repeat() -> None:

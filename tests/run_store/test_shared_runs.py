@@ -28,6 +28,7 @@ from explorer.training.config import default_config, key, with_settings
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
 from tests import needs, postgres, s3
+from tests.terminal import RunCommand
 
 TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
 UseServer = Callable[[str], None]
@@ -678,3 +679,49 @@ def test_a_file_is_created_once(tmp_path: Path) -> None:
     folder.create("id", b"second")
     assert folder.read("id", 100) == b"first"
     assert [file.name for file in tmp_path.glob("*id*")] == ["id"]
+
+
+def test_the_terminal_trains_lists_and_repairs_in_the_storage(
+    folder_server: UseServer, ask: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [word for name, value in TINY.items() if name != "replicas" for word in ("--set", f"{name}={value}")]
+    train = ("train", "--task", "negation", "--model", "bag_of_words", "--replicas", "2", *settings)
+    with monkeypatch.context() as patched:
+        patched.setattr(Storage, "upload", lambda *_: (_ for _ in ()).throw(StoreError("The storage is away.")))
+        code, _, err = ask(*train)
+        assert code == 0
+        assert "The storage is away. The run is stored on this machine." in err
+    (kept,) = local_copies.not_uploaded()
+    assert ask("reindex")[:2] == (0, "2 runs\n")
+    folder_server("b")
+    code, out, _ = ask("list", "--own")
+    assert code == 0
+    assert kept.name in out
+    assert f"The runs are in {tmp_path}" in " ".join(out.split())
+    code, out, _ = ask(*train)
+    assert "This run exists already" in out
+    assert ask(*train, "--seed", "7")[0] == 0
+    folder_server("a")
+    assert len(indexed_keys()) == 2
+    assert ask("delete", kept.name)[0] == 0
+    folder_server("b")
+    with pytest.raises(UnknownRun):
+        store.find(kept.name)
+    assert set(opened().place.names("trash")) == set()
+
+
+def test_an_imported_run_is_in_the_storage(folder_server: UseServer) -> None:
+    from explorer.run_store.archive.read import import_zip
+    from explorer.run_store.archive.write import pack
+
+    run = store_run()
+    content = pack(run)
+    folder_server("b")
+    with pytest.raises(StoreError, match="already stored"):
+        import_zip(content, "bob", lambda config: None)
+    operations.delete_runs([run.key], "", True)
+    imported = import_zip(content, "bob", lambda config: None)
+    folder_server("a")
+    assert store.find(run.key).card == imported.card
+    assert store.find_by_config(run.config) is None  # imported by another visitor
+    assert store.find_by_config(run.config, visitor="bob") is not None

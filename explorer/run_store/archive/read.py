@@ -80,7 +80,7 @@ def import_zip(content: bytes | Path | Readable, owner: str, check_limits: Calla
         with tempfile.TemporaryDirectory(dir=home, prefix=".importing-") as work:
             folder = unpack(content, Path(work) / "run", owner, check_limits)
             run = store.load(folder).key
-            if run in store.pretrained_folders() or (environment().runs / run).exists():
+            if run in store.pretrained_folders() or store.is_stored(run):
                 raise StoreError(f"{NOTHING_IMPORTED}run {run} is already stored.")
             return operations.add_run(folder)
     except OSError as error:
