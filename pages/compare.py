@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -15,9 +14,7 @@ from explorer.labs.compare.comparison import load_runs
 from explorer.labs.compare.results import differences_section, step_cost_section
 from explorer.labs.compare.state import MOST, Comparison
 from explorer.labs.compare.sweep_section import sweep_section
-from explorer.labs.runs.descriptions import display_name
-from explorer.run_store import index
-from explorer.run_store.index import Query
+from explorer.labs.runs.options import find_run_options
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.page_sections import empty_panel, lead, page_head, perplexity_link, show_problems
 from explorer.ui.sections import folded_section
@@ -34,22 +31,31 @@ from explorer.ui.state.widgets import bind_widget
 
 
 def run_picker(session: PageSession[Comparison]) -> None:
-    """Draw the choice of the runs."""
-    names = {entry.key: display_name(entry) for entry in index.search(Query(limit=5_000))}
-    several = {name for name, count in Counter(names.values()).items() if count > 1}
-    labels = {run: f"{name} ({run})" if name in several else name for run, name in names.items()}
+    """Draw the choice of the runs; where there are many, with a field that searches them."""
     selected = list(session.state.displayed_runs)
-    labels = {run: labels.get(run, run) for run in [*selected, *labels]}
-    bind_widget(
-        session,
-        "runs",
-        st.multiselect,
-        shown=selected,
-        update=Comparison.with_runs,
-        options=labels,
-        max_selections=MOST,
-        placeholder="Search for a task, a model, a setting",
-    )
+    found = find_run_options(session.state.find, selected)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if found.searchable:
+            bind_widget(
+                session,
+                "find",
+                st.text_input,
+                update=lambda state, text: replace(state, find=text.strip()),
+                placeholder="task, model, setting, tag, key",
+                width=260,
+            )
+        bind_widget(
+            session,
+            "runs",
+            st.multiselect,
+            shown=selected,
+            update=Comparison.with_runs,
+            options=found.labels,
+            max_selections=MOST,
+            placeholder="Search for a task, a model, a setting",
+        )
+    if found.note:
+        st.caption(found.note)
 
 
 def page(session: PageSession[Comparison]) -> None:

@@ -19,15 +19,17 @@ import json
 import logging
 import math
 import os
+import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from cachetools import LRUCache
 from sqlalchemy import BigInteger, ColumnElement, ForeignKeyConstraint, delete, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
@@ -44,10 +46,19 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _Folder: TypeAlias = tuple[bool, str]  # whether it is shipped, and its folder name
 _REFRESH_SECONDS = 2.0  # seconds after a refresh until the next search refreshes again
+_ROWS_AT_ONCE = 500  # of a query that names their folders
 _SEPARATOR = "\x1f"  # separates the texts of `words`, and occurs in none of them
 _AT_ONCE = 20  # cards that are compared while other servers wait
 _STORE, _INCLUDED = "run_store", "included_runs"  # names of shared values
 _ID_FILE = ".lineage-store"  # in LINEAGE_HOME, if its runs are listed in a database elsewhere
+
+
+class _Version(NamedTuple):
+    """A version of a run: its row never changes without `changed`."""
+
+    shipped: bool
+    folder: str
+    changed: int
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,10 @@ class Query:
     unfinished: bool = True  # include stopped and diverged runs
     order: str = "-created"  # one of ORDERS; a leading "-" reverses it
     limit: int = 500
+
+
+_known_entries: LRUCache[_Version, Entry] = LRUCache(5_000)  # what was read before; as many as a page lists
+_known_lock = threading.Lock()
 
 
 class _Run(Base):
@@ -170,12 +185,33 @@ def search(query: Query = Query()) -> list[Entry]:
     column = _ORDERS[name]()
     ordering = (column.desc() if query.order.startswith("-") else column.asc()).nulls_last()
     statement = (
-        select(_Run)
+        select(_Run.shipped, _Run.folder, _Run.changed)
         .where(*_conditions(query))
         .order_by(ordering, _Run.created.desc(), _Run.key, _Run.shipped)
         .limit(max(query.limit, 0))
     )
-    return _read_refreshed(lambda session: [_as_entry(row) for row in session.scalars(statement)])
+    return _read_refreshed(
+        lambda session: _find_entries(session, [_Version(*row) for row in session.execute(statement)])
+    )
+
+
+def _find_entries(session: Session, versions: Sequence[_Version]) -> list[Entry]:
+    """Return the entries of these versions of runs; only those that this process has not read yet are read.
+
+    To read thousands of whole rows takes half a second, most of it for their metrics and settings.
+    """
+    with _known_lock:
+        known = {version: entry for version in versions if (entry := _known_entries.get(version))}
+    missing = [version for version in versions if version not in known]
+    for shipped in (False, True):
+        folders = [version.folder for version in missing if version.shipped == shipped]
+        for start in range(0, len(folders), _ROWS_AT_ONCE):
+            chosen = _Run.folder.in_(folders[start : start + _ROWS_AT_ONCE])
+            for row in session.scalars(select(_Run).where(_Run.shipped.is_(shipped), chosen)):
+                known[_Version(row.shipped, row.folder, row.changed)] = _as_entry(row)
+    with _known_lock:
+        _known_entries.update((version, known[version]) for version in missing if version in known)
+    return [known[version] for version in versions if version in known]
 
 
 def all_tags() -> list[str]:
@@ -460,7 +496,11 @@ def _replace_rows(session: Session, entries: Iterable[Entry], old: Iterable[_Fol
     """Delete the rows of some folders (None: of all) and insert new ones."""
     if old is None:
         session.execute(delete(_Run))
-    for shipped, folder in old or ():
+    places = None if old is None else set(old)
+    with _known_lock:  # the clock may be too coarse to tell two versions apart
+        for version in [v for v in _known_entries if places is None or (v.shipped, v.folder) in places]:
+            del _known_entries[version]
+    for shipped, folder in places or ():
         session.execute(delete(_Run).where(_Run.shipped.is_(shipped), _Run.folder == folder))
     session.add_all(map(_as_row, entries))
 

@@ -51,6 +51,7 @@ class Comparison(PageState):
     """The state of the page; its fields are URL parameters."""
 
     runs: tuple[str, ...] = setting((), "Runs")
+    find: str = setting("", "Find runs", longest=200, in_url=False)  # what the choice of runs is restricted to
     run: str = setting("")  # one more run, as the address of any page may name it
     x: Literal["step", "tokens", "seconds"] = setting("step", "Horizontal axis", options=AXES)
     y: Literal[

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from explorer.catalogue import MODELS, TASKS
 from explorer.errors import InvalidSetting, UnknownSweep
-from explorer.labs.runs.descriptions import generated_name
+from explorer.labs.runs.options import MOST_RUNS, matching_entries
 from explorer.run_store import index
 from explorer.run_store.index import Entry, Query
 from explorer.sweeps import stored
@@ -80,7 +80,7 @@ def build_query(state: RunsState, visitor: Visitor) -> Query:
         since=datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=days) if days else None,
         owner={"mine": visitor.id, "shipped": ""}.get(state.whose),
         shipped=state.whose != "mine" and not state.others,
-        limit=5_000,
+        limit=MOST_RUNS,
     )
 
 
@@ -99,14 +99,7 @@ def search_runs(state: RunsState, visitor: Visitor) -> list[Entry]:
     """
     entries = index.search(build_query(state, visitor))
     if state.text:
-        stored = {(entry.key, entry.shipped) for entry in index.search(Query(text=state.text, limit=5_000))}
-        words = state.text.casefold().split()
-        entries = [
-            entry
-            for entry in entries
-            if (entry.key, entry.shipped) in stored
-            or (words and all(word in generated_name(entry).casefold() for word in words))
-        ]
+        entries = matching_entries(entries, state.text)
     if state.whose == "shipped":
         return [entry for entry in entries if entry.shipped]
     return [entry for entry in entries if entry.owner != visitor.id] if state.others else entries
