@@ -27,11 +27,11 @@ from explorer.errors import InvalidSetting, StoreError
 from explorer.run_store import index, store
 from explorer.run_store.index import Query, search
 from explorer.run_store.store import StoredRun
+from explorer.sweeps import stored  # noqa: F401  # it has a table
 from explorer.training import config as run_config
 from explorer.training.config import Branch, changed_settings, default_config, with_settings
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
-from explorer.sweeps import stored  # noqa: F401  # it has a table
 from tests import needs, postgres
 
 TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
@@ -617,3 +617,23 @@ class locked_database:
         self.other.close()
         if self.database != "sqlite":
             self.engine.dispose()
+
+
+def test_a_search_reads_each_row_once_and_again_after_a_change(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [store_run(name=f"run {i}", seed=i) for i in range(3)]
+    read: list[str] = []
+    as_entry = index._as_entry
+    monkeypatch.setattr(index, "_as_entry", lambda row: read.append(row.folder) or as_entry(row))
+    index._known_entries.clear()
+    assert search(Query(shipped=False)) == search(Query(shipped=False)) and len(read) == 3
+    index.add_run(edit_card(runs[0].folder, name="another name"))
+    assert sorted(search_names(shipped=False)) == ["another name", "run 1", "run 2"] and len(read) == 4
+    index.remove_run(runs[1].key)
+    assert sorted(search_names(shipped=False)) == ["another name", "run 2"] and len(read) == 4
+
+
+def test_runs_are_found_by_their_keys(database: str) -> None:
+    runs = [store_run(seed=i) for i in range(3)]
+    keys = tuple(run.key for run in runs[:2])
+    assert sorted(search_keys(keys=keys)) == sorted(keys)
+    assert search_keys(keys=()) == []
