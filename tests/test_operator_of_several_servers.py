@@ -19,6 +19,7 @@ PASSWORD = "the password of the operator"
 def test_the_operator_of_one_server_sees_and_drains_the_other(tmp_path: Path) -> None:
     settings = {
         "LINEAGE_DATABASE_URL": postgres.fresh_database(),
+        "LINEAGE_RUNS": (tmp_path / "runs").as_uri(),
         "LINEAGE_OPERATOR_PASSWORD": PASSWORD,
         "LINEAGE_SECRET": "a secret of both servers",
     }

@@ -379,7 +379,7 @@ def _read_card(shared: storage.Storage, key: str) -> SharedRun | Literal["gone",
     try:
         return shared.find(key) or "gone"
     except RunError as error:
-        log.warning("%s It is not listed.", error)
+        log.warning("the card of run %s cannot be read, and the run is not listed: %s", key, error)
         return "damaged"
 
 
@@ -387,7 +387,7 @@ def _add_readable(run: SharedRun) -> None:
     try:
         add_run(run)
     except RunError as error:
-        log.warning("%s It is not listed.", error)
+        log.warning("run %s cannot be read and is not listed: %s", run.key, error)
 
 
 def _store_id() -> str:

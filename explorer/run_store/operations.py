@@ -63,7 +63,7 @@ def upload_runs() -> list[str]:
                 run = store.load(folder)
                 before = shared.find(run.key) if shared else None
             except RunError as error:
-                log.warning("%s It is not copied into LINEAGE_RUNS.", error)
+                log.warning("the run in %s is not copied into LINEAGE_RUNS: %s", folder, error)
                 continue
             if before and before.card.finished and not run.card.finished:
                 store.remove_folder(folder)
@@ -252,7 +252,7 @@ def _find_readable(shared: Storage, key: str) -> SharedRun | None:
     try:
         return shared.find(key)
     except RunError as error:
-        log.warning("%s Its name, tags and note are lost.", error)
+        log.warning("the card of run %s cannot be read; its name, tags and note are lost: %s", key, error)
         return None
 
 

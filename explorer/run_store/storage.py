@@ -311,7 +311,7 @@ class Storage:
         try:
             return self.find(run_key, deleted)
         except DamagedRun as error:
-            log.warning("%s", error)
+            log.warning("the card of run %s in the storage cannot be read: %s", run_key, error)
             return None
 
     def _is_older(self, name: str, moment: datetime.datetime) -> bool:

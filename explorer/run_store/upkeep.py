@@ -37,7 +37,7 @@ def run_once() -> None:
         try:
             step()
         except LineageError as error:
-            log.warning("%s", error)  # tried again in a few minutes
+            log.warning("the storage of runs could not be kept in order: %s", error)  # tried again in a few minutes
 
 
 def _repeat() -> None:

@@ -130,15 +130,15 @@ class _ServerCollector(Collector):
             "lineage_server_draining", "1 if this server takes no more trainings.", servers.is_draining()
         )
         yield self._jobs()
-        classes = class_store.list_classes()
-        yield GaugeMetricFamily("lineage_classes", "Classes that have not ended.", len(classes))
-        members = GaugeMetricFamily(
-            "lineage_class_members", "Students of all classes: present now, or joined at any time.", labels=["state"]
-        )
-        members.add_metric(["present"], sum(each.present for each in classes))
-        members.add_metric(["joined"], sum(each.joined for each in classes))
-        yield members
-        yield from self._memory_and_disk()
+        yield self._memory()
+        yield GaugeMetricFamily("lineage_disk_limit_bytes", "LINEAGE_MOST_DISK.", environment().most_disk)
+        try:
+            from_database = list(self._read_database())
+        except LineageError:
+            from_database = []
+        yield from from_database
+        answers = "1 if the database answers, otherwise 0."
+        yield GaugeMetricFamily("lineage_database_up", answers, bool(from_database))
 
     def _jobs(self) -> Metric:
         states, executor = service.count_states(), environment().executor
@@ -149,20 +149,26 @@ class _ServerCollector(Collector):
             jobs.add_metric([state, executor], states[state])
         return jobs
 
-    def _memory_and_disk(self) -> Iterator[Metric]:
+    def _memory(self) -> Metric:
         memory = GaugeMetricFamily(
             "lineage_memory_bytes", "Memory of this server and of its worker processes.", labels=["part"]
         )
         server, workers = read_memory()
         memory.add_metric(["server"], server)
         memory.add_metric(["workers"], workers)
-        yield memory
-        yield GaugeMetricFamily("lineage_disk_limit_bytes", "LINEAGE_MOST_DISK.", environment().most_disk)
-        try:
-            yield GaugeMetricFamily("lineage_disk_used_bytes", "Size of all stored runs.", index.used_bytes())
-            yield GaugeMetricFamily("lineage_database_up", "1 if the database answers, otherwise 0.", 1)
-        except LineageError:
-            yield GaugeMetricFamily("lineage_database_up", "1 if the database answers, otherwise 0.", 0)
+        return memory
+
+    def _read_database(self) -> Iterator[Metric]:
+        """Yield what is in the database, which several servers may share. Raises StoreError."""
+        yield GaugeMetricFamily("lineage_disk_used_bytes", "Size of all stored runs.", index.used_bytes())
+        classes = class_store.list_classes()
+        yield GaugeMetricFamily("lineage_classes", "Classes that have not ended.", len(classes))
+        members = GaugeMetricFamily(
+            "lineage_class_members", "Students of all classes: present now, or joined at any time.", labels=["state"]
+        )
+        members.add_metric(["present"], sum(each.present for each in classes))
+        members.add_metric(["joined"], sum(each.joined for each in classes))
+        yield members
 
 
 ProcessCollector(registry=REGISTRY)

@@ -22,6 +22,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, UnknownServer
 from explorer.run_store import index
 from explorer.web import class_store, job_endpoints
+from explorer.web.class_store import ClassOverview
 from explorer.web.visitors import Visitor, visitor_from_cookies
 
 _NOT_ALLOWED = "Only the operator sees this. Sign in at /operator."
@@ -44,9 +45,11 @@ def state_endpoint(request: Request) -> Response:
         return JSONResponse({"problem": str(error)}, 403, headers=_HEADERS)
     problem = ""
     found: list[Server] = []
+    classes: list[ClassOverview] = []
     disk = {"limit": environment().most_disk}
     try:
         found = servers.living()
+        classes = class_store.list_classes()
         disk["used"] = index.used_bytes()
     except LineageError as error:
         problem = str(error)
@@ -55,7 +58,7 @@ def state_endpoint(request: Request) -> Response:
         {
             "servers": [_server_data(server) for server in found],
             "jobs": jobs,
-            "classes": [asdict(each) for each in class_store.list_classes()],
+            "classes": [asdict(each) for each in classes],
             "disk": disk,
             "problem": problem,
         },
