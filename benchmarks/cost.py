@@ -18,8 +18,8 @@ from typing import Annotated
 
 import typer
 
-import explorer.jobs.worker as worker
 from explorer.catalogue import MODELS
+from explorer.jobs import worker_training
 from explorer.jobs.cost import estimate_cost
 from explorer.training.config import RunConfig, default_config, with_settings
 
@@ -129,7 +129,7 @@ def main(
     out: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure what trainings cost, and print it beside the estimates."""
-    worker.import_everything()
+    worker_training.import_everything()
     end, rows = time.monotonic() + seconds, []
     print(f"{'':76}{'memory, MB':>22}{'step, ms':>24}")
     for name, config in cases(only):

@@ -29,6 +29,7 @@ _SECRET_NAMES = (
     "LINEAGE_METRICS_TOKEN",
 )
 _MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
+_EXECUTOR = re.compile(r"here|processes|ray(://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?)?")
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -54,6 +55,12 @@ def _check_models(text: str) -> str:
     for entry in split_list(text):
         if not _MODEL.fullmatch(entry):
             raise ValueError(f"{shorten(entry)} is no model such as gpt2, OWNER/NAME or OWNER/NAME@REVISION")
+    return text
+
+
+def _check_executor(text: str) -> str:
+    if not _EXECUTOR.fullmatch(text):
+        raise ValueError("possible are here, processes, ray and ray://HOST:PORT")
     return text
 
 
@@ -102,7 +109,8 @@ class Environment(pydantic_settings.BaseSettings):
     most_corpus: Annotated[int, pydantic.Field(ge=1)] = 5_000_000  # bytes of a visitor's own training text
 
     # The job service.
-    executor: Literal["here", "processes"] = "here"  # where trainings run: in the server, or in processes of their own
+    executor: Annotated[str, pydantic.AfterValidator(_check_executor)] = "here"  # where trainings run: in the server
+    # (here), in processes of their own (processes), or in a Ray cluster (ray, ray://HOST:PORT)
     jobs_memory: Annotated[int, pydantic.Field(ge=1)] | None = None  # bytes of all running trainings; None: half of all
     jobs_at_once: Annotated[int, pydantic.Field(ge=1)] = 12  # trained in turns; others wait
     most_jobs: Annotated[int, pydantic.Field(ge=1)] = 40  # waiting and running, for each visitor

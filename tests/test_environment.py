@@ -138,3 +138,16 @@ def test_the_documentation_lists_every_setting_with_its_default() -> None:
         if name.lower() in NUMBERS:
             number, _, unit = default.replace(",", "").partition(" ")
             assert float(number) * units[unit] == NUMBERS[name.lower()], f"LINEAGE_{name} in {SERVER_GUIDE}"
+
+
+@pytest.mark.parametrize("executor", ["here", "processes", "ray", "ray://cluster", "ray://10.0.0.7:10001"])
+def test_an_executor_is_named(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_EXECUTOR", executor)
+    assert environment().executor == executor
+
+
+@pytest.mark.parametrize("executor", ["", "there", "ray:", "ray://", "ray://a b", "http://cluster:10001", "ray://a:b"])
+def test_an_unknown_executor_is_refused(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_EXECUTOR", executor)
+    with pytest.raises(InvalidSetting, match=r"possible are here, processes, ray and ray://host:port"):
+        environment()

@@ -80,7 +80,12 @@ def test_everything_in_the_lock_has_hashes_and_comes_from_no_named_host() -> Non
 
 @pytest.mark.parametrize(
     ("extra", "name"),
-    [("notebook", "requirements-dev.txt"), ("models", "requirements-models.txt"), ("s3", "requirements-dev.txt")],
+    [
+        ("notebook", "requirements-dev.txt"),
+        ("models", "requirements-models.txt"),
+        ("ray", "requirements-dev.txt"),
+        ("s3", "requirements-dev.txt"),
+    ],
 )
 def test_the_extra_requirements_are_those_of_the_tests(extra: str, name: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

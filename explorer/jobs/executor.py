@@ -1,7 +1,7 @@
 """Where trainings run: an executor carries out an order and yields slices of events.
 
-`InProcessExecutor` trains in this process, `worker_processes.ProcessExecutor` in processes of its own. An executor on a
-cluster would send the order there and yield what comes back; no other code would change.
+`InProcessExecutor` trains in this process, `worker_processes.ProcessExecutor` in processes of its own, and
+`ray_executor.RayExecutor` on a cluster.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from explorer.errors import InvalidSetting
 from explorer.jobs.order import Order, carry_out
 
 if TYPE_CHECKING:
@@ -20,6 +21,16 @@ SLICE_SECONDS = 0.02  # of training in this process before another training take
 
 class WorkerLost(Exception):
     """What carried out an order has ended without a result. The order itself may be all right."""
+
+
+class TrainingFailed(Exception):
+    """An unexpected exception in a worker; its text is the traceback there (see `log_privacy`)."""
+
+    has_loggable_message = True
+
+
+class ExecutorUnusable(InvalidSetting):
+    """No training can be carried out before the operator has changed something."""
 
 
 class MachineLost(WorkerLost):

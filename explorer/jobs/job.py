@@ -23,7 +23,7 @@ from explorer.environment import environment
 from explorer.errors import DamagedRun, Diverged, LimitExceeded, LineageError, StoreError, UnknownRun
 from explorer.jobs import disk_space
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.executor import Executor, MachineLost, WorkerLost
+from explorer.jobs.executor import Executor, ExecutorUnusable, MachineLost, WorkerLost
 from explorer.jobs.order import Order
 from explorer.run_store import store
 from explorer.run_store.store import describe_disk_error
@@ -155,7 +155,7 @@ class Job:
             else:
                 await asyncio.to_thread(self.leave_to_owner)
         except LineageError as error:  # a branch without its parent, a checkpoint that does not fit, a full disk
-            if isinstance(error, StoreError) and self.resume_record:
+            if isinstance(error, (StoreError, ExecutorUnusable)) and self.resume_record:
                 await asyncio.to_thread(self._end, self.resume_record, str(error))
             else:
                 self._delete_folder()

@@ -1,6 +1,7 @@
-"""Messages between the server and a worker process: each is its length in 8 bytes, then JSON data and arrays.
+"""Messages of a worker to the server: JSON data and arrays. On a socket each follows its length in 8 bytes.
 
-hello {pid}                     the worker is ready for its order
+hello {pid, version, node}      the worker is ready for its order; `version`: of this program there; `node`: the id of
+                                its machine in a cluster
 slice {seconds, events}         what the training did; see `encode_slice`
 end                             the training has reached its end
 problem {error, message}        a LineageError of the training
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from explorer import errors
+from explorer import __version__, errors
 from explorer.errors import LineageError
+from explorer.jobs.executor import TrainingFailed
 from explorer.jobs.order import encode, of_prefix, with_prefix
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ def _receive_exactly(channel: socket.socket, size: int) -> bytes:
     return bytes(content)
 
 
-def encode_hello(pid: int) -> bytes:
-    return encode({"kind": "hello", "pid": pid}, {})
+def encode_hello(pid: int, node: str = "") -> bytes:
+    return encode({"kind": "hello", "pid": pid, "version": __version__, "node": node}, {})
 
 
 def encode_end() -> bytes:
@@ -66,7 +68,20 @@ def encode_failure(traceback: str) -> bytes:
     return encode({"kind": "failure", "traceback": traceback}, {})
 
 
-def to_error(header: Header) -> LineageError:
+def to_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice | None:
+    """Return the slice of a message, None for `end`. Raises the error of a `problem`, and TrainingFailed."""
+    match header["kind"]:
+        case "slice":
+            return decode_slice(header, arrays)
+        case "end":
+            return None
+        case "problem":
+            raise _to_error(header)
+        case _:
+            raise TrainingFailed(header["traceback"])
+
+
+def _to_error(header: Header) -> LineageError:
     """Return the error of a `problem` message."""
     kind = getattr(errors, header["error"], LineageError)
     try:

@@ -434,8 +434,13 @@ def _store_again(unstored: Sequence[Job]) -> None:
 
 def make_executor(name: str = "") -> Executor:
     """Return the executor of this name, by default the one that `LINEAGE_EXECUTOR` names. Raises InvalidSetting."""
-    if (name or environment().executor) == "here":
+    chosen = name or environment().executor
+    if chosen == "here":
         return InProcessExecutor()
+    if chosen != "processes":
+        from explorer.jobs.ray_executor import RayExecutor
+
+        return RayExecutor(chosen)
     from explorer.jobs.worker_processes import ProcessExecutor
 
     return ProcessExecutor()

@@ -11,27 +11,15 @@ depends on it. It has a lower priority than the server, so that pages are answer
 from __future__ import annotations
 
 import contextlib
-import gc
-import importlib
 import os
 import signal
 import socket
 import sys
 import threading
-import time
-from pathlib import Path
 
-from explorer.catalogue import MODELS, TASKS
 from explorer.environment import environment
-from explorer.errors import LineageError
 from explorer.jobs import messages
-from explorer.jobs.order import carry_out, decode_order
-from explorer.log_privacy import format_traceback
-from explorer.tasks.text import corpora
-
-_SLICE_SECONDS = 0.075  # of training between two messages
-_NICENESS = 19  # the lowest priority: a dozen workers must not slow down the pages
-_CHECKPOINT_SECONDS, _SMALL_CHECKPOINT = 1.0, 1_000_000  # seconds between two checkpoints of more than so many bytes
+from explorer.jobs.worker_training import import_everything, limit_process, train_as_messages
 
 
 def main() -> None:
@@ -50,25 +38,6 @@ def main() -> None:
         os.close(descriptors[0])
 
 
-def import_everything() -> None:
-    """Import what any training needs, on one thread: a forked process would wait for a second one that it lacks."""
-    import torch
-
-    torch.set_num_threads(1)
-    from explorer.training.config import default_config, with_settings
-    from explorer.training.recorder import record_run
-
-    for row in MODELS.values():
-        for variant in row.by_task.values():
-            importlib.import_module(variant.class_path.partition(":")[0])
-    for task in TASKS.values():
-        importlib.import_module(task.objective.partition(":")[0])
-    # The first training step of a process imports the compiler of torch.
-    record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
-    gc.collect()
-    gc.freeze()  # a collection would write to the pages that the workers share
-
-
 def _work(channel: socket.socket) -> None:
     """Carry out the order that arrives on the socket, and end this process."""
     status = 1
@@ -77,9 +46,9 @@ def _work(channel: socket.socket) -> None:
         messages.send(channel, messages.encode_hello(os.getpid()))
         content = messages.receive(channel)
         threading.Thread(target=_end_with_server, args=(channel,), daemon=True).start()
-        os.nice(_NICENESS)
-        _limit_memory()
-        _train(channel, content)
+        limit_process(environment().memory_of_one_job)
+        for message in train_as_messages(content):
+            messages.send(channel, message)
         status = 0
     except ConnectionError:  # the server has closed the socket: nobody waits for the training
         pass
@@ -87,48 +56,11 @@ def _work(channel: socket.socket) -> None:
         os._exit(status)
 
 
-def _train(channel: socket.socket, content: bytes) -> None:
-    """Carry out an encoded order, and send what becomes of it."""
-    checkpoint_sent = 0.0
-    try:
-        order = decode_order(content)
-        if order.text:
-            corpora.store_text(order.text)
-        for part in carry_out(order, _SLICE_SECONDS):
-            size = sum(value.nbytes for value in messages.checkpoint_tensors(part))
-            now = time.monotonic()
-            if size > _SMALL_CHECKPOINT and now - checkpoint_sent < _CHECKPOINT_SECONDS:
-                part = messages.without_checkpoint(part)
-            elif size:
-                checkpoint_sent = now
-            messages.send(channel, messages.encode_slice(part))
-        messages.send(channel, messages.encode_end())
-    except LineageError as error:
-        messages.send(channel, messages.encode_problem(error))
-    except ConnectionError:  # of `send`: the server has closed the socket
-        raise
-    except Exception as error:  # the outermost level of this process: the server logs the traceback
-        messages.send(channel, messages.encode_failure(format_traceback(error)))
-
-
 def _end_with_server(channel: socket.socket) -> None:
     """End this process, in the middle of a step if need be, when the server closes the socket or has ended."""
     with contextlib.suppress(OSError):
         channel.recv(1)  # nothing follows an order, so this returns when the socket is closed
     os._exit(1)
-
-
-def _limit_memory() -> None:
-    """Limit the memory of this process to what it has plus that of the largest training, and offer it to the kernel
-    first when the memory of the machine runs out."""
-    import resource
-
-    used = int(Path("/proc/self/statm").read_text("utf-8").split()[5]) * resource.getpagesize()
-    limit = used + int(1.5 * environment().memory_of_one_job) + 200_000_000
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a visitor's text must not be written to a disk
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000", "utf-8")
 
 
 if __name__ == "__main__":

@@ -35,12 +35,6 @@ class _NoWorker(Exception):
     """The helper process has ended before it forked a worker."""
 
 
-class TrainingFailed(Exception):
-    """An unexpected exception in a worker process; its text is the traceback there (see `log_privacy`)."""
-
-    has_loggable_message = True
-
-
 class ProcessExecutor:
     """Carries out each order in a process that is forked from a helper process with everything imported."""
 
@@ -117,16 +111,12 @@ class ProcessExecutor:
                             content = await asyncio.to_thread(encode_order, order)
                             writer.write(len(content).to_bytes(messages.LENGTH_BYTES, "little") + content)
                             await writer.drain()
-                        case "slice":
-                            part = messages.decode_slice(header, arrays)
+                        case _:
+                            part = messages.to_slice(header, arrays)
+                            if part is None:
+                                return
                             seconds = part.seconds
                             yield part
-                        case "end":
-                            return
-                        case "problem":
-                            raise messages.to_error(header)
-                        case _:
-                            raise TrainingFailed(header["traceback"])
         except (OSError, asyncio.IncompleteReadError) as error:
             raise _NoWorker if process is None else WorkerLost("the worker process has ended") from error
         finally:

@@ -65,7 +65,7 @@ def test_memory_is_near_to_what_is_measured() -> None:
     """A short form of `benchmarks.cost`: models of each kind, in processes of their own."""
     program = """
 import benchmarks.cost as b
-b.worker.import_everything()
+b.worker_training.import_everything()
 for name, config in b.cases():
     if name in {names}:
         cost, (peak, _) = b.estimate_cost(config), b.measure(config)

@@ -18,9 +18,9 @@ import torch
 
 from explorer.errors import InvalidSetting, LimitExceeded, NeedsText
 from explorer.jobs import executor as executor_module
-from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
+from explorer.jobs.executor import Executor, InProcessExecutor, TrainingFailed, WorkerLost
 from explorer.jobs.order import Order, decode_order, encode_order
-from explorer.jobs.worker_processes import ProcessExecutor, TrainingFailed
+from explorer.jobs.worker_processes import ProcessExecutor
 from explorer.run_store import store
 from explorer.training.config import RunConfig, branch_from
 from explorer.training.events import Checkpoint, Event, Started, Step

@@ -1,0 +1,86 @@
+"""What every worker does, however it is started and reached: the imports, its limits, and an order as messages.
+
+`worker.py` runs it in a process of this machine, `ray_worker.py` in an actor of a Ray cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from explorer.catalogue import MODELS, TASKS
+from explorer.errors import LineageError
+from explorer.jobs import messages
+from explorer.jobs.order import carry_out, decode_order
+from explorer.log_privacy import format_traceback
+from explorer.tasks.text import corpora
+
+_SLICE_SECONDS = 0.075  # of training between two messages
+_NICENESS = 19  # the lowest priority: a dozen workers must not slow down the pages
+_CHECKPOINT_SECONDS, _SMALL_CHECKPOINT = 1.0, 1_000_000  # seconds between two checkpoints of more than so many bytes
+
+
+def import_everything() -> None:
+    """Import what any training needs, on one thread: a forked process would wait for a second one that it lacks."""
+    import torch
+
+    torch.set_num_threads(1)
+    from explorer.training.config import default_config, with_settings
+    from explorer.training.recorder import record_run
+
+    for row in MODELS.values():
+        for variant in row.by_task.values():
+            importlib.import_module(variant.class_path.partition(":")[0])
+    for task in TASKS.values():
+        importlib.import_module(task.objective.partition(":")[0])
+    # The first training step of a process imports the compiler of torch.
+    record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
+    gc.collect()
+    gc.freeze()  # a collection would write to the pages that the workers share
+
+
+def limit_process(memory: int) -> None:
+    """Give this process the lowest priority. On Linux, limit its memory to what it has plus that of a training.
+
+    memory: the bytes that one training may need. The kernel ends this process first when the memory of the machine
+        runs out.
+    """
+    os.nice(_NICENESS)
+    if sys.platform != "linux":
+        return
+    import resource
+
+    used = int(Path("/proc/self/statm").read_text("utf-8").split()[5]) * resource.getpagesize()
+    limit = used + int(1.5 * memory) + 200_000_000
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a visitor's text must not be written to a disk
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", "utf-8")
+
+
+def train_as_messages(content: bytes) -> Iterator[bytes]:
+    """Carry out an encoded order, and yield what becomes of it as messages. The last one is no slice."""
+    checkpoint_sent = 0.0
+    try:
+        order = decode_order(content)
+        if order.text:
+            corpora.store_text(order.text)
+        for part in carry_out(order, _SLICE_SECONDS):
+            size = sum(value.nbytes for value in messages.checkpoint_tensors(part))
+            now = time.monotonic()
+            if size > _SMALL_CHECKPOINT and now - checkpoint_sent < _CHECKPOINT_SECONDS:
+                part = messages.without_checkpoint(part)
+            elif size:
+                checkpoint_sent = now
+            yield messages.encode_slice(part)
+        yield messages.encode_end()
+    except LineageError as error:
+        yield messages.encode_problem(error)
+    except Exception as error:  # the outermost level of a training: the server logs the traceback
+        yield messages.encode_failure(format_traceback(error))

@@ -1,0 +1,224 @@
+"""Trainings in a Ray cluster that is started here. The slow tests share one cluster; starting it takes some seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from explorer.errors import InvalidSetting, NeedsText
+from explorer.jobs import messages, ray_executor
+from explorer.jobs.executor import Executor, ExecutorUnusable, WorkerLost
+from explorer.jobs.order import Order, decode
+from explorer.jobs.ray_executor import RayExecutor, capacity, placement
+from explorer.jobs.scheduler import JobService
+from explorer.run_store import store
+from explorer.training.events import Started, Step
+from explorer.training.recorder import record_run
+from explorer.training.slices import Slice
+from tests import needs
+from tests.export.alike import full_training, short_config
+from tests.jobs.test_executor import events, order_to_resume, step_of, without_replaced
+from tests.training.objectives.test_text import short as short_text
+
+pytestmark = [needs.ray, pytest.mark.xdist_group("ray")]
+LONG = short_config(epochs=2_000)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayExecutor]:
+    executor = RayExecutor()
+    yield executor
+    executor.close()
+
+
+def process_of(executor: RayExecutor) -> psutil.Process:
+    """Return the process of the worker that trains."""
+    (worker,) = executor._busy
+    return psutil.Process(decode(worker.hello.result())[0]["pid"])
+
+
+def wait_for_end(process: psutil.Process) -> None:
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+
+
+def test_without_the_package_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InvalidSetting, match=r"needs the package ray\. Install it with pip install 'ray\[client\]'"):
+        RayExecutor("ray://cluster:10001")
+
+
+def test_the_executor_follows_the_protocol() -> None:
+    assert isinstance(RayExecutor(), Executor)
+
+
+@pytest.mark.parametrize(
+    ("resources", "at_once", "taken", "room"),
+    [
+        ({"CPU": 64.0}, 12, {"num_cpus": 1.0}, 12),
+        ({"CPU": 4.0}, 12, {"num_cpus": 0.3333}, 12),
+        ({"CPU": 2.0}, 2, {"num_cpus": 1.0}, 2),
+        ({}, 12, {"num_cpus": 1.0}, 0),  # a cluster that starts machines when they are asked for
+    ],
+)
+def test_all_trainings_at_once_share_the_cores(
+    resources: Mapping[str, float], at_once: int, taken: Mapping[str, float], room: int
+) -> None:
+    assert placement(resources, at_once) == taken
+    assert capacity(resources, at_once) == room
+
+
+def test_a_worker_with_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ray_executor._check_hello(messages.encode_hello(1, "machine")) == "machine"
+    monkeypatch.setattr(messages, "__version__", "0.9.0")
+    with pytest.raises(ExecutorUnusable, match=r"has version 0\.9\.0 of this program, this server has"):
+        ray_executor._check_hello(messages.encode_hello(1))
+
+
+def test_a_cluster_that_is_not_reached_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    executor, tries = RayExecutor(), []
+
+    def fail(_: RayExecutor) -> None:
+        tries.append(1)
+        raise ConnectionError("no answer")
+
+    async def close_after_three_tries() -> None:
+        async with aclosing(executor.slices(Order(short_config()))) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                assert part == Slice((), 0.0)
+                if len(tries) == 3:
+                    return
+
+    monkeypatch.setattr(RayExecutor, "_connect", fail)
+    monkeypatch.setattr(ray_executor, "_RETRY_SECONDS", 0.05)
+    asyncio.run(close_after_three_tries())
+    executor.close()
+
+
+@pytest.mark.slow
+def test_a_worker_sends_the_same_events(cluster: RayExecutor, tmp_path: Path) -> None:
+    config = short_config("lstm", replicas=2, threads=2)
+    assert without_replaced(events(Order(config), cluster)) == without_replaced(full_training(config))
+    (first,) = {decode(worker.hello.result())[0]["pid"] for worker in cluster._spares if worker.node}
+    again = events(order_to_resume(config, tmp_path, 10), cluster)
+    assert without_replaced(again) == without_replaced(event for event in full_training(config) if step_of(event) > 10)
+    assert psutil.Process(first).is_running(), "a worker takes one order after the other"
+
+
+@pytest.mark.slow
+def test_the_text_of_a_visitor_travels_with_the_order_and_ends_with_the_worker(cluster: RayExecutor) -> None:
+    text = "to be or not to be, that is the question. " * 40
+    config = short_text("gru", corpus="own", size=100_000, text=hashlib.sha256(text.encode()).hexdigest())
+
+    async def train() -> tuple[Started, psutil.Process]:
+        async for part in cluster.slices(Order(config, text=text)):
+            started = [event for event, _ in part.events if isinstance(event, Started)]
+            if started:
+                found = started[0], process_of(cluster)
+        return found
+
+    started, process = asyncio.run(train())
+    assert "q" in started.tokenizer
+    wait_for_end(process)
+    with pytest.raises(NeedsText):
+        events(Order(config), cluster)
+
+
+@pytest.mark.slow
+def test_problems_of_a_worker_arrive_as_they_are(cluster: RayExecutor, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="does not fit"):
+        events(replace(order_to_resume(short_config(), tmp_path, 3), config=short_config("gru")), cluster)
+
+
+@pytest.mark.slow
+def test_closing_the_iterator_ends_the_training(cluster: RayExecutor) -> None:
+    async def begin() -> psutil.Process:
+        async with aclosing(cluster.slices(Order(LONG))) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                if part.events:
+                    return process_of(cluster)
+        raise AssertionError("no event arrived")
+
+    wait_for_end(asyncio.run(begin()))
+
+
+class Killing(RayExecutor):
+    """Kills the worker of its first order after step 13."""
+
+    def __init__(self, cluster: RayExecutor) -> None:
+        self.cluster, self.starts = cluster, list[int]()
+
+    async def slices(self, order: Order) -> AsyncIterator[Slice]:
+        self.starts.append(order.step)
+        async with aclosing(self.cluster.slices(order)) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                yield part
+                if len(self.starts) == 1 and any(isinstance(e, Step) and e.step >= 13 for e, _ in part.events):
+                    process_of(self.cluster).kill()
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.slow
+def test_a_training_whose_worker_is_killed_goes_on_to_the_same_curve(cluster: RayExecutor) -> None:
+    config = short_config("transformer", epochs=400, replicas=2)
+    executor = Killing(cluster)
+    service = JobService(executor)
+    job = service.submit(config, "ada")
+    while not job.view().done:
+        time.sleep(0.01)
+    service.close()
+    assert (job.view().state, job.view().problem) == ("finished", "")
+    first, again = executor.starts
+    assert first == 0 < again
+    stored, undisturbed = store.find(job.key), record_run(config)
+    assert np.array_equal(stored.curves.losses, undisturbed.curves.losses)
+    assert all(np.array_equal(value, undisturbed.weights()[name]) for name, value in stored.weights().items())
+
+
+@pytest.mark.slow
+def test_an_ended_worker_is_not_a_lost_machine(cluster: RayExecutor) -> None:
+    async def kill() -> None:
+        async for part in cluster.slices(Order(LONG)):
+            if part.events:
+                process_of(cluster).kill()
+
+    with pytest.raises(WorkerLost) as caught:
+        asyncio.run(kill())
+    assert type(caught.value) is WorkerLost, "it counts against the order"
+
+
+@pytest.mark.slow
+def test_closing_the_executor_ends_every_process(cluster: RayExecutor) -> None:
+    assert isinstance(events(Order(short_config()), cluster)[0], Started)
+    begun = psutil.Process().children(recursive=True)
+    assert any("RayWorker" in process.name() or "ray" in process.name() for process in begun)
+    cluster.close()
+    assert psutil.wait_procs(begun, timeout=30)[1] == []
+
+
+def test_a_waiting_future_yields_until_it_has_a_result() -> None:
+    future: Future[int] = Future()
+
+    async def count() -> int:
+        yields = 0
+        async for _ in ray_executor._while_pending(future):
+            yields += 1
+            if yields == 2:
+                future.set_result(3)
+        return yields
+
+    assert asyncio.run(count()) == 2
