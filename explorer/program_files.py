@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
+VERSION: str = import_module("explorer").__version__  # `from explorer import …` would depend on what it exports
 # In an installed package, what stands beside `explorer` in the repository is inside it; see `force-include` in
 # pyproject.toml: app.py, .streamlit, pages, lessons and the included runs.
 _INSTALLED = PACKAGE / "_app"

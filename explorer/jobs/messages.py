@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from explorer import __version__, errors
+from explorer import errors
 from explorer.errors import LineageError
 from explorer.jobs.executor import TrainingFailed
 from explorer.jobs.order import encode, of_prefix, with_prefix
+from explorer.program_files import VERSION
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,7 +54,7 @@ def _receive_exactly(channel: socket.socket, size: int) -> bytes:
 
 
 def encode_hello(pid: int, node: str = "") -> bytes:
-    return encode({"kind": "hello", "pid": pid, "version": __version__, "node": node}, {})
+    return encode({"kind": "hello", "pid": pid, "version": VERSION, "node": node}, {})
 
 
 def encode_end() -> bytes:

@@ -26,14 +26,13 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from explorer import __version__
 from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.jobs import messages
 from explorer.jobs.executor import ExecutorUnusable, MachineLost, WorkerLost
 from explorer.jobs.order import Order, decode, encode_order
 from explorer.jobs.ray_worker import RayWorker
-from explorer.program_files import PACKAGE
+from explorer.program_files import PACKAGE, VERSION
 from explorer.training.slices import Slice
 
 log = logging.getLogger(__name__)
@@ -148,7 +147,7 @@ class RayExecutor:
                 await asyncio.sleep(_IDLE_SECONDS)
                 yield Slice((), seconds)
         raise ExecutorUnusable(
-            f"No worker could be started in the Ray cluster: {_last_line(problem)}. Version {__version__} of this "
+            f"No worker could be started in the Ray cluster: {_last_line(problem)}. Version {VERSION} of this "
             "program must be installed on all of its machines."
         )
 
@@ -336,10 +335,10 @@ async def _while_pending(future: Future[Any], awaited: str = "") -> AsyncIterato
 def _check_hello(content: bytes) -> str:
     """Return the id of the worker's machine. Raises ExecutorUnusable if it has another version of this program."""
     header, _ = decode(content)
-    if header["version"] != __version__:
+    if header["version"] != VERSION:
         raise ExecutorUnusable(
-            f"The Ray cluster has version {header['version']} of this program, this server has {__version__}. Install "
-            f"version {__version__} on all machines of the cluster."
+            f"The Ray cluster has version {header['version']} of this program, this server has {VERSION}. Install "
+            f"version {VERSION} on all machines of the cluster."
         )
     return str(header["node"])
 

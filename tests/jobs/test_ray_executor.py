@@ -81,7 +81,7 @@ def test_all_trainings_at_once_share_the_cores(
 
 def test_a_worker_with_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ray_executor._check_hello(messages.encode_hello(1, "machine")) == "machine"
-    monkeypatch.setattr(messages, "__version__", "0.9.0")
+    monkeypatch.setattr(messages, "VERSION", "0.9.0")
     with pytest.raises(ExecutorUnusable, match=r"has version 0\.9\.0 of this program, this server has"):
         ray_executor._check_hello(messages.encode_hello(1))
 
