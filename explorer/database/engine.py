@@ -138,8 +138,9 @@ def after_commit(session: Session, call: Callable[[], None]) -> None:
 
 
 def is_shared() -> bool:
-    """Return whether several servers may use the database."""
-    return database().engine.dialect.name == "postgresql"
+    """Return whether several servers may use the database. Raises InvalidSetting, but does not open it."""
+    given = environment().database_url
+    return bool(given) and _validated_url(given).get_backend_name() == "postgresql"
 
 
 def read_clock(session: Session) -> datetime.datetime:
@@ -191,6 +192,7 @@ def _open_database(given: str, home: Path) -> Database:
     return Database(engine)
 
 
+@lru_cache(maxsize=8)
 def _validated_url(given: str) -> URL:
     """Parse the database URL of an operator; messages never repeat its password. Raises InvalidSetting."""
     possible = "Give postgresql+psycopg://USER:PASSWORD@HOST/NAME or sqlite:////PATH/TO/FILE, or unset it."

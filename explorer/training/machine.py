@@ -34,6 +34,6 @@ def _processor_name() -> str:
             pass
     elif platform.system() == "Darwin":
         command = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        name = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        name = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False).stdout
     name = " ".join(re.sub(r"[^\x20-\x7e]", " ", name or platform.processor()).split())
     return name[:_LONGEST] or "unnamed processor"

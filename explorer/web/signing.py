@@ -22,14 +22,12 @@ FILE = "secret"  # in LINEAGE_HOME
 def signing_key() -> str:
     """Return the secret key of this server. Raises StoreError if it is shared and the database does not answer."""
     settings = environment()
-    return settings.secret or (_shared_key(settings.database_url, settings.home) or _stored_key(settings.home))
+    return settings.secret or (_shared_key(settings.home) if is_shared() else _stored_key(settings.home))
 
 
 @lru_cache(maxsize=8)
-def _shared_key(database_url: str, home: Path) -> str:
-    """Return the key in the database, or an empty text if no other server can use the database."""
-    if not database_url or not is_shared():
-        return ""
+def _shared_key(home: Path) -> str:
+    """Return the key in the database that several servers share."""
     return shared_values.find_or_store("key that signs cookies", lambda: _stored_key(home))
 
 
