@@ -34,6 +34,7 @@ from explorer.sweeps.driver import sweep_driver
 from explorer.ui.base_path import base_path
 from explorer.ui.state import page_states
 from explorer.web import (
+    class_store,
     classroom_endpoints,
     job_endpoints,
     lesson_sheet,
@@ -114,6 +115,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
         check_run_storage()
         servers.start(server_name(), __version__)
         signing_key()
+        class_store.start()
         service.restore()
     except LineageError:
         sys.tracebacklimit = 0  # its sentence says what to change
@@ -128,6 +130,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     yield {}
     sweep_driver.close()
     service.close()
+    class_store.stop()
     servers.stop()
 
 

@@ -139,6 +139,14 @@ def rate_limits_start_anew() -> None:
 
 
 @pytest.fixture(autouse=True)
+def copies_of_the_database() -> None:
+    """Forget what earlier tests have read from their databases."""
+    for name in ("class_store", "predictions"):
+        if module := sys.modules.get(f"explorer.web.{name}"):
+            module.forget()
+
+
+@pytest.fixture(autouse=True)
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
     torch.set_num_threads(1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import logging
 import math
+import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -89,6 +90,8 @@ class Database:
     """An open database, and what this process remembers about it."""
 
     engine: Engine
+    # An idle connection to an SQLite file: whoever closes the last one waits until everything is on the disk.
+    idle: sqlite3.Connection | None = None
     refreshed_at: float = -math.inf
     skipped_folders: dict[tuple[bool, str], int] = field(
         default_factory=dict
@@ -105,16 +108,21 @@ class _DamagedDatabase(Exception):
 lock = threading.RLock()
 
 
-def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: str = "runs") -> _T:
+def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: str = "runs", attempts: int = 1) -> _T:
     """Run a function in one transaction and return its result. Raises StoreError.
 
     write: whether writers of the same `lock` wait for each other from the beginning. SQLite has one lock for all.
+    attempts: how often the transaction is tried while others hold a lock for too long
     """
-    try:
-        return _attempt_transaction(work, write, lock)
-    except SQLAlchemyError as error:
-        if not _is_damage(error):
-            raise StoreError(_UNREACHABLE) from error
+    for attempt in range(attempts):
+        try:
+            return _attempt_transaction(work, write, lock)
+        except SQLAlchemyError as error:
+            if is_busy(error) and attempt + 1 < attempts:
+                continue
+            if not _is_damage(error):
+                raise StoreError(_UNREACHABLE) from error
+            break
     close_database()  # opening it again repairs it
     try:
         return _attempt_transaction(work, write, lock)
@@ -153,7 +161,10 @@ def read_clock(session: Session) -> datetime.datetime:
 def close_database() -> None:
     """Close the database; the next access opens it again."""
     with lock:
-        database().engine.dispose()
+        found = database()
+        found.engine.dispose()
+        if found.idle:
+            found.idle.close()
         _open_database.cache_clear()
 
 
@@ -189,7 +200,15 @@ def _open_database(given: str, home: Path) -> Database:
     except StoreError:
         engine.dispose()
         raise
-    return Database(engine)
+    return Database(engine, _idle_connection(url.database) if url.get_backend_name() == "sqlite" else None)
+
+
+def _idle_connection(file: str | None) -> sqlite3.Connection:
+    """Return a connection that has read from an SQLite file and holds no lock."""
+    assert file
+    connection = sqlite3.connect(file, check_same_thread=False)
+    connection.execute("SELECT * FROM alembic_version").fetchall()
+    return connection
 
 
 @lru_cache(maxsize=8)
@@ -262,6 +281,13 @@ def _is_damage(error: Exception) -> bool:
         return True
     code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
     return isinstance(error, ProgrammingError) or code in (1, 11, 26)  # SQLITE_ERROR, _CORRUPT, _NOTADB
+
+
+def is_busy(error: BaseException | None) -> bool:
+    """Return whether an error means that another transaction held a lock for too long: trying again may help."""
+    cause = getattr(error, "orig", None)
+    sqlite_code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    return sqlite_code in (5, 6) or getattr(cause, "sqlstate", "") in ("55P03", "40P01")  # lock timeout, deadlock
 
 
 def _move_aside(file: Path) -> None:

@@ -18,7 +18,7 @@ from explorer.errors import LineageError, NeedsText
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.state.visitor import current_visitor, read_as_visitor
-from explorer.web import background, results
+from explorer.web import own_texts
 
 CORPUS_DESCRIPTIONS = {
     "tinyshakespeare": "Tiny Shakespeare: 40,000 lines of his plays, 1.1 million characters.",
@@ -117,16 +117,7 @@ def _release_text(held: tuple[str, str]) -> None:
         del _visits[held]
         if not corpora.release_text(sha, visitor):
             return
-    from explorer.tasks import own_sentences, word_vectors_rows
-    from explorer.tasks.seq2seq import own_pairs
-    from explorer.tasks.text import rows
-
-    own_sentences.drop_sentences(sha)
-    own_pairs.drop_pairs(sha)
-    rows.drop_text_data(sha)
-    word_vectors_rows.drop_word_data(sha)
-    background.drop_results(sha)
-    results.drop(sha)
+    own_texts.forget(sha)
 
 
 def _count_visit(sha: str, visitor: str) -> tuple[str, str]:

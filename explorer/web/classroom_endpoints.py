@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from explorer.errors import InvalidSetting, LineageError, NotAllowed, TooManyRequests
+from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError, TooManyRequests
 from explorer.web import class_csv, class_store, lesson_results, rate_limits
 from explorer.web.background import submit
-from explorer.web.class_store import Classroom, UnknownClassroom
+from explorer.web.classroom import Classroom, UnknownClassroom
 from explorer.web.client_address import client_address
 from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
@@ -25,7 +26,7 @@ _NO_COOKIES_MESSAGE = (
 
 def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]:
     """Return the state of a classroom for one visitor, with the measured answer once it is revealed."""
-    data = class_store.classroom_state(classroom, visitor)
+    data = classroom.state_for(visitor)
     shown = classroom.shown
     if not shown.lesson:
         return data
@@ -52,10 +53,10 @@ def classroom_endpoint(request: Request) -> Response:
         if not classroom.is_led_by(visitor) and visitor.id != NOBODY:
             class_store.record_presence(classroom, visitor.id)
         return _json_response(_classroom_data(classroom, visitor))
-    except NotAllowed as error:
-        return _json_response({"problem": str(error)}, 403)
     except UnknownClassroom as error:
         return _json_response({"over": True, "problem": str(error)})
+    except LineageError as error:
+        return _error_response(error)
 
 
 def answers_endpoint(request: Request) -> Response:
@@ -66,8 +67,8 @@ def answers_endpoint(request: Request) -> Response:
         rate_limits.check(rate_limits.DOWNLOADS, client_address(request.scope), visitor.id)
     except LineageError as error:
         return _error_response(error)
-    name = class_store.find_classroom(code).code
-    headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="class-{name}.csv"'}
+    name = f"class-{code.strip().upper()}.csv"
+    headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="{name}"'}
     return Response(class_csv.format_answers(answered), media_type="text/csv; charset=utf-8", headers=headers)
 
 
@@ -75,44 +76,50 @@ async def command_endpoint(request: Request) -> Response:
     """POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals}, or with {number} only: /reveal, /show
     and /hide (the votes, to the teacher), /again (a second vote), /close, /open, /end.
 
-    The required header `X-Lineage` prevents cross-site form submissions.
+    The required header `X-Lineage` prevents cross-site form submissions. Status 503 means that the database does not
+    answer now: the browser sends an answer again.
     """
-    visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
     if "x-lineage" not in request.headers:
         return _json_response({"problem": "This address is for the pages of this site."}, 403)
     try:
         body = await _read_body(request)
-        number = body.get("number")
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise InvalidSetting("The request does not say which question it is for.")
-        match request.path_params["command"]:
-            case "answer":
-                if visitor.id == NOBODY:
-                    raise NotAllowed(_NO_COOKIES_MESSAGE)
-                rate_limits.check(rate_limits.ANSWERS, client_address(request.scope), visitor.id)
-                given, vote = body.get("given"), body.get("vote", 1)
-                if not isinstance(vote, int) or isinstance(vote, bool):
-                    raise InvalidSetting("The request does not say which vote it is for.")
-                answer = given if isinstance(given, str | int | float) else None
-                class_store.record_answer(code, visitor.id, number, answer, vote)
-            case "reveal":
-                class_store.reveal_answer(code, visitor, number)
-            case "show" | "hide" as command:
-                class_store.show_votes(code, visitor, number, command == "show")
-            case "again":
-                class_store.start_second_vote(code, visitor, number)
-            case "remove":
-                class_store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
-            case "close" | "open" as command:
-                class_store.set_closed(code, visitor, command == "close")
-            case "end":
-                class_store.end_classroom(code, visitor)
-                return _json_response({"over": True, "problem": "The class has ended."})
-            case _:
-                return _json_response({"problem": "A class has no such command."}, 404)
-        return _json_response(_classroom_data(class_store.find_classroom(code), visitor))
+        return await run_in_threadpool(_obey_command, request, body)
     except LineageError as error:
         return _error_response(error)
+
+
+def _obey_command(request: Request, body: dict[str, object]) -> Response:
+    """Do what a request asks for; return the state of the class. Raises LineageError."""
+    visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
+    number = body.get("number")
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidSetting("The request does not say which question it is for.")
+    match request.path_params["command"]:
+        case "answer":
+            if visitor.id == NOBODY:
+                raise NotAllowed(_NO_COOKIES_MESSAGE)
+            rate_limits.check(rate_limits.ANSWERS, client_address(request.scope), visitor.id)
+            given, vote = body.get("given"), body.get("vote", 1)
+            if not isinstance(vote, int) or isinstance(vote, bool):
+                raise InvalidSetting("The request does not say which vote it is for.")
+            answer = given if isinstance(given, str | int | float) else None
+            classroom = class_store.record_answer(code, visitor.id, number, answer, vote)
+        case "reveal":
+            classroom = class_store.reveal_answer(code, visitor, number)
+        case "show" | "hide" as command:
+            classroom = class_store.show_votes(code, visitor, number, command == "show")
+        case "again":
+            classroom = class_store.start_second_vote(code, visitor, number)
+        case "remove":
+            classroom = class_store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
+        case "close" | "open" as command:
+            classroom = class_store.set_closed(code, visitor, command == "close")
+        case "end":
+            class_store.end_classroom(code, visitor)
+            return _json_response({"over": True, "problem": "The class has ended."})
+        case _:
+            return _json_response({"problem": "A class has no such command."}, 404)
+    return _json_response(_classroom_data(classroom, visitor))
 
 
 async def _read_body(request: Request) -> dict[str, object]:
@@ -140,7 +147,8 @@ def _read_numbers(given: object) -> set[int]:
 def _error_response(error: LineageError) -> Response:
     if isinstance(error, TooManyRequests):
         return _json_response({"problem": str(error)}, 429, {"Retry-After": str(error.seconds)})
-    status = 404 if isinstance(error, UnknownClassroom) else 403 if isinstance(error, NotAllowed) else 422
+    statuses = {UnknownClassroom: 404, NotAllowed: 403, StoreError: 503}
+    status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 422)
     return _json_response({"problem": str(error)}, status)
 
 

@@ -9,8 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.web import class_store
-from explorer.web.class_store import ClassroomQuestion
+from explorer.web.classroom import ClassroomQuestion
 from explorer.web.lesson_results import all_lessons, find_part, next_lesson
+from explorer.web.visitors import Visitor
 from tests.pages.screen import (
     assert_no_errors,
     component_data,
@@ -168,7 +169,7 @@ def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     (seen,) = component_data(student, "classroom")
     assert not seen["teaches"] and seen["qr"] is None and url_params(student)["models"] == "bag_of_words"
     assert not component_data(student, "verdicts")
-    room.revealed = True
+    class_store.reveal_answer(room.code, Visitor("ada"), 1)
     student = wait_until_ready(assert_no_errors(student.run()))
     assert component_data(student, "verdicts")
     class_store.show_question("ada", ClassroomQuestion("negation", {"max_nots": "2"}, ("say",)))

@@ -15,7 +15,7 @@ from explorer.tasks.text import corpora, rows
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.web import background, class_store, job_endpoints, results
-from explorer.web.class_store import ClassroomQuestion
+from explorer.web.classroom import ClassroomQuestion
 from explorer.web.visitors import Visitor
 from tests.pages import screen
 from tests.pages.screen import page as open_page

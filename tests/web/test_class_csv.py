@@ -10,7 +10,7 @@ import pytest
 from explorer.csv_files import escape_formula
 from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.web.class_csv import COLUMNS, format_answers
-from explorer.web.class_store import AnsweredQuestion, AnswerRecord
+from explorer.web.classroom import AnsweredQuestion, AnswerRecord
 
 
 def read_rows(answered: list[AnsweredQuestion]) -> list[list[str]]:

@@ -1,7 +1,8 @@
-"""Classrooms: one answer per visitor, control by the teacher only, deletion at the end. Predictions and their limit."""
+"""Classrooms: one answer per visitor, control by the teacher only, deletion at the end."""
 
 from __future__ import annotations
 
+import datetime
 import json
 import threading
 import time
@@ -17,7 +18,8 @@ from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
 from explorer.web import class_store, classroom_endpoints, lesson_results
 from explorer.web.background import submit
-from explorer.web.class_store import CODE_LENGTH, CODE_LETTERS, ClassroomQuestion, UnknownClassroom
+from explorer.web.class_store import CODE_LENGTH, CODE_LETTERS, find_classroom
+from explorer.web.classroom import PRESENCE_SECONDS, ClassroomQuestion, UnknownClassroom
 from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
@@ -29,10 +31,7 @@ SHOWN_QUESTION = ClassroomQuestion("memory", {"length": "10"}, ("memory-symbols"
 OWN_HEADERS = {"X-Lineage": "1"}
 
 
-@pytest.fixture(autouse=True)
-def empty_store() -> None:
-    """Delete the classrooms and the predictions of other tests."""
-    class_store.reset()
+pytestmark = pytest.mark.usefixtures("database")  # each test runs with each kind of database
 
 
 TEACHER = Visitor("teacher")
@@ -40,13 +39,13 @@ TEACHER = Visitor("teacher")
 
 def class_votes(code: str, visitor: str = "teacher") -> list[list[object]]:
     """Return the answers of each vote that this visitor may see."""
-    state = class_store.classroom_state(class_store.find_classroom(code), Visitor(visitor))
+    state = find_classroom(code).state_for(Visitor(visitor))
     return [vote["given"] for vote in state["votes"]]  # type: ignore[attr-defined]
 
 
 def visible_answers(code: str) -> list[object]:
     """Return the answers of the current vote."""
-    return list(class_store.find_classroom(code).answers.values())
+    return list(find_classroom(code).answers.values())
 
 
 def test_the_first_vote_is_final_and_seen_by_the_teacher_on_request_only() -> None:
@@ -73,15 +72,14 @@ def test_the_first_vote_is_final_and_seen_by_the_teacher_on_request_only() -> No
 
 
 def test_the_class_votes_a_second_time_and_both_votes_are_shown() -> None:
-    classroom = class_store.show_question("teacher", SHOWN_QUESTION)
-    code = classroom.code
+    code = class_store.show_question("teacher", SHOWN_QUESTION).code
     with pytest.raises(NotAllowed, match="after the first answers"):
         class_store.start_second_vote(code, TEACHER, 1)
     for visitor in ("ada", "bob"):
         class_store.record_answer(code, visitor, 1, "a")
     class_store.show_votes(code, TEACHER, 1, True)
     class_store.start_second_vote(code, TEACHER, 7)  # requested for another question
-    assert len(classroom.votes) == 1
+    assert len(find_classroom(code).votes) == 1
     for _ in range(2):
         class_store.start_second_vote(code, TEACHER, 1)
     assert class_votes(code) == [[], []], "the votes are hidden again"
@@ -94,7 +92,7 @@ def test_the_class_votes_a_second_time_and_both_votes_are_shown() -> None:
     for vote in (0, 3, -1):
         with pytest.raises(NotAllowed):
             class_store.record_answer(code, "ada", 1, "a", vote)
-    state = class_store.classroom_state(classroom, Visitor("ada"))
+    state = find_classroom(code).state_for(Visitor("ada"))
     assert (state["vote"], state["first"], state["mine"]) == (2, "a", "b")
     assert [(vote["answered"], vote["size"]) for vote in state["votes"]] == [(2, 2), (2, 3)]  # type: ignore[attr-defined]
     class_store.reveal_answer(code, TEACHER, 1)
@@ -112,13 +110,13 @@ def test_shares_refer_to_the_class_as_it_was_when_the_vote_ended(clock: list[flo
         class_store.record_presence(classroom, visitor)
     class_store.record_answer(classroom.code, "ada", 1, "a")
     class_store.start_second_vote(classroom.code, TEACHER, 1)
-    clock[0] += class_store.PRESENCE_SECONDS + 1
-    assert classroom.vote_sizes == [3, 1]
+    clock[0] += PRESENCE_SECONDS + 1
+    assert find_classroom(classroom.code).vote_sizes == [3, 1]
     class_store.record_presence(classroom, "bob")
     class_store.reveal_answer(classroom.code, TEACHER, 1)
     class_store.reveal_answer(classroom.code, TEACHER, 1)
-    clock[0] += class_store.PRESENCE_SECONDS + 1
-    assert classroom.vote_sizes == [3, 2]
+    clock[0] += PRESENCE_SECONDS + 1
+    assert find_classroom(classroom.code).vote_sizes == [3, 2]
 
 
 # ---- answers to take away
@@ -170,18 +168,25 @@ def test_kept_answers_are_limited_for_each_class_and_for_all_classes(monkeypatch
 # ---- the way back
 
 
+def code_of(visitor: str) -> str | None:
+    classroom = class_store.classroom_of_visitor(Visitor(visitor))
+    return classroom and classroom.code
+
+
 def test_the_class_of_a_visitor_is_remembered() -> None:
     classroom = class_store.show_question("teacher", SHOWN_QUESTION)
     for visitor in ("teacher", "ada", "nobody", ""):
         found = class_store.classroom_of_visitor(Visitor(visitor))
-        assert (found is classroom) == (visitor == "teacher")
+        assert (found == classroom) == (visitor == "teacher")
     class_store.record_presence(classroom, "ada")
     other = class_store.show_question("other", SHOWN_QUESTION)
     class_store.record_answer(other.code, "bob", 1, "a")
-    assert class_store.classroom_of_visitor(Visitor("ada")) is classroom
-    assert class_store.classroom_of_visitor(Visitor("bob")) is other
+    assert code_of("ada") == classroom.code and code_of("bob") == other.code
     class_store.set_closed(classroom.code, TEACHER, True)
-    assert class_store.classroom_of_visitor(Visitor("ada")) is classroom, "those who have joined find back"
+    class_store.write_presence()
+    for _ in range(2):
+        assert code_of("ada") == classroom.code and code_of("bob") == other.code, "those who have joined find back"
+        class_store.forget()  # as after a restart
     class_store.end_classroom(classroom.code, TEACHER)
     for visitor in ("teacher", "ada"):
         assert class_store.classroom_of_visitor(Visitor(visitor)) is None
@@ -207,21 +212,16 @@ def test_an_answer_that_is_no_number_in_the_range_is_refused(bad: object) -> Non
 def test_a_late_answer_to_the_previous_question_is_refused() -> None:
     classroom = class_store.show_question("teacher", SHOWN_QUESTION)
     class_store.record_answer(classroom.code, "ada", 1, "a")
-    class_store.reveal_answer(classroom.code, Visitor("teacher"), 1)
-    assert classroom.open
+    assert class_store.reveal_answer(classroom.code, Visitor("teacher"), 1).open
     same = class_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
-    assert same is classroom and (
-        classroom.number,
-        classroom.revealed,
-        classroom.open,
-        visible_answers(classroom.code),
-    ) == (2, False, False, [])
+    assert (same.code, same.number, same.revealed, same.open, same.answers) == (classroom.code, 2, False, False, {})
     with pytest.raises(NotAllowed, match="gone on"):
         class_store.record_answer(classroom.code, "ada", 1, "a")
     class_store.reveal_answer(classroom.code, Visitor("teacher"), 1)  # requested for the previous question
-    assert not classroom.revealed
-    class_store.show_question("teacher", ClassroomQuestion("memory", {}))
-    assert classroom.open, "without a question there is no answer to hide"
+    assert not find_classroom(classroom.code).revealed
+    assert class_store.show_question("teacher", ClassroomQuestion("memory", {})).open, (
+        "without a question there is no answer to hide"
+    )
     with pytest.raises(NotAllowed, match="gone on"):
         class_store.record_answer(classroom.code, "ada", 3, "a")
 
@@ -239,7 +239,7 @@ def test_only_the_teacher_and_the_operator_reveal_and_end() -> None:
     class_store.end_classroom(code, Visitor("teacher"))
     for gone in (code, "ABCDE", "", "<script>"):
         with pytest.raises(UnknownClassroom):
-            class_store.find_classroom(gone)
+            find_classroom(gone)
     assert class_store.classroom_of_teacher("teacher") is None
 
 
@@ -247,7 +247,13 @@ def test_only_the_teacher_and_the_operator_reveal_and_end() -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the time in seconds, as a list with one number that a test may change."""
     now = [time.monotonic()]
+    begin, begin_in_database = now[0], datetime.datetime.now(datetime.UTC)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(
+        class_store,
+        "read_clock",
+        lambda session: begin_in_database + datetime.timedelta(seconds=now[0] - begin),
+    )
     return now
 
 
@@ -255,26 +261,33 @@ def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> Non
     idle, polled = (class_store.show_question(name, SHOWN_QUESTION) for name in ("one", "two"))
     clock[0] += 4 * 3600 - 1
     class_store.record_presence(polled, "ada")
-    assert class_store.find_classroom(idle.code) is idle, "a look at a classroom is no use of it"
-    clock[0] += 2
+    class_store.write_presence()
+    assert find_classroom(idle.code).code == idle.code, "a look at a classroom is no use of it"
+    clock[0] += class_store.MAX_AGE
     with pytest.raises(UnknownClassroom):
-        class_store.find_classroom(idle.code)
+        find_classroom(idle.code)
     class_store.record_presence(idle, "ada")  # a request that began before
+    class_store.write_presence()
     assert class_store.classroom_of_teacher("one") is None
-    assert class_store.classroom_of_teacher("two") is class_store.find_classroom(polled.code) is polled
+    assert class_store.classroom_of_teacher("two") == find_classroom(polled.code)
+    class_store.tidy()
+    clock[0] = 0.0  # as if no time had passed
+    assert class_store.classroom_of_teacher("one") is None, "the leader has deleted it"
+    assert class_store.classroom_of_teacher("two")
 
 
-def test_above_the_limit_the_least_recently_used_classroom_is_deleted() -> None:
-    classrooms = [class_store.show_question(f"teacher {i}", SHOWN_QUESTION) for i in range(200)]
-    first, second, *_ = classrooms
-    class_store.record_presence(first, "ada")
-    class_store.find_classroom(second.code)  # a look at a classroom is no use of it
-    classrooms.append(class_store.show_question("one more", SHOWN_QUESTION))
+def test_above_the_limit_the_least_recently_used_classroom_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_store, "MAX_CLASSROOMS", 20)
+    codes = [class_store.show_question(f"teacher {i}", SHOWN_QUESTION).code for i in range(20)]
+    first, second, *_ = codes
+    class_store.record_presence(find_classroom(first), "ada")
+    class_store.write_presence()
+    find_classroom(second)  # a look at a classroom is no use of it
+    codes.append(class_store.show_question("one more", SHOWN_QUESTION).code)
     with pytest.raises(UnknownClassroom):
-        class_store.find_classroom(second.code)
+        find_classroom(second)
     class_store.show_question("teacher 2", SHOWN_QUESTION)  # no new classroom
-    left = [classroom for classroom in classrooms if classroom is not second]
-    assert [class_store.find_classroom(classroom.code) for classroom in left] == left
+    assert [find_classroom(code).code for code in codes if code != second] == [c for c in codes if c != second]
 
 
 def test_visitors_are_present_if_they_polled_lately_or_answered(
@@ -284,12 +297,12 @@ def test_visitors_are_present_if_they_polled_lately_or_answered(
     for visitor in ("ada", "bob"):
         class_store.record_presence(classroom, visitor)
     class_store.record_answer(classroom.code, "ada", 1, "a")
-    clock[0] += class_store.PRESENCE_SECONDS - 1
+    clock[0] += PRESENCE_SECONDS - 1
     class_store.record_presence(classroom, "bob")
     clock[0] += 2
-    assert classroom.present == 2
-    clock[0] += class_store.PRESENCE_SECONDS
-    assert classroom.present == 1, "a visitor with an answer stays present"
+    assert find_classroom(classroom.code).present == 2
+    clock[0] += PRESENCE_SECONDS
+    assert find_classroom(classroom.code).present == 1, "a visitor with an answer stays present"
     monkeypatch.setattr(class_store, "MAX_VISITORS", 2)
     class_store.record_answer(classroom.code, "eve", 1, "b")
     with pytest.raises(NotAllowed, match="At most 2"):
@@ -301,33 +314,6 @@ def test_at_most_a_thousand_visitors_of_a_class_are_counted() -> None:
     for i in range(1_001):
         class_store.record_presence(classroom, f"visitor {i}")
     assert classroom.present == 1_000
-
-
-# ---- predictions in lessons
-
-
-def test_predictions_are_stored_per_visitor_and_can_be_deleted() -> None:
-    class_store.store_prediction("ada", "window", 1, 12)
-    class_store.store_prediction("bob", "window", 1, class_store.NO_PREDICTION)
-    assert class_store.find_prediction("ada", "window", 1) == 12
-    assert class_store.find_prediction("bob", "window", 1) == class_store.NO_PREDICTION
-    for other in (("eve", "window", 1), ("ada", "counting", 1), ("ada", "window", 2)):
-        assert class_store.find_prediction(*other) is None
-    class_store.delete_prediction("ada", "window", 1)
-    class_store.delete_prediction("ada", "window", 1)  # twice is no mistake
-    assert class_store.find_prediction("ada", "window", 1) is None
-    class_store.reset()
-    assert class_store.find_prediction("bob", "window", 1) is None
-
-
-def test_the_prediction_stored_longest_ago_is_dropped_first() -> None:
-    for i in range(50_000):
-        class_store.store_prediction(f"visitor {i}", "window", 1, i)
-    class_store.store_prediction("visitor 0", "window", 1, 7)
-    assert class_store.find_prediction("visitor 1", "window", 1) == 1
-    class_store.store_prediction("eve", "window", 1, 3)
-    found = [class_store.find_prediction(visitor, "window", 1) for visitor in ("visitor 0", "visitor 1", "visitor 2")]
-    assert found == [7, None, 2]
 
 
 # ---- over HTTP
@@ -417,6 +403,7 @@ def test_a_refused_request_names_the_problem_and_changes_nothing(browsers: list[
     student.cookies.clear()
     response = student.post(f"{url}/answer", json=valid, headers=OWN_HEADERS)
     assert response.status_code == 403 and "cookies" in response.json()["problem"]
+    classroom = find_classroom(classroom.code)
     assert not classroom.answers and not classroom.revealed
 
 
@@ -444,7 +431,7 @@ def test_a_hostile_body_is_refused_with_a_sentence(body: bytes, browsers: list[T
         response = teacher.post(f"/class/{classroom.code}/{command}", content=body, headers=OWN_HEADERS)
         if command == "answer" or response.status_code != 200:
             assert response.status_code in (403, 422) and response.json()["problem"].endswith((".", "needed."))
-    assert not classroom.answers
+    assert not find_classroom(classroom.code).answers
     for code in ("x" * 5_000, "%ff%fe", "%00", "%0d%0aX: 1", "%ED%A0%80"):
         assert student.get(f"/class/{code}").status_code in (200, 403)
         assert student.post(f"/class/{code}/answer", json={"number": 1}, headers=OWN_HEADERS).status_code == 404
@@ -471,7 +458,7 @@ def test_a_teacher_removes_answers_whose_visitors_cannot_answer_again(browsers: 
     assert students[0].post(f"{url}/remove", json=removal, headers=OWN_HEADERS).status_code == 403
     assert teacher.post(f"{url}/remove", json=removal, headers=OWN_HEADERS).json()["votes"] == [
         {"answered": 1, "size": 3, "given": ["a"]},
-        {"answered": 0, "size": 1, "given": []},
+        {"answered": 0, "size": 3, "given": []},
     ]
     again = students[1].post(f"{url}/answer", json={"number": 1, "vote": 2, "given": "a"}, headers=OWN_HEADERS)
     assert again.status_code == 403 and "removed your answer" in again.json()["problem"]

@@ -20,7 +20,7 @@ from explorer.jobs.job import Job
 from explorer.jobs.scheduler import JobService
 from explorer.training.config import default_config, with_settings
 from explorer.web import class_store, metrics, rate_limits
-from explorer.web.class_store import ClassroomQuestion
+from explorer.web.classroom import ClassroomQuestion
 from explorer.web.client_address import ClientAddressMiddleware
 from explorer.web.visitors import OPERATOR, operator_endpoint
 
@@ -233,6 +233,7 @@ def test_classes_are_counted_without_their_codes(connect: Callable[..., TestClie
     classroom = class_store.show_question("teacher", ClassroomQuestion("negation", {"sentence": MARKER}))
     for student in ("ada", "bob"):
         class_store.record_presence(classroom, student)
+    class_store.write_presence()
     found = read(client)
     assert found["lineage_classes", ()] == 1
     assert found["lineage_class_members", ("present",)] == found["lineage_class_members", ("joined",)] == 2

@@ -25,7 +25,7 @@ from explorer.web import (
     server_facts,
     server_log,
 )
-from explorer.web.class_store import ClassroomQuestion
+from explorer.web.classroom import ClassroomQuestion
 from explorer.web.server_log import LoggedError
 from explorer.web.visitors import operator_endpoint
 
@@ -116,6 +116,7 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
 def test_the_operator_ends_a_class_of_somebody_else_and_sees_no_answer(operator: TestClient) -> None:
     classroom = class_store.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
     class_store.record_presence(classroom, "ada")
+    class_store.write_presence()
     answer = operator.get("/operator/state")
     (row,) = answer.json()["classes"]
     assert row["seconds"] >= 0

@@ -273,6 +273,8 @@ def read_as(visitor: str) -> Iterator[None]:
 
 # Further ways in which a visitor may read a text, given its SHA-256 and the visitor: a class may share one.
 shared_by: list[Callable[[str, str], bool]] = []
+# Where else the text with a SHA-256 may be found, if it is not in the memory of this process.
+shared_texts: list[Callable[[str], str | None]] = []
 _own_texts = _new_text_store(_MAX_STORED_BYTES)
 _owners: dict[str, set[str]] = {}  # the visitors who entered a text, by its SHA-256
 _lock = threading.Lock()
@@ -298,6 +300,12 @@ def release_text(sha: str, owner: str) -> bool:
         if not owners:
             _owners.pop(sha, None)
         return not owners
+
+
+def texts_of(owner: str) -> set[str]:
+    """Return the SHA-256 of each text that this owner has."""
+    with _lock:
+        return {sha for sha, owners in _owners.items() if owner in owners}
 
 
 def is_own_text(sha: str) -> bool:
@@ -331,8 +339,12 @@ def drop_text(sha: str) -> None:
 
 
 def _stored_text(sha: str) -> str:
+    if not may_read(sha):
+        raise needs_text(sha)
     with _lock:
         text = _own_texts.get(sha)
-    if text is None or not may_read(sha):
+    if text is None:
+        text = next(filter(None, (find(sha) for find in shared_texts)), None)
+    if text is None:
         raise needs_text(sha)
     return text

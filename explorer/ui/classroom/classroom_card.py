@@ -9,7 +9,7 @@ import segno
 import streamlit as st
 
 from explorer.catalogue import page_title
-from explorer.errors import LineageError, NotAllowed
+from explorer.errors import LineageError, NotAllowed, StoreError
 from explorer.ui import visitor_text
 from explorer.ui.base_path import base_path
 from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text
@@ -18,10 +18,11 @@ from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import count_action, current_visitor
 from explorer.web import class_store, lesson_results, rate_limits
-from explorer.web.class_store import Classroom, ClassroomQuestion, UnknownClassroom
+from explorer.web.classroom import Classroom, ClassroomQuestion, UnknownClassroom
 
 _classroom = register("classroom")
 _SHOWN = "lineage.class"  # the code of this tab's classroom, and the number of the question that it shows
+_PROBLEM = "lineage.class_problem"  # of the last change, which the next run of the page shows
 KEY = "class"
 
 
@@ -54,7 +55,7 @@ def _open_classroom(classroom: Classroom) -> None:
 
 
 def enter_classroom(code: str) -> None:
-    """Join a class. Raises UnknownClassroom, or NotAllowed if it is closed to others."""
+    """Join a class. Raises UnknownClassroom, NotAllowed if it is closed to others, or StoreError."""
     _open_classroom(class_store.find_classroom_for(code, current_visitor()))
 
 
@@ -65,7 +66,7 @@ def current_classroom(page: str) -> Classroom | None:
         return None
     try:
         classroom = class_store.find_classroom_for(code, current_visitor())
-    except NotAllowed as error:
+    except (NotAllowed, StoreError) as error:
         show_problems([str(error)])
         return None
     except UnknownClassroom as error:
@@ -98,6 +99,8 @@ def _last_classroom() -> Classroom | None:
             return class_store.find_classroom_for(code, current_visitor())
         except (UnknownClassroom, NotAllowed):
             del st.session_state[_SHOWN]
+        except StoreError:
+            return None
     return class_store.classroom_of_visitor(current_visitor())
 
 
@@ -129,19 +132,26 @@ _TEXT_OF_PAGE = {"sentences": "negation", "pairs": "translation"}  # the pages o
 def _draw_text_sharing(classroom: Classroom) -> None:
     """Draw the switch with which a teacher shares an own text, if there is one."""
     kinds = sorted(visitor_text.KINDS, key=lambda kind: _TEXT_OF_PAGE.get(kind) != classroom.shown.page)
-    sha, key = next(filter(None, map(visitor_text.own_text, kinds)), ""), f"{KEY}.text"
+    sha, key = classroom.text or next(filter(None, map(visitor_text.own_text, kinds)), ""), f"{KEY}.text"
     if not sha:
         return
 
     def share() -> None:
-        class_store.share_text(classroom.code, current_visitor(), sha if st.session_state[key] else "")
+        try:
+            class_store.share_text(classroom.code, current_visitor(), sha if st.session_state[key] else "")
+        except LineageError as error:
+            st.session_state[_PROBLEM] = str(error)
+
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        show_problems([problem])
 
     st.session_state[key] = classroom.text == sha
     st.toggle(
         "Let this class use my text",
         key=key,
         on_change=share,
-        help="Students who have joined can read your own text and train on it, until the class or your visit ends.",
+        help="Students who have joined can read your own text and train on it. The server stores it until you switch "
+        "this off or end the class.",
     )
 
 

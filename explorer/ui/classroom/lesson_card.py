@@ -18,7 +18,7 @@ from explorer.ui.page_sections import EXPLANATION, escape_markdown, explanation,
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import current_visitor
-from explorer.web import class_store, lesson_results
+from explorer.web import lesson_results, predictions
 from explorer.web.background import submit
 
 _setup = register("lesson_setup")
@@ -65,7 +65,7 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
         return True
     step = lesson.steps[number - 1]
     visitor_id = current_visitor().id
-    prediction = class_store.find_prediction(visitor_id, lesson.name, number)
+    prediction = predictions.find_prediction(visitor_id, lesson.name, number)
     with st.container(border=True, key="lesson-card"):
         _draw_header(lesson, number, prediction is not None)
         with st.container(width=EXPLANATION, key="lesson-text"):
@@ -83,7 +83,7 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
             _start_measuring(lesson, number)
             _draw_prediction_form(visitor_id, lesson, number)
         else:
-            _draw_answer(visitor_id, lesson, number, None if prediction == class_store.NO_PREDICTION else prediction)
+            _draw_answer(visitor_id, lesson, number, None if prediction == predictions.NO_PREDICTION else prediction)
     if prediction is None:
         explanation("The page opens here when you have predicted, because it shows the answer.")
     return prediction is not None
@@ -159,8 +159,8 @@ def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
     if is_submitted and prediction is None:
         show_problems(["You have not predicted yet. Choose or type an answer, or press “Show the answer”."])
     elif is_submitted or is_skipped:
-        class_store.store_prediction(
-            visitor_id, lesson.name, number, prediction if is_submitted else class_store.NO_PREDICTION
+        predictions.store_prediction(
+            visitor_id, lesson.name, number, prediction if is_submitted else predictions.NO_PREDICTION
         )
         st.rerun()
 
@@ -188,7 +188,7 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
         pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page below
     )
     _start_measuring(lesson, number + 1)
-    _draw_navigation(lesson, number, partial(class_store.delete_prediction, visitor_id, lesson.name, number))
+    _draw_navigation(lesson, number, partial(predictions.delete_prediction, visitor_id, lesson.name, number))
 
 
 def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], None] | None = None) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 import streamlit as st
 
 from explorer.catalogue import PAGES, page_title
-from explorer.errors import InvalidSetting, LineageError, shorten
+from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
 from explorer.ui.classroom.hidden_controls import MAX_NAMES, inner_control_names
@@ -22,7 +22,8 @@ from explorer.ui.state.fields import PageState, setting
 from explorer.ui.state.session import PageSession, open_page, page_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.web import class_store
-from explorer.web.class_store import CODE_LENGTH, ClassroomQuestion
+from explorer.web.class_store import CODE_LENGTH
+from explorer.web.classroom import Classroom, ClassroomQuestion
 
 _share = register("share_button")
 _CONTROLS = "lineage.controls"  # controls of the last shared page, as `_read_controls` returns them
@@ -79,7 +80,7 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
         return
     page, _, query = session.state.give.partition("?")
     state = dict(parse_qsl(query))
-    current = class_store.classroom_of_teacher(current_visitor().id)
+    current = _current_class()
     with st.container(border=True):
         st.markdown(f"#### For your class: {escape_markdown(page_title(page))}")
         settings = "your current settings" if state else "its default settings"
@@ -115,6 +116,15 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
             classroom_card.show_question_to_class(
                 ClassroomQuestion(page, state, tuple(hidden), question, opens_at_reveal=opens_at_reveal)
             )
+
+
+def _current_class() -> Classroom | None:
+    """Return this visitor's class, or None."""
+    try:
+        return class_store.classroom_of_teacher(current_visitor().id)
+    except StoreError as error:
+        show_problems([str(error)])
+        return None
 
 
 def _draw_hidden_controls(controls: Controls) -> list[str]:

@@ -1,0 +1,194 @@
+"""The tables of classes, and how a class is read from them.
+
+Every change of a class gets the next number as its version, also each answer, so that a server which has read a class
+before reads only the answers that have changed since.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from explorer.database.engine import Base
+from explorer.lessons.lesson import Question
+from explorer.web.classroom import (
+    AnsweredQuestion,
+    AnswerRecord,
+    Classroom,
+    ClassroomQuestion,
+    Members,
+    StudentAnswer,
+)
+
+
+def _code_column() -> Mapped[str]:
+    """Return the column for the code of a class, with which the row is deleted."""
+    return mapped_column(ForeignKey("classes.code", ondelete="CASCADE"), primary_key=True)
+
+
+class ClassRow(Base):
+    """A class and the question that it shows; see `Classroom`."""
+
+    __tablename__ = "classes"
+
+    code: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(index=True)
+    started: Mapped[datetime.datetime]
+    version: Mapped[int]
+    used: Mapped[datetime.datetime]  # when somebody was there; a class that nobody uses ends
+    number: Mapped[int]
+    shown: Mapped[dict[str, Any]]
+    shown_at: Mapped[datetime.datetime]
+    vote: Mapped[int] = mapped_column(default=1)
+    votes_shown: Mapped[bool] = mapped_column(default=False)
+    revealed: Mapped[bool] = mapped_column(default=False)
+    sizes: Mapped[list[int]] = mapped_column(JSON, default=list)
+    arrivals: Mapped[int] = mapped_column(default=0)  # number of the students who have answered, with the removed ones
+    closed: Mapped[bool] = mapped_column(default=False)
+    kept: Mapped[int] = mapped_column(default=0)
+    dropped: Mapped[int] = mapped_column(default=0)
+    text: Mapped[str] = mapped_column(default="")
+
+
+class AnswerRow(Base):
+    """The answers of one student to one question. The primary key lets nobody answer twice."""
+
+    __tablename__ = "class_answers"
+    __table_args__ = (
+        UniqueConstraint("code", "number", "arrival"),
+        Index("ix_class_answers_version", "code", "version"),
+    )
+
+    code: Mapped[str] = _code_column()
+    visitor: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)  # of the question
+    arrival: Mapped[int]
+    seconds: Mapped[float]
+    student: Mapped[int]  # see `AnswerRecord`
+    first: Mapped[Any] = mapped_column(JSON(none_as_null=True), nullable=True)
+    second: Mapped[Any] = mapped_column(JSON(none_as_null=True), nullable=True)
+    removed: Mapped[bool]
+    version: Mapped[int]  # of the class when the row was written
+
+
+class QuestionRow(Base):
+    """An earlier question that had answers."""
+
+    __tablename__ = "class_questions"
+
+    code: Mapped[str] = _code_column()
+    number: Mapped[int] = mapped_column(primary_key=True)
+    question: Mapped[dict[str, Any]]
+    answers: Mapped[int]
+
+
+class TextRow(Base):
+    """The text of the teacher that a class may read."""
+
+    __tablename__ = "class_texts"
+
+    code: Mapped[str] = _code_column()
+    content: Mapped[str]
+
+
+class MemberRow(Base):
+    """A visitor who has joined a class."""
+
+    __tablename__ = "class_members"
+
+    code: Mapped[str] = _code_column()
+    visitor: Mapped[str] = mapped_column(primary_key=True, index=True)
+    seen: Mapped[datetime.datetime]
+
+
+@lru_cache(maxsize=2)
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def shown_to_json(shown: ClassroomQuestion) -> dict[str, Any]:
+    """Return a question with its page as JSON data, complete, so that a class does not depend on files of lessons."""
+    return dict(_adapter(ClassroomQuestion).dump_python(shown, mode="json"))
+
+
+def question_to_json(question: Question) -> dict[str, Any]:
+    return dict(_adapter(Question).dump_python(question, mode="json"))
+
+
+def read_classroom(session: Session, row: ClassRow, known: Classroom | None, members: Members) -> Classroom:
+    """Return a class at the version of its row.
+
+    known: the class at an earlier version, or None
+    """
+    if known and known.version == row.version:
+        return known
+    same_question = known is not None and known.number == row.number
+    given = dict(known.given) if known and same_question else {}
+    changed = select(AnswerRow).where(AnswerRow.code == row.code, AnswerRow.number == row.number)
+    if known and same_question:
+        changed = changed.where(AnswerRow.version > known.version)
+    for each in session.scalars(changed.order_by(AnswerRow.arrival).execution_options(populate_existing=True)):
+        given[each.visitor] = StudentAnswer(each.arrival, each.seconds, (each.first, each.second), each.removed)
+    shown = known.shown if known and same_question else _adapter(ClassroomQuestion).validate_python(row.shown)
+    return Classroom(
+        row.code, row.owner, row.version, shown, row.number, row.vote, row.votes_shown, row.revealed,
+        tuple(row.sizes), row.closed, row.kept, row.dropped, row.text, given, members,
+    )  # fmt: skip
+
+
+def read_answered_questions(session: Session, row: ClassRow) -> list[AnsweredQuestion]:
+    """Return all questions of a class that are kept and have answers, with them."""
+    questions = {
+        each.number: _adapter(Question).validate_python(each.question)
+        for each in session.scalars(
+            select(QuestionRow).where(QuestionRow.code == row.code).order_by(QuestionRow.number)
+        )
+    }
+    shown = _adapter(ClassroomQuestion).validate_python(row.shown)
+    if shown.question:
+        questions[row.number] = shown.question
+    records: dict[int, list[AnswerRecord]] = {number: [] for number in questions}
+    answers = select(AnswerRow).where(AnswerRow.code == row.code, ~AnswerRow.removed).order_by(AnswerRow.student)
+    for each in session.scalars(answers):
+        if each.number in records:
+            records[each.number].append(AnswerRecord(each.student, (each.first, each.second)))
+    return [AnsweredQuestion(n, question, tuple(records[n])) for n, question in questions.items() if records[n]]
+
+
+def drop_oldest_question(session: Session, code: str) -> int:
+    """Delete the answers to the oldest of the earlier questions of a class; return their number."""
+    oldest = session.scalars(
+        select(QuestionRow).where(QuestionRow.code == code).order_by(QuestionRow.number).limit(1)
+    ).one()
+    session.execute(delete(AnswerRow).where(AnswerRow.code == code, AnswerRow.number == oldest.number))
+    session.execute(
+        update(ClassRow)
+        .where(ClassRow.code == code)
+        .values(kept=ClassRow.kept - oldest.answers, dropped=ClassRow.dropped + 1)
+    )
+    session.delete(oldest)
+    session.flush()
+    return oldest.answers
+
+
+def kept_answers(session: Session, code: str | None = None) -> int:
+    """Return the number of answers to earlier questions, of one class or of all."""
+    count = select(func.coalesce(func.sum(QuestionRow.answers), 0))
+    return int(session.scalar(count.where(QuestionRow.code == code) if code else count) or 0)
+
+
+def upsert(session: Session, table: type[Base], rows: Iterable[Mapping[str, object]], changed: tuple[str, ...]) -> None:
+    """Insert rows; of those that are there already, set the columns named in `changed`."""
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    insert = dialect.insert(table).values(list(rows))
+    keys = [column.name for column in table.__table__.primary_key]
+    session.execute(
+        insert.on_conflict_do_update(index_elements=keys, set_={name: insert.excluded[name] for name in changed})
+    )
