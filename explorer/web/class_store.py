@@ -77,7 +77,7 @@ _DOWN_SECONDS = 1.0  # seconds for which nothing is tried after the database did
 _ATTEMPTS = 5  # of a transaction for which another one holds the lock for too long
 _CHANNEL = "classes"
 _CLASS_OWNER = "a class"  # owns the texts that this process has from the database; no visitor has this id
-_UNREACHABLE = "The database of this server does not answer now, so the class cannot go on. Try again in a moment."
+_UNREACHABLE = "The database of this server does not answer now, so the class has to wait a moment."
 
 
 class _Copy:
@@ -236,15 +236,21 @@ def _read_overviews(session: Session) -> list[ClassOverview]:
     now = read_clock(session)
     is_present = MemberRow.seen > now - datetime.timedelta(seconds=PRESENCE_SECONDS)
     found = session.execute(
-        select(ClassRow.code, ClassRow.started, ClassRow.number, func.count().filter(is_present), func.count(MemberRow.code))
+        select(
+            ClassRow.code,
+            ClassRow.started,
+            ClassRow.number,
+            func.count().filter(is_present),
+            func.count(MemberRow.code),
+        )
         .outerjoin(MemberRow, MemberRow.code == ClassRow.code)
         .where(ClassRow.used > _oldest_use(now))
         .group_by(ClassRow.code)
         .order_by(ClassRow.started)
     )
     return [
-        ClassOverview(code, (now - started).total_seconds(), number, present, joined)
-        for code, started, number, present, joined in found
+        ClassOverview(code, (now - started).total_seconds(), number, *members)
+        for code, started, number, *members in found
     ]
 
 
@@ -370,7 +376,9 @@ def _insert_class(session: Session, owner: str, shown: ClassroomQuestion) -> tup
     while session.get(ClassRow, code := "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))):
         pass
     session.add(
-        ClassRow(code=code, owner=owner, version=1, started=now, used=now, number=1, shown=shown_to_json(shown), shown_at=now)
+        ClassRow(
+            code=code, owner=owner, version=1, started=now, used=now, number=1, shown=shown_to_json(shown), shown_at=now
+        )
     )
     notifications.publish(session, _CHANNEL, f"{code} 1 state")
     return code, True

@@ -32,7 +32,6 @@ from explorer.training import config as run_config
 from explorer.training.config import Branch, changed_settings, default_config, with_settings
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
-from explorer.sweeps import stored as stored_sweeps  # noqa: F401
 from explorer.web import class_store  # noqa: F401  # classes and predictions have tables
 from tests import needs, postgres
 

@@ -5,7 +5,7 @@
  * (the answer in the first vote), visible, votes: {answered, size, given}[], answer}, where `given` is empty until the votes
  * are visible; for the teacher also closed, kept (number of answers that can be downloaded), arrivals: {id, seconds,
  * given}[]; POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals: ids} and /reveal, /show, /hide, /again,
- * /close, /open, /end {number} answer the same; each may answer {problem}. Events: "moved": the page has to follow the
+ * /close, /open, /end {number} answer the same; each may answer {problem}, with status 503 if it may work a little later. Events: "moved": the page has to follow the
  * class; "next": 1 or -1, the teacher goes on.
  *
  * @typedef {object} ClassroomData
@@ -67,9 +67,9 @@ export default defineComponent((place) => {
     const mine = (sending = { given }),
       { vote = 1 } = session;
     refused = "";
+    let problem = "The server does not respond.";
     for (let tries = 1; sending === mine; tries += 1) {
-      message.textContent =
-        tries > 1 ? "The server does not respond. Your answer is sent again until it does …" : "Sending …";
+      message.textContent = tries > 1 ? `${problem} Your answer is sent again until it has arrived …` : "Sending …";
       try {
         const answer = await postToClass("answer", { vote, given });
         if (answer.status < 500) {
@@ -77,8 +77,9 @@ export default defineComponent((place) => {
           if (sending === mine) [sending, refused] = [null, state.problem ?? ""]; // stays until the next attempt or question
           return receiveState(state);
         }
+        if (answer.status === 503) problem = (await answer.json()).problem;
       } catch {
-        // no connection: again, a little later
+        problem = "The server does not respond."; // no connection: again, a little later
       }
       await new Promise((done) => setTimeout(done, retryDelay(tries)));
     }
@@ -122,7 +123,7 @@ export default defineComponent((place) => {
   }
 
   function receiveState(state) {
-    if (state.problem) message.textContent = state.problem;
+    if (state.problem && !sending) message.textContent = state.problem;
     isOver = Boolean(state.over);
     if (isOver) runPage("over"); // the page leaves the class
     if (state.number === undefined) return;
