@@ -115,6 +115,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
         check_run_storage()
         servers.start(server_name(), __version__)
         signing_key()
+        visitors.read_ended_sessions()
         class_store.start()
         service.restore()
     except LineageError:

@@ -1,7 +1,9 @@
 """How often a visitor, and all visitors of one address, may do what costs the server or others something.
 
 A whole class may share one address, so the limits of an address are for 400 students who act within a few minutes.
-The counts are in memory and start anew with the server.
+The counts are in memory and start anew with the server. Each of several servers counts for itself; a proxy sends all
+requests of one browser to the same server, so the limits of a visitor stay exact, and those of an address are
+multiplied by the number of servers at most.
 """
 
 from __future__ import annotations

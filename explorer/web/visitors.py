@@ -9,9 +9,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import hmac
+import json
 import logging
 import re
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,14 +22,17 @@ from urllib.parse import parse_qs
 
 from cachetools import LRUCache, TTLCache
 from itsdangerous import BadSignature, Signer, TimestampSigner
+from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from explorer.database import notifications, shared_values
+from explorer.database.engine import run_transaction
 from explorer.environment import environment
-from explorer.errors import LineageError, TooManyRequests
+from explorer.errors import LineageError, StoreError, TooManyRequests
 from explorer.web import rate_limits
 from explorer.web.client_address import client_address
 from explorer.web.signing import signing_key
@@ -64,7 +69,9 @@ _IN_FRAME = (
 )
 
 _failures: LRUCache[str, int] = LRUCache(10_000)  # failed sign-ins by address, since the last success there
-_ended: TTLCache[str, None] = TTLCache(10_000, SESSION_SECONDS)  # operator's sessions that were signed out
+_ended: TTLCache[str, None] = TTLCache(10_000, SESSION_SECONDS)  # signed out sessions of the operator, by their hash
+_ENDED = "signed out sessions"  # the name of the value that all servers share: the hashes, and when to forget each
+_CHANNEL = "operator"  # of notifications about a hash in it
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,7 @@ def _operator_signer(key: str, password: str) -> TimestampSigner:
 def operator_session_end(cookies: Mapping[str, str]) -> datetime.datetime | None:
     """Return when the operator's session of these cookies ends (UTC), or None if they are not the operator's."""
     value, password = cookies.get(OPERATOR, ""), environment().operator_password
-    if not value or not password or value in _ended:
+    if not value or not password or _session_hash(value) in _ended:
         return None
     signer = _operator_signer(signing_key(), password)
     try:
@@ -186,6 +193,40 @@ def operator_session_end(cookies: Mapping[str, str]) -> datetime.datetime | None
     except BadSignature:  # also SignatureExpired
         return None
     return begun + datetime.timedelta(seconds=SESSION_SECONDS)
+
+
+def _session_hash(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
+
+
+def _end_session(cookie: str) -> None:
+    """End a session of the operator at all servers, also after a restart."""
+    ended = _session_hash(cookie)
+    _ended[ended] = None
+
+    def store(session: Session) -> None:
+        now = time.time()
+        known = json.loads(shared_values.read(session, _ENDED) or "{}")
+        stored = {each: until for each, until in known.items() if until > now} | {ended: now + SESSION_SECONDS}
+        shared_values.write(session, _ENDED, json.dumps(stored))
+        notifications.publish(session, _CHANNEL, ended)
+
+    try:
+        run_transaction(store, write=True, lock="shared values")
+    except StoreError as error:
+        log.warning("the operator has signed out at this server only: %s", error)
+
+
+def read_ended_sessions(ended: str | None = None) -> None:
+    """Learn which sessions of the operator have ended: the one with this hash, or all. Raises StoreError."""
+    if ended is None:
+        for each in json.loads(run_transaction(lambda session: shared_values.read(session, _ENDED)) or "{}"):
+            _ended[each] = None
+    else:
+        _ended[ended] = None
+
+
+notifications.subscribe(_CHANNEL, read_ended_sessions)
 
 
 def format_session_end(end: datetime.datetime) -> str:
@@ -208,7 +249,7 @@ async def operator_endpoint(request: Request) -> Response:
     end = operator_session_end(request.cookies)
     if "sign-out" in fields:
         if end:
-            _ended[request.cookies[OPERATOR]] = None
+            await run_in_threadpool(_end_session, request.cookies[OPERATOR])
         return _redirect("operator", _set_cookie(OPERATOR, "", 0, "strict"))
     if request.method != "POST":
         message = "The operator may stop every training, end every class and delete every run."

@@ -198,7 +198,7 @@ def test_in_a_frame_the_operator_is_sent_to_a_tab(browser: TestClient, monkeypat
 
 
 def test_the_right_password_signs_in_for_twelve_hours_until_sign_out(
-    browser: TestClient, monkeypatch: pytest.MonkeyPatch
+    database: str, browser: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open sesame é")
     assert 'type="password"' in browser.get("/operator").text
@@ -222,7 +222,10 @@ def test_the_right_password_signs_in_for_twelve_hours_until_sign_out(
     monkeypatch.setattr(time, "time", lambda: now)
     response = browser.post("/operator", data={"sign-out": "1"}, follow_redirects=False)
     assert 'lineage_operator=""' in response.headers["set-cookie"]
-    assert not visitor_from_cookies(cookies).operator, "the old cookie is of no use either"
+    for _ in range(2):
+        assert not visitor_from_cookies(cookies).operator, "the old cookie is of no use either"
+        visitors._ended.clear()  # as after a restart, or at another server
+        visitors.read_ended_sessions()
 
 
 HOSTILE: dict[str, bytes] = {
