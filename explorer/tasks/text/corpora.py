@@ -2,7 +2,7 @@
 
 Tiny Shakespeare is not in the repository: it is read from LINEAGE_DATA_DIR or from the cache, or downloaded once.
 Generated texts are determined by their size and seed. The text of a visitor stays in memory and is identified by its
-SHA-256. All functions are thread-safe.
+SHA-256; one that a class shares is found by `shared_texts`. All functions are thread-safe.
 """
 
 from __future__ import annotations
