@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.load.server_state import read_state
 from tests import nginx
 from tests.postgres import PostgresServer
 from tests.serving import Server, free_port
@@ -123,8 +124,8 @@ class Cluster:
         )
 
     def megabytes(self) -> float:
-        """Return the resident memory of all app servers and what they have started."""
-        return sum(_megabytes(each.process.pid) for each in self.servers if each.process)
+        """Return the memory of all app servers and what they have started; pages that several share count once."""
+        return sum(read_state(server).megabytes for server in self.servers)
 
 
 def _processor_seconds(process: psutil.Process) -> float:
@@ -135,11 +136,6 @@ def _processor_seconds(process: psutil.Process) -> float:
             times = each.cpu_times()
             total += times.user + times.system + times.children_user + times.children_system
     return total
-
-
-def _megabytes(number: int) -> float:
-    process = psutil.Process(number)
-    return sum(each.memory_info().rss for each in (process, *process.children(recursive=True))) / 1e6
 
 
 @contextlib.contextmanager

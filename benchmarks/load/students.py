@@ -16,7 +16,7 @@ import multiprocessing
 import random
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from typing import Any, Literal
@@ -31,8 +31,8 @@ POLL_SECONDS = 1.0  # EVERY of the component `classroom`
 RUN_TAKES = 5.0  # of the component `classroom`
 JOBS_SECONDS = 5.0  # of the component `jobs_panel`, while nothing trains
 PING_SECONDS = 0.1, 4.0  # least and most between two pings of Streamlit's page without a connection
-_HEADERS = {"X-Lineage": "1"}
-_LOST = (OSError, WebSocketException, TimeoutError)
+HEADERS = {"X-Lineage": "1"}
+LOST = (OSError, WebSocketException, TimeoutError)
 
 Kind = Literal[
     "arrived",  # the page of the class is whole
@@ -83,6 +83,96 @@ class Plan:
     query: str = ""
 
 
+class OpenPage:
+    """A page in a browser without a screen, which connects again whenever its connection is lost.
+
+    address: http(s)://HOST:PORT, with a base path or without one.
+    page, query: path and parameters of the page's address.
+    on_change: called with "lost", and with "continued" when the connection is there again.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        page: str = "",
+        query: str = "",
+        context: ssl.SSLContext | None = None,
+        traffic: Traffic | None = None,
+        on_change: Callable[[Literal["lost", "continued"]], None] = lambda _: None,
+    ) -> None:
+        self.address, self.page, self.query, self.context = address, page, query, context
+        self.browser = LightBrowser(address, context, traffic=traffic)
+        self.on_change = on_change
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def open(self, on_classroom: Callable[[dict[str, Any]], None] | None = None) -> Visitor:
+        """Request the page, connect and return the visitor when the page is whole. Raises ConnectionError."""
+        path = f"/{self.page}" + (f"?{self.query}" if self.query else "")
+        for tries in range(1, 60):
+            with contextlib.suppress(*LOST):
+                await self.browser.get(path, {"Accept": "text/html"})
+                socket = await connect_page(self.address, self.browser, context=self.context)
+                break
+            await asyncio.sleep(min(4.0, 0.5 * tries))
+        else:
+            raise ConnectionError("the page cannot be opened")
+        self.visitor = Visitor(self.address, self.query, socket, self.browser, self.page)
+        self.visitor.on_classroom = on_classroom
+        self.visitor.listener = asyncio.create_task(self.visitor.listen())
+        opened = asyncio.create_task(self.visitor.open())
+        await asyncio.wait((opened, self.visitor.listener), return_when=asyncio.FIRST_COMPLETED)
+        self._keeper = asyncio.create_task(self._keep_connected())
+        if opened.done():
+            await opened
+        else:  # the connection was lost during the first run, which is repeated after the next connection
+            opened.cancel()
+            await self.visitor._answered.wait()
+        return self.visitor
+
+    async def close(self) -> None:
+        """Close the page and all its connections."""
+        if self._keeper:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+            for section in self.visitor._sections.values():
+                section.stop()
+            self.visitor.listener.cancel()
+            await asyncio.gather(self.visitor.listener, return_exceptions=True)
+            self.visitor.socket.transport.abort()
+        await self.browser.aclose()
+
+    async def _keep_connected(self) -> None:
+        """Connect again as Streamlit's page does; run the page only if a run was under way."""
+        while True:
+            await asyncio.gather(self.visitor.listener, return_exceptions=True)
+            self.on_change("lost")
+            attempt, is_connected = 0, False
+            while not is_connected:
+                attempt += 1
+                longest = min(4.0, 0.5 * 2 ** (attempt - 1))
+                await asyncio.sleep(random.uniform(0.25 if attempt == 1 else longest / 2, longest))
+                wait = PING_SECONDS[0]
+                while not await self._ping():
+                    await asyncio.sleep(wait)
+                    wait = min(PING_SECONDS[1], 2 * wait)
+                with contextlib.suppress(*LOST):
+                    session = self.visitor._session
+                    self.visitor.socket = await connect_page(self.address, self.browser, session, self.context)
+                    is_connected = True
+            self.visitor.listener = asyncio.create_task(self.visitor.listen())
+            self.on_change("continued")
+            if not self.visitor._answered.is_set():
+                with contextlib.suppress(*LOST):
+                    await self.visitor._send()
+
+    async def _ping(self) -> bool:
+        try:
+            answers = [await self.browser.get(f"/_stcore/{name}") for name in ("health", "host-config")]
+        except LOST:
+            return False
+        return all(answer.status_code == 200 for answer in answers)
+
+
 @dataclass
 class Student:
     """One student. `attend` runs until it is cancelled."""
@@ -92,9 +182,6 @@ class Student:
     events: list[Event]
     traffic: Traffic
     context: ssl.SSLContext | None
-    browser: LightBrowser = field(init=False)
-    visitor: Visitor | None = None
-    _state: dict[str, Any] = field(default_factory=dict)  # the last state of the class
     _answered: set[int] = field(default_factory=set)  # numbers of questions
     _revealed: set[int] = field(default_factory=set)
     _drawn: set[int] = field(default_factory=set)
@@ -103,7 +190,10 @@ class Student:
     _was_lost: bool = False
 
     def __post_init__(self) -> None:
-        self.browser = LightBrowser(self.plan.address, self.context, traffic=self.traffic)
+        plan = self.plan
+        query = f"class={plan.code}" if plan.code else plan.query
+        self.page = OpenPage(plan.address, plan.page, query, self.context, self.traffic, self._take_change)
+        self.browser = self.page.browser
         self.chance = random.Random(self.number)
 
     def note(self, kind: Kind, question: int = 0, value: Any = None) -> None:
@@ -111,25 +201,10 @@ class Student:
 
     async def attend(self) -> None:
         """Come to the class, and stay."""
-        plan = self.plan
-        query = f"class={plan.code}" if plan.code else plan.query
         try:
-            for tries in range(1, 100):
-                try:
-                    await self.browser.get(f"/{plan.page}?{query}", {"Accept": "text/html"})
-                    socket = await connect_page(plan.address, self.browser, context=self.context)
-                    break
-                except _LOST:
-                    await asyncio.sleep(min(4.0, 0.5 * tries))
-            else:
-                raise ConnectionError("the page cannot be opened")
-            self.visitor = visitor = Visitor(plan.address, query, socket, self.browser, plan.page)
-            visitor.on_classroom = self._take_page
-            visitor.listener = asyncio.create_task(visitor.listen())
-            self._start(self._keep_connected(visitor))
-            await visitor.open()
+            visitor = await self.page.open(self._take_page)
             self.note("arrived")
-            if plan.polls:
+            if self.plan.polls:
                 self._start(self._poll_jobs())
                 await self._poll_class(visitor)
             await asyncio.Event().wait()
@@ -141,15 +216,9 @@ class Student:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            if self.visitor:
-                for section in self.visitor._sections.values():
-                    section.stop()
-                self.visitor.listener.cancel()
-                await asyncio.gather(self.visitor.listener, return_exceptions=True)
-                self.visitor.socket.transport.abort()
-            await self.browser.aclose()
+            await self.page.close()
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -159,35 +228,9 @@ class Student:
             self._drawn.add(data["number"])
             self.note("drawn", data["number"])
 
-    async def _keep_connected(self, visitor: Visitor) -> None:
-        """Connect again whenever the connection is lost, as Streamlit's page does."""
-        while True:
-            await asyncio.wait((visitor.listener,))
-            self.note("lost")
-            self._was_lost = True
-            attempt = 0
-            while True:
-                attempt += 1
-                longest = min(4.0, 0.5 * 2 ** (attempt - 1))
-                await asyncio.sleep(self.chance.uniform(0.25 if attempt == 1 else longest / 2, longest))
-                wait = PING_SECONDS[0]
-                while not await self._ping():
-                    await asyncio.sleep(wait)
-                    wait = min(PING_SECONDS[1], 2 * wait)
-                with contextlib.suppress(*_LOST):
-                    visitor.socket = await connect_page(self.plan.address, self.browser, visitor._session, self.context)
-                    break
-            visitor.listener = asyncio.create_task(visitor.listen())
-            self.note("continued")
-            if not visitor._answered.is_set():  # a run was under way
-                await visitor._send()
-
-    async def _ping(self) -> bool:
-        try:
-            answers = [await self.browser.get(f"/_stcore/{name}") for name in ("health", "host-config")]
-        except _LOST:
-            return False
-        return all(answer.status_code == 200 for answer in answers)
+    def _take_change(self, change: Literal["lost", "continued"]) -> None:
+        self._was_lost = self._was_lost or change == "lost"
+        self.note(change)
 
     async def _poll_class(self, visitor: Visitor) -> None:
         failures = 0
@@ -196,7 +239,7 @@ class Student:
                 answer = await self.browser.get(f"/class/{self.plan.code}")
                 state = answer.json()
                 failures = 0
-            except (*_LOST, ValueError):
+            except (*LOST, ValueError):
                 failures += 1
                 state = None
             if state is not None:
@@ -209,7 +252,7 @@ class Student:
         if self._was_lost:
             self._was_lost = False
             self.note("answered again")
-        self._state, number, page = state, state["number"], visitor.classroom
+        number, page = state["number"], visitor.classroom
         if page is None:
             return
         if (number, state["open"]) != (page["number"], page["open"]):
@@ -231,7 +274,7 @@ class Student:
             until, wait = 0.0, RUN_TAKES / 2
         if now >= until:
             self._followed = state, now + 2 * wait, 2 * wait
-            with contextlib.suppress(*_LOST):
+            with contextlib.suppress(*LOST):
                 await visitor.send_class_event("moved", time.time())
 
     async def _answer(self, number: int, given: object) -> None:
@@ -241,9 +284,9 @@ class Student:
         tries = 0
         while True:
             tries += 1
-            with contextlib.suppress(*_LOST, ValueError):
+            with contextlib.suppress(*LOST, ValueError):
                 answer = await self.browser.post(
-                    f"/class/{self.plan.code}/answer", _HEADERS, {"number": number, "vote": 1, "given": given}
+                    f"/class/{self.plan.code}/answer", HEADERS, {"number": number, "vote": 1, "given": given}
                 )
                 if answer.status_code < 500:
                     problem = answer.json().get("problem")
@@ -253,7 +296,7 @@ class Student:
 
     async def _poll_jobs(self) -> None:
         while True:
-            with contextlib.suppress(*_LOST):
+            with contextlib.suppress(*LOST):
                 await self.browser.get("/jobs")
             await asyncio.sleep(JOBS_SECONDS)
 

@@ -1,0 +1,306 @@
+"""A course at several servers: PostgreSQL, three app servers, nginx with TLS, and students in real Streamlit sessions.
+
+    python -m benchmarks.course [--part class|idle] [--students 300]
+
+class: all students are in one class. They answer six questions of a lesson, and see the answer and the next step. A
+    server is killed while they answer the second question, and all servers are restarted one after the other during the
+    fourth.
+idle: memory of sessions that do nothing.
+
+All parts share the machine with the students, whose own use of the processor is printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import os
+import platform
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from benchmarks.class_link import read_class_code
+from benchmarks.load.cluster import SERVERS, Cluster, Cost, running_cluster
+from benchmarks.load.light_http import trusting_context
+from benchmarks.load.students import HEADERS, LOST, Attendance, Course, OpenPage, Plan
+from tests.serving import is_healthy
+
+LESSON, STEPS = "counting", 6
+SOON = 3.0  # seconds within which the class should have what its teacher does
+KILLED_AT, RESTARTED_AT = 2, 4  # the questions during which a server is killed, and all are restarted in turn
+ANSWER_SECONDS = 10.0
+MOST_WAIT = 60.0  # seconds
+
+
+class Part(StrEnum):
+    classroom = "class"
+    idle = "idle"
+
+
+@dataclass
+class Board:
+    """The teacher's screen: a page that leads the class, and what its polls have shown."""
+
+    page: OpenPage
+    code: str = ""
+    shown: list[tuple[float, dict[str, Any]]] = field(default_factory=list)  # when, and the state of the class
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.shown[-1][1]
+
+    async def poll(self) -> None:
+        """Ask each second, as the browser does."""
+        while True:
+            with contextlib.suppress(*LOST, ValueError):
+                state = (await self.page.browser.get(f"/class/{self.code}")).json()
+                if "number" in state:
+                    self.shown.append((time.monotonic(), state))
+            await asyncio.sleep(1.0)
+
+    async def command(self, name: str) -> float:
+        """Send a command for the question that is shown until it succeeds; return when it was first sent."""
+        begun, number = time.monotonic(), self.state["number"]
+        while True:
+            with contextlib.suppress(*LOST):
+                answer = await self.page.browser.post(f"/class/{self.code}/{name}", HEADERS, {"number": number})
+                if answer.status_code < 500:
+                    return begun
+            await asyncio.sleep(0.5)
+
+    async def show_next(self) -> float:
+        """Show the next step, again until the class has it; return when that was first wished."""
+        begun, number = time.monotonic(), self.state["number"]
+        while self.state["number"] == number:
+            with contextlib.suppress(*LOST):
+                await self.page.visitor.send_class_event("next", 1)
+            end = time.monotonic() + 5
+            while self.state["number"] == number and time.monotonic() < end:
+                await asyncio.sleep(0.1)
+        return begun
+
+
+@dataclass
+class Measurements:
+    """When the teacher did what, and what it cost."""
+
+    next_step: dict[int, float] = field(default_factory=dict)  # by question
+    reveal: dict[int, float] = field(default_factory=dict)
+    given: dict[int, list[Any]] = field(default_factory=dict)  # the answers at the end of each question
+    killed: float = 0.0
+    phases: dict[str, tuple[float, Cost]] = field(default_factory=dict)  # seconds and cost, by name
+
+
+async def lead_class(cluster: Cluster, students: int, arrival_seconds: float) -> None:
+    """Lead a class through a lesson, and print what its students have seen."""
+    page = OpenPage(cluster.url, "negation", f"models=bag_of_words&lesson={LESSON}&part=1", trusting_context())
+    board, measured = Board(page), Measurements()
+    course = None
+    try:
+        visitor = await page.open()
+        await visitor.press("lesson.class")
+        board.code = await read_class_code(visitor)
+        polling = asyncio.create_task(board.poll())
+        course = Course(Plan(cluster.url, board.code, 0, students, students, arrival_seconds, ANSWER_SECONDS))
+        async with _measure(cluster, measured, "arrival"):
+            course.start()
+            await _wait_until(
+                lambda: bool(board.shown) and board.state["present"] >= students, MOST_WAIT + arrival_seconds
+            )
+        for question in range(1, STEPS + 1):
+            await _ask(cluster, board, measured, question)
+            if question == 1:
+                async with _measure(cluster, measured, "waiting"):
+                    await asyncio.sleep(15)
+            if question < STEPS:
+                async with _measure(cluster, measured, f"next step {question + 1}"):
+                    measured.next_step[question + 1] = await board.show_next()
+                    await asyncio.sleep(SOON + 2)
+        polling.cancel()
+        attendance = course.stop()
+    finally:
+        if course:
+            course.kill()
+        await page.close()
+    print_class(attendance, board, measured, students)
+
+
+async def _ask(cluster: Cluster, board: Board, measured: Measurements, question: int) -> None:
+    """Wait for the answers to a question, while servers are killed or restarted, and reveal it."""
+    await board.command("show")
+    trouble = None
+    if question == KILLED_AT:
+        await asyncio.sleep(ANSWER_SECONDS / 3)
+        measured.killed = time.monotonic()
+        await asyncio.to_thread(cluster.kill, 0)
+    if question == RESTARTED_AT:
+        trouble = asyncio.create_task(_restart_in_turn(cluster))
+    await _wait_until(
+        lambda: board.state["votes"][0]["answered"] >= board.state["votes"][0]["size"], 3 * ANSWER_SECONDS
+    )
+    if trouble:
+        await trouble
+    if question == KILLED_AT:
+        await asyncio.to_thread(cluster.restart, 0)
+    measured.given[question] = board.state["votes"][0]["given"]
+    async with _measure(cluster, measured, f"reveal {question}"):
+        measured.reveal[question] = await board.command("reveal")
+        await asyncio.sleep(SOON + 2)
+
+
+async def _restart_in_turn(cluster: Cluster) -> None:
+    """Restart all app servers one after the other, each when the one before answers again."""
+    for number in range(SERVERS):
+        await asyncio.to_thread(cluster.servers[number].stop)
+        await asyncio.to_thread(cluster.restart, number)
+        assert is_healthy(cluster.servers[number].url)
+
+
+@contextlib.asynccontextmanager
+async def _measure(cluster: Cluster, measured: Measurements, name: str) -> Any:
+    begun, before = time.monotonic(), await asyncio.to_thread(cluster.cost)
+    yield
+    measured.phases[name] = (time.monotonic() - begun, await asyncio.to_thread(cluster.cost) - before)
+
+
+async def _wait_until(condition: Any, seconds: float) -> None:
+    """Wait until something is so, or for so many seconds."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        await asyncio.sleep(0.2)
+
+
+# ---- what is printed ----
+
+
+def print_class(attendance: Attendance, board: Board, measured: Measurements, students: int) -> None:
+    """Print what the students have seen, and when."""
+    print(f"{students} students in one class over {SERVERS} servers")
+    print(
+        f"  arrived, gave up                  {len(attendance.select('arrived'))}, {len(attendance.select('failed'))}"
+    )
+    for kind in ("failed", "refused"):
+        for text, count in Counter(str(each.value) for each in attendance.select(kind)).most_common(3):
+            print(f"    {kind} {count} times: {text}")
+    print(f"  processor of the students         {attendance.cores:.2f} cores")
+    print("  seconds until the class has it            within 3 s    p50    p95    max")
+    for question, begun in measured.next_step.items():
+        _print_delays(
+            f"next step {question}", [each.when - begun for each in attendance.select("drawn", question)], students
+        )
+    for question, begun in measured.reveal.items():
+        delays = [each.when - begun for each in attendance.select("revealed", question)]
+        _print_delays(f"reveal {question}", delays, students)
+    print("  answers on the teacher's screen           within 3 s    p50    p95    max    lost  twice")
+    for question in measured.reveal:
+        _print_answers(attendance, board, measured, question)
+    for name, begun in (("killed", measured.killed),):
+        lost = [each for each in attendance.select("lost") if begun <= each.when < begun + 20]
+        again = {each.student: each.when for each in attendance.select("continued") if each.when > begun}
+        polled = {
+            each.student: each.when for each in reversed(attendance.select("answered again")) if each.when > begun
+        }
+        print(f"  a server is {name}: {len(lost)} students lose their connection; seconds until")
+        _print_delays("they are connected", [again.get(each.student, math.inf) - each.when for each in lost], len(lost))
+        _print_delays("they see the class", [polled.get(each.student, math.inf) - begun for each in lost], len(lost))
+    print("  cost                 seconds   cores: app  proxy  database   transactions/s   kB/s of the database's log")
+    for name, (seconds, cost) in measured.phases.items():
+        parts = f"{cost.app / seconds:8.2f} {cost.proxy / seconds:6.2f} {cost.database / seconds:9.2f}"
+        rates = f"{cost.transactions / seconds:16.0f} {cost.log_bytes / 1e3 / seconds:12.0f}"
+        print(f"    {name:18} {seconds:7.1f}     {parts} {rates}")
+    print(
+        f"  requests by HTTP: {attendance.traffic.requests / attendance.seconds / students:.2f} of a student and second"
+    )
+
+
+def _print_answers(attendance: Attendance, board: Board, measured: Measurements, question: int) -> None:
+    """Print how soon answers stood on the teacher's screen; which answer is whose is known for numbers only."""
+    sent = attendance.select("sent", question)
+    values, given = [each.value for each in sent], Counter(measured.given[question])
+    polls = [(when, state["votes"][0]) for when, state in board.shown if state["number"] == question]
+    if len(set(values)) == len(values):
+        seen: dict[object, float] = {}
+        for when, vote in polls:
+            for value in vote["given"]:
+                seen.setdefault(value, when)
+        delays = [seen.get(each.value, math.inf) - each.when for each in sent]
+    else:  # the n-th answer is there when n are counted
+        delays = [
+            next((when for when, vote in polls if vote["answered"] > i), math.inf) - each.when
+            for i, each in enumerate(sent)
+        ]
+    expected = Counter(values)
+    _print_delays(
+        f"question {question}", delays, len(sent), f"{(expected - given).total():8} {(given - expected).total():6}"
+    )
+
+
+def _print_delays(name: str, delays: Iterable[float], count: int, more: str = "") -> None:
+    """Print a row of delays; of `count` those that are missing never came."""
+    delays = sorted(delays)
+    delays += [math.inf] * (count - len(delays))
+    if not delays:
+        print(f"    {name:38} none")
+        return
+    share = sum(each <= SOON for each in delays) / len(delays)
+    numbers = [_quantile(delays, 0.5), _quantile(delays, 0.95), delays[-1]]
+    print(f"    {name:38} {share:9.1%}" + "".join(f"{each:7.2f}" for each in numbers) + more)
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
+
+
+# ---- memory ----
+
+
+async def measure_memory(cluster: Cluster, sessions: int) -> None:
+    """Print the memory of sessions that have the page of the negation task open and do nothing."""
+    plan = Plan(cluster.url, "", 0, sessions, sessions, 10.0, 0.0, False, "negation")
+    warm = Course(Plan(cluster.url, "", 0, 12, 12, 1.0, 0.0, False, "negation"), 1)
+    warm.start()
+    await asyncio.sleep(10)
+    warm.stop()
+    await asyncio.sleep(20)
+    before = cluster.megabytes()
+    course = Course(plan)
+    course.start()
+    try:
+        await asyncio.sleep(30)
+        after = cluster.megabytes()
+        arrived = len(course.stop().select("arrived"))
+    finally:
+        course.kill()
+    print(f"memory of {SERVERS} servers: {before:.0f} MB, with {arrived} idle sessions {after:.0f} MB")
+    print(f"  a session                         {(after - before) / max(1, arrived):.2f} MB")
+
+
+def main(
+    part: Annotated[Part | None, typer.Option(help="Only this one.")] = None,
+    students: Annotated[int, typer.Option(help="How many are in the class.")] = 300,
+    arrival: Annotated[float, typer.Option(help="Seconds within which they arrive.")] = 30,
+) -> None:
+    """Measure a course at several servers."""
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    for each in (part,) if part else Part:
+        print(flush=True)
+        with running_cluster() as cluster:
+            match each:
+                case Part.classroom:
+                    asyncio.run(lead_class(cluster, students, arrival))
+                case Part.idle:
+                    asyncio.run(measure_memory(cluster, students))
+            if count := cluster.logs().count("Traceback"):
+                print(f"  tracebacks in the logs            {count}")
+    print(f"load {os.getloadavg()[0]:.1f} after")
+
+
+if __name__ == "__main__":
+    typer.run(main)
