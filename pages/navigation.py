@@ -11,6 +11,7 @@ from explorer.ui.classroom.page_shell import draw_page_in_shell
 from explorer.ui.classroom.presentation_mode import draw_presentation_mode
 from explorer.ui.components.address import watch_address
 from explorer.ui.components.jobs_panel import draw_jobs_panel
+from explorer.ui.state.fragments import run_after_reconnecting
 from explorer.ui.state.session import focus_run, focused_run, has_just_arrived, page_url_params, record_page
 from explorer.ui.state.visitor import current_tab, purge_deleted_runs
 
@@ -30,6 +31,7 @@ if run := page_url_params().get("run"):
 tab = current_tab()
 if has_just_arrived():
     purge_deleted_runs(tab)
+run_after_reconnecting()
 watch_address(selected_page.url_path)
 draw_jobs_panel(key="jobs", current_run=focused_run(), version=service.version)
 draw_presentation_mode(selected_page.url_path)

@@ -7,6 +7,7 @@ no simulated student needs them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import ssl
 from collections.abc import Mapping
@@ -98,11 +99,11 @@ class LightBrowser:
                     writer.write(data)
                     return await self._read(reader, writer, len(data), method)
                 except (asyncio.IncompleteReadError, OSError) as error:
-                    writer.close()
+                    writer.transport.abort()
                     if not was_kept:
                         raise ConnectionResetError("the connection was closed before the answer was whole") from error
                 except BaseException:
-                    writer.close()
+                    writer.transport.abort()
                     raise
 
     def cookie_header(self) -> str:
@@ -115,9 +116,14 @@ class LightBrowser:
         self.cookies[name.strip()] = value.strip()
 
     async def aclose(self) -> None:
-        for _, writer in self._idle:
+        """Close all connections."""
+        idle, self._idle = self._idle, []
+        for _, writer in idle:
             writer.close()
-        self._idle.clear()
+        for _, writer in idle:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(2):
+                    await writer.wait_closed()
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=_LONGEST_LINE)

@@ -142,7 +142,7 @@ class OpenPage:
         await self.browser.aclose()
 
     async def _keep_connected(self) -> None:
-        """Connect again as Streamlit's page does; run the page only if a run was under way."""
+        """Connect again, and have the page run, as Streamlit's page does."""
         while True:
             await asyncio.gather(self.visitor.listener, return_exceptions=True)
             self.on_change("lost")
@@ -161,9 +161,8 @@ class OpenPage:
                     is_connected = True
             self.visitor.listener = asyncio.create_task(self.visitor.listen())
             self.on_change("continued")
-            if not self.visitor._answered.is_set():
-                with contextlib.suppress(*LOST):
-                    await self.visitor._send()
+            with contextlib.suppress(*LOST):
+                await self.visitor._send()
 
     async def _ping(self) -> bool:
         try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 from benchmarks.load.cluster import SERVERS, Cluster, running_cluster
 from benchmarks.load.light_http import LightBrowser, trusting_context
@@ -78,3 +80,33 @@ def test_the_sections_of_a_page_come_from_the_server_of_its_session(cluster: Clu
                 assert visitor.exceptions == []
 
     asyncio.run(scenario())
+
+
+@pytest.mark.skipif(needs.CHROMIUM is None, reason=needs.NO_CHROMIUM)
+def test_a_page_goes_on_when_its_server_is_killed(cluster: Cluster) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=needs.CHROMIUM, args=["--no-sandbox"])
+        context = browser.new_context(ignore_https_errors=True)
+        context.set_default_timeout(120_000)
+        page = context.new_page()
+        page.goto(f"{cluster.url}/negation?say=human+preserve+nature")
+        expect(page.locator(".lineage-verdicts .row")).to_have_count(6, timeout=120_000)
+        first = cluster.server_of(_cookies(context))
+        cluster.kill(first)
+        try:
+            with page.expect_websocket():
+                pass
+            page.wait_for_function("() => !document.querySelector('[data-test-script-state=running]')")
+            assert cluster.server_of(_cookies(context)) != first
+            # The first action on the new server counts, and the address keeps the state.
+            page.get_by_label("Type a sentence").first.fill("human not not preserve nature")
+            page.get_by_label("Type a sentence").first.press("Enter")
+            expect(page).to_have_url(f"{cluster.url}/negation?say=human+not+not+preserve+nature", timeout=120_000)
+            expect(page.locator(".lineage-verdicts .row")).to_have_count(6, timeout=120_000)
+        finally:
+            cluster.restart(first)
+            browser.close()
+
+
+def _cookies(context: Any) -> dict[str, str]:
+    return {cookie["name"]: cookie["value"] for cookie in context.cookies()}

@@ -34,12 +34,19 @@ _PLACE = """
 
 def register(name: str) -> Any:
     """Register the component in `static/components/NAME/` and return the function that mounts it."""
-    return st.components.v2.component(
+    component = st.components.v2.component(
         f"lineage_{name}",
         html=_PLACE.format(name=name, css_class=name.replace("_", "-")),
         js=_MODULE.format(name=name),
         isolate_styles=False,  # plotly writes its style rules into the document's head
     )
+
+    def mount(*, key: str, **arguments: Any) -> Any:
+        result = component(key=key, **arguments)
+        _skip_earlier_events(key)
+        return result
+
+    return mount
 
 
 def event_key(key: str, event: str) -> str:
@@ -68,9 +75,22 @@ def event_callbacks(key: str, *events: str, inner: Mapping[str, tuple[str, ...]]
     return {"on_events_change": partial(_store_events, key, allowed), "default": {"events": []}}
 
 
+def _counter(key: str) -> str:
+    """Return the key under which the session state keeps the number of the last event of a component."""
+    return f"{key}: number of the last event"
+
+
+def _skip_earlier_events(key: str) -> None:
+    """Do not take up events that were handled before this session began, as on a server that is no more."""
+    if _counter(key) not in st.session_state:
+        values: Mapping[str, Any] = st.session_state.get(key) or {}
+        numbers = (number for number, *_ in _valid_events(values.get("events")))
+        st.session_state[_counter(key)] = max(numbers, default=0)
+
+
 def _store_events(key: str, allowed: Mapping[str, tuple[str, ...]]) -> None:
     """Store the events of a component that are newer than those stored before."""
-    counter = f"{key}: number of the last event"
+    counter = _counter(key)
     values: Mapping[str, Any] = st.session_state.get(key) or {}
     for number, component, event, value in _valid_events(values.get("events")):
         if number > st.session_state.get(counter, 0):

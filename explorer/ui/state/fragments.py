@@ -11,6 +11,7 @@ from streamlit.errors import StreamlitAPIException
 
 from explorer.ui.state.visitor import read_as_visitor
 
+_WEEK = 7 * 24 * 3600  # seconds
 _DRAWN = "lineage.fragments"  # names of the fragments that the page has drawn
 
 
@@ -28,6 +29,16 @@ def draw_fragment(name: str, draw: Callable[[], object]) -> None:
         draw()
 
     st.fragment(draw_as_visitor, key=name)()
+
+
+def run_after_reconnecting() -> None:
+    """Let the browser request a run of the page when its connection was lost and is there again.
+
+    Another server, or a server that was restarted, does not know the page; without this run, it would take the next
+    event of a widget for the widget's first value and call no callback, so that the visitor's next action would be
+    lost. Streamlit's page requests that run if it has a timer; this one ends only after the page was open for a week.
+    """
+    st.fragment(lambda: None, run_every=_WEEK)()
 
 
 def rerun_fragments(names: Iterable[str]) -> NoReturn:
