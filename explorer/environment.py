@@ -58,7 +58,7 @@ def _check_models(text: str) -> str:
     return text
 
 
-def _check_executor(text: str) -> str:
+def check_executor(text: str) -> str:
     if not _EXECUTOR.fullmatch(text):
         raise ValueError("possible are here, processes, ray and ray://HOST:PORT")
     return text
@@ -109,7 +109,7 @@ class Environment(pydantic_settings.BaseSettings):
     most_corpus: Annotated[int, pydantic.Field(ge=1)] = 5_000_000  # bytes of a visitor's own training text
 
     # The job service.
-    executor: Annotated[str, pydantic.AfterValidator(_check_executor)] = "here"  # where trainings run: in the server
+    executor: Annotated[str, pydantic.AfterValidator(check_executor)] = "here"  # where trainings run: in the server
     # (here), in processes of their own (processes), or in a Ray cluster (ray, ray://HOST:PORT)
     jobs_memory: Annotated[int, pydantic.Field(ge=1)] | None = None  # bytes of all running trainings; None: half of all
     jobs_at_once: Annotated[int, pydantic.Field(ge=1)] = 12  # trained in turns; others wait

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from explorer.api.arguments import require_text
 from explorer.api.run import Run
 from explorer.api.trainer import base_config, in_notebook
-from explorer.errors import InvalidSetting, UnknownRun
+from explorer.environment import check_executor
+from explorer.errors import InvalidSetting, UnknownRun, shorten
 from explorer.run_store import store
 from explorer.sweeps.controller import Plan
 from explorer.sweeps.driver import carry_out
@@ -37,7 +38,7 @@ def sweep(
     halving: bool | int = True,
     finalists: int = 2,
     metric: str = "",
-    executor: Literal["here", "processes"] | str | None = None,
+    executor: str | None = None,
     progress: bool | None = None,
     **settings: Any,
 ) -> SweepResults:
@@ -55,7 +56,8 @@ def sweep(
     finalists: the best of the search are trained again with eight new seeds, and only these decide whether there is a
         winner; 0 leaves that out
     metric: what is compared; by default the loss on data that were not trained on
-    executor: "here" (in this process) or "processes"; by default what LINEAGE_EXECUTOR says
+    executor: where trainings run: "here" (in this process), "processes", "ray" or the address of a Ray cluster; by
+        default what LINEAGE_EXECUTOR says
     progress: whether a progress bar is shown; by default in a terminal and in a notebook
     settings: any other setting, the same for all trials: `epochs=10`
 
@@ -82,8 +84,11 @@ def sweep(
         finalists=finalists,
         metric=metric,
     )
-    if executor is not None and executor not in ("here", "processes"):
-        raise InvalidSetting(f"executor = {executor} is not possible here. Give here or processes, or leave it out.")
+    if executor is not None:
+        try:
+            check_executor(require_text(executor, "The name of an executor"))
+        except ValueError as error:
+            raise InvalidSetting(f"executor = {shorten(executor)} is not possible: {error}.") from error
     with _progress_bar(definition, progress) as show:
         plan = carry_out(definition, executor or "", show)
     return SweepResults(definition, plan)

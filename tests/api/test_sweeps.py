@@ -37,7 +37,7 @@ def test_a_sweep_gives_a_table_a_best_run_and_a_picture(capsys: pytest.CaptureFi
 
 
 def test_what_is_not_possible_is_refused() -> None:
-    with pytest.raises(InvalidSetting, match="Give here or processes"):
+    with pytest.raises(InvalidSetting, match="executor = cloud is not possible"):
         explorer.sweep("negation", "rnn", {"learning_rate": [1e-3, 1e-2]}, executor="cloud")
     with pytest.raises(InvalidSetting, match="Give a task and a model"):
         explorer.sweep("negation", "", {"learning_rate": [1e-3, 1e-2]})
