@@ -234,7 +234,8 @@ def _validated_url(given: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, poolclass=NullPool)  # opening a file is quick, and the file may be replaced
+        # Opening a file is quick, and the file may be replaced.
+        engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
 
         @event.listens_for(engine, "connect")
         def connected(connection: Any, _: object) -> None:
@@ -249,7 +250,9 @@ def _engine(url: URL) -> Engine:
             writes = connection.get_execution_options().get("write_lock")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     else:
-        engine = create_engine(url.update_query_dict({"connect_timeout": "5"} | dict(url.query)), pool_pre_ping=True)
+        engine = create_engine(
+            url.update_query_dict({"connect_timeout": "5"} | dict(url.query)), pool_pre_ping=True, hide_parameters=True
+        )
 
         @event.listens_for(engine, "begin")
         def begin_transaction(connection: Connection) -> None:

@@ -194,7 +194,7 @@ def test_a_class_goes_on_after_its_server_was_killed(visit: Any, tmp_path: Path)
         wait_until_idle(teacher)
         server.kill()
         server.start()
-        student = visit(f"/?{urlsplit(teacher.url).query}", server_url=server.url)
+        student = visit(f"/?{urlsplit(teacher.url).query}", server_url=server.url, ignored_errors=SERVER_ENDED)
         expect(student.locator(".lineage-classroom")).to_be_visible()
         expect(teacher.locator(".lineage-classroom .say").first).to_have_text(
             "Students in the class: 1", timeout=60_000
