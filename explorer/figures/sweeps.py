@@ -62,7 +62,7 @@ def trial_map(
         "showscale": False,
         "text": [[escape_markup(text).replace("\n", "<br>") for text in row] for row in texts],
         "texttemplate": "%{text}",
-        "hoverinfo": "skip",
+        "hoverinfo": "none",  # with "skip" plotly reports no clicks
         **colours.heat,
     }
     return go.Figure(
@@ -98,7 +98,7 @@ def trial_lines(
     for i, level in enumerate(levels):
         strength = (i + 1) / len(levels)
         line = {"width": 1.5 + strength, "color": colours.with_opacity(0.25 + 0.75 * strength)}
-        common = {"type": "scatter", "x": list(level.positions), "legendgroup": level.title, "hoverinfo": "skip"}
+        common = {"type": "scatter", "x": list(level.positions), "legendgroup": level.title, "hoverinfo": "none"}
         edge = {
             **common,
             "mode": "lines",
@@ -151,7 +151,7 @@ def trial_parallel(
             "line": {"width": 1 + 2 * float(strengths[i]), "color": colours.with_opacity(0.12 + 0.88 * strengths[i])},
             "marker": {"size": 6},
             "name": escape_markup(labels[i]),
-            "hoverinfo": "skip",
+            "hoverinfo": "none",
         }
         for i in strengths.argsort(kind="stable")
     ]
