@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.labs.cost.growth import growth_section
 from explorer.labs.cost.parameter_count import parameters_section
 from explorer.labs.cost.real_model import real_model_costs
 from explorer.labs.cost.state import CostState
@@ -41,9 +42,14 @@ PAPERS = (
         "https://arxiv.org/abs/2205.05198",
     ),
     (
-        "Operations and parameters",
-        "Kaplan et al. 2020, Scaling laws for neural language models, section 2.1",
+        "Operations and parameters (section 2.1), and the loss against parameters and data",
+        "Kaplan et al. 2020, Scaling laws for neural language models",
         "https://arxiv.org/abs/2001.08361",
+    ),
+    (
+        "How parameters and data should grow together",
+        "Hoffmann et al. 2022, Training compute-optimal large language models",
+        "https://arxiv.org/abs/2203.15556",
     ),
 )
 
@@ -76,6 +82,12 @@ def formulas_section(state: CostState) -> None:
     )
 
 
+def width_and_layers_section(state: CostState) -> None:
+    """Draw the sweeps over the width and over the number of layers."""
+    sweep_section(state, "width")
+    sweep_section(state, "layers")
+
+
 def page(session: PageSession[CostState]) -> None:
     """Draw the whole page."""
     page_head("What does each part of a network cost, in time and memory?")
@@ -89,9 +101,14 @@ def page(session: PageSession[CostState]) -> None:
             "processor time, the fastest of up to seven runs. Missing dots would need too much memory."
         )
     controls(session)
-    folded_section("width", "What do wider vectors cost?", partial(sweep_section, state, "width"))
-    folded_section("layers", "What do more layers cost?", partial(sweep_section, state, "layers"))
+    folded_section(
+        "width",
+        "What do wider vectors and more layers cost?",
+        partial(width_and_layers_section, state),
+        former_names=("layers",),
+    )
     folded_section("parameters", "How many parameters does each part have?", partial(parameters_section, session))
+    folded_section("growth", "What do more parameters and more text change?", partial(growth_section, session))
     real_model_section(
         session, "real", "What a real model costs", ("decoder", "encoder", "encoder-decoder"), real_model_costs
     )

@@ -86,7 +86,7 @@ def line_end_labels(ends: Sequence[tuple[str, str, bool, float | None]], gap: fl
 
 
 def line_with_dots(
-    name: str, colour: str, dash: str, x: Iterable[int], y: Iterable[float], hollow: bool = False
+    name: str, colour: str, dash: str, x: Iterable[int | float], y: Iterable[float], hollow: bool = False
 ) -> dict[str, Any]:
     """Return a line with a dot for each measured number.
 

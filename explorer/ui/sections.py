@@ -30,15 +30,16 @@ def page_section(name: str, title: str, *, heading: bool = True) -> Iterator[Non
         yield
 
 
-def folded_section(name: str, question: str, draw: Callable[[], object]) -> None:
+def folded_section(name: str, question: str, draw: Callable[[], object], *, former_names: tuple[str, ...] = ()) -> None:
     """Draw a section that shows only its question until it is unfolded; `draw` runs only while it is.
 
-    The page reruns when the visitor folds or unfolds a section, and its URL says which ones are unfolded.
+    The page reruns when the visitor folds or unfolds a section, and its URL says which ones are unfolded. A URL may
+    also give one of the `former_names`, those of sections that are now part of this one.
     """
     key = f"fold.{name}"
-    st.session_state[key] = name in unfolded_sections()
+    st.session_state[key] = not {name, *former_names}.isdisjoint(unfolded_sections())
     with _section_container(name, question):
-        fold = st.expander(question, key=key, on_change=partial(_record_fold, name, key))
+        fold = st.expander(question, key=key, on_change=partial(_record_fold, name, key, former_names))
         if fold.open:
             with fold:
                 draw()
@@ -51,10 +52,7 @@ def unfolded_sections() -> tuple[str, ...]:
 
 def has_folded_sections() -> bool:
     """Return whether the page that was drawn has a section that is folded."""
-    return any(
-        name not in unfolded_sections() and f"fold.{name}" in st.session_state
-        for name in st.session_state.get(_SECTIONS, {})
-    )
+    return any(not st.session_state.get(f"fold.{name}", True) for name in st.session_state.get(_SECTIONS, {}))
 
 
 def forget_sections() -> None:
@@ -74,7 +72,7 @@ def _section_container(name: str, title: str) -> AbstractContextManager[object]:
     return container
 
 
-def _record_fold(name: str, key: str) -> None:
+def _record_fold(name: str, key: str, former_names: tuple[str, ...] = ()) -> None:
     """Write to the URL whether the visitor has unfolded this section."""
-    others = [each for each in unfolded_sections() if each != name]
+    others = [each for each in unfolded_sections() if each not in (name, *former_names)]
     set_shared_param("unfold", ",".join([*others, name] if st.session_state[key] else others))

@@ -24,3 +24,14 @@ def test_the_parameter_count_follows_the_edited_size(visit: Visit) -> None:
     expect(
         page.get_by_role("heading", name=re.compile("^Attention takes longer than the feedforward part"))
     ).to_be_visible()
+
+
+def test_growth_shows_the_sizes_of_the_chosen_architecture(visit: Visit) -> None:
+    page = visit("/cost?unfold=growth")
+    section = page.locator(".st-key-page-section-growth")
+    expect(section.get_by_role("heading", name=re.compile("networks on the whole text"))).to_be_visible()
+    section.get_by_role("button", name="GRU").click()
+    wait_for_url_params(page, architecture="gru")
+    expect(section.get_by_role("heading", name=re.compile("^GRU: the largest of four sizes"))).to_be_visible()
+    expect(section.get_by_role("button", name="Train again")).to_be_visible()
+    expect(section.get_by_text("whole text").first).to_be_visible()

@@ -2,15 +2,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.catalogue import MODELS
+from explorer.experiments.growth import SHARES, SIZES, growth_config, included_result
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost import measurements
 from explorer.labs.cost.measurements import read_reference
 from explorer.labs.cost.state import SWEEPS, CostState
+from explorer.run_store import store
+from explorer.training.recorder import record_run
 from explorer.web import background
 from tests.pages.screen import (
     assert_no_errors,
@@ -24,6 +29,7 @@ from tests.pages.screen import (
     warnings_of,
     widget,
 )
+from tests.words import assert_mentions
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +50,7 @@ def open_page(address: Mapping[str, str] | None = None) -> AppTest:
     return wait_until_ready(page("cost.py", address))
 
 
-ALL = "width,layers,parameters,formulas"
+ALL = "width,growth,parameters,formulas"
 
 
 def test_page_shows_results_without_interaction() -> None:
@@ -155,3 +161,48 @@ def test_invalid_url_parameters_are_reported_and_the_rest_is_used(bad: Mapping[s
     at = open_page({"vocabulary": "100", "unfold": "parameters", **bad})
     assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
     assert "V = 100" in page_text(at).replace("\\", "")
+
+
+def growth_panels(at: AppTest) -> list[dict[str, Any]]:
+    return plot_frame_figures(at, "growth-figures")
+
+
+def test_growth_shows_all_architectures_from_the_included_results() -> None:
+    at = open_page({"unfold": "growth"})
+    by_size, by_text = growth_panels(at)
+    for panel in (by_size, by_text):
+        assert [trace["name"] for trace in panel["plot"]["data"][2::3]] == [
+            f"{MODELS[model].title}, mean" for model in SIZES
+        ]
+    for i, model in enumerate(SIZES):
+        results = [included_result(growth_config(model, size, 1.0)) for size in range(4)]
+        drawn = by_size["plot"]["data"][3 * i + 2]
+        assert drawn["x"] == [each.parameters for each in results if each]
+        assert drawn["y"] == pytest.approx([np.mean(each.losses) for each in results if each], abs=1e-3)
+    assert any("networks on the whole text" in heading for heading in headings(at))
+    assert_mentions(page_text(at), "experiment, not a law")
+    assert url_params(at) == {"unfold": "growth"}
+
+
+def test_growth_of_one_architecture_shows_each_share_and_each_size() -> None:
+    at = open_page({"unfold": "growth", "architecture": "gru"})
+    by_size, by_text = growth_panels(at)
+    assert len(by_size["plot"]["data"]) == len(by_text["plot"]["data"]) == 4 * 3
+    assert any(heading.startswith("GRU: the largest of four sizes") for heading in headings(at))
+    assert at.button(key="growth.run").label == "Train again"
+    at = open_page({"unfold": "growth", "architecture": "gru", "share": "0.3"})
+    assert "0.3 is not measured here" in " ".join(warnings_of(at))
+
+
+def test_runs_that_were_trained_here_replace_the_included_results() -> None:
+    """The n-gram of the made text has no included results, and is fitted within a second."""
+    at = open_page({"unfold": "growth", "architecture": "ngram", "corpus": "repeats"})
+    config = growth_config("ngram", 0, SHARES[0], "repeats")
+    before = included_result(config)
+    store.save_run(record_run(config), store.run_folder(config))
+    at = wait_until_ready(assert_no_errors(at.run()))
+    drawn = growth_panels(at)[0]["plot"]["data"]
+    stored = store.find_by_config(config)
+    assert stored and drawn[2]["y"][0] == pytest.approx(stored.card.metrics["val_loss"].mean, abs=1e-3)
+    assert before is None or before.losses == pytest.approx(stored.card.metrics["val_loss"].values, abs=1e-3)
+    assert "One of 16 runs" in page_text(at)

@@ -16,7 +16,9 @@ def make_page() -> None:
     with page_section("first", "The first section"):
         st.write("open")
     for name in ("one", "two", "three")[: st.session_state.get("folds", 3)]:
-        folded_section(name, f"Is this fold {name}?", lambda name=name: st.write(f"computed {name}"))
+        former = ("former",) if name == "two" else ()
+        draw = lambda name=name: st.write(f"computed {name}")  # noqa: E731
+        folded_section(name, f"Is this fold {name}?", draw, former_names=former)
     draw_contents()
 
 
@@ -30,6 +32,12 @@ def test_a_folded_section_computes_nothing_until_it_is_unfolded() -> None:
     at.session_state["lineage.shared"] = {"unfold": "two,unknown,,three"}
     assert texts_of(at.run()) == ["open", "computed two", "computed three"]
     assert [fold.proto.expanded for fold in at.expander] == [False, True, True]
+
+
+def test_a_former_name_unfolds_the_section_that_took_its_place() -> None:
+    at = AppTest.from_function(make_page).run()
+    at.session_state["lineage.shared"] = {"unfold": "former"}
+    assert texts_of(at.run()) == ["open", "computed two"]
 
 
 def test_more_than_three_sections_are_listed_by_name_and_title() -> None:

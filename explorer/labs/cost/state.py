@@ -8,7 +8,9 @@ from typing import Any, Final, Literal
 
 from explorer.catalogue import MODELS, TASKS
 from explorer.errors import InvalidSetting, shorten
+from explorer.experiments import growth
 from explorer.inspection.transformer.cost_formulas import LayerSize
+from explorer.tasks.text.config import CORPUS_NAMES
 from explorer.ui.state.fields import PageState, setting
 
 WIDTHS, LENGTHS, HEADS = (16, 32, 64, 128, 256), (64, 128, 256, 512), (1, 2, 4, 8)
@@ -20,6 +22,10 @@ SWEEPS: Final[Mapping[Sweep, tuple[int, ...]]] = {
 }
 _WAYS = {"both": "forward and backward", "forward": "forward only"}
 MODEL_OF_PART = {"attention": "transformer", "fused": "transformer"}
+ALL_MODELS: Final = "all"
+_ARCHITECTURES = {ALL_MODELS: "All", **{model: MODELS[model].title for model in growth.SIZES}}
+_SHARES = {share: f"1/{1 / share:.0f}" if share < 1 else "all of it" for share in growth.SHARES}
+_SIZE_NAMES = dict(enumerate(("smallest", "second", "third", "largest")))
 
 
 def _check_model(value: object) -> None:
@@ -28,7 +34,7 @@ def _check_model(value: object) -> None:
         raise InvalidSetting(f"There is no “{shorten(value)}” to count. Give a task and a model: text-transformer.")
 
 
-def _check_one_of(*possible: int) -> Callable[[object], None]:
+def _check_one_of(*possible: int | float) -> Callable[[object], None]:
     def check(given: object) -> None:
         if given not in possible:
             raise InvalidSetting(f"{given} is not measured here. Give one of {', '.join(map(str, possible))}.")
@@ -38,7 +44,7 @@ def _check_one_of(*possible: int) -> Callable[[object], None]:
 
 @dataclass(frozen=True)
 class CostState(PageState):
-    """The sizes of the sweeps, which time is shown, and the model and sizes for the parameter count."""
+    """The sizes of the sweeps, which time is shown, the model and sizes for the parameter count, and what grows."""
 
     way: Literal["both", "forward"] = setting("both", "Time of", options=_WAYS)
     # Sizes that do not vary in a sweep.
@@ -50,6 +56,13 @@ class CostState(PageState):
     m: int = setting(0, low=0, high=2_048, step=1)
     layers: int = setting(0, low=0, high=24, step=1)
     vocabulary: int = setting(0, "Vocabulary, V", low=0, high=50_000, step=1)
+    # The section on growth.
+    architecture: str = setting(ALL_MODELS, "Architecture", options=_ARCHITECTURES)
+    corpus: Literal["tinyshakespeare", "repeats"] = setting(
+        "tinyshakespeare", "Text", options={name: CORPUS_NAMES[name] for name in growth.CORPORA}
+    )
+    share: float = setting(1.0, "Share of the text (left)", options=_SHARES, check=_check_one_of(*growth.SHARES))
+    size: int = setting(3, "Size (right)", options=_SIZE_NAMES, check=_check_one_of(*_SIZE_NAMES))
     real: str = setting("", "Real model", longest=70)  # as hub:gpt2; empty: the first that is open
 
     def sizes(self, sweep: Sweep, part: str) -> tuple[LayerSize, ...]:

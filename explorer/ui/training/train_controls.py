@@ -74,11 +74,13 @@ def draw_train_controls(
     *,
     next_seed: Callable[[], Iterable[RunConfig]] | None = None,
     keys: tuple[str, str] | None = None,
+    label: str = "",
 ) -> None:
     """Draw the button that trains these configurations, or the one that stops them; the page is not run for a press.
 
     next_seed: changes the state of the page to other seeds and returns its configurations; None for no such button.
     keys: keys of the Train and the Stop button; by default the name of the request with `.run` and `.stop`.
+    label: of the Train button; by default it says whether all of these runs are stored, or some can be resumed.
     """
     train_key, stop_key = keys or (f"{request.name}.run", f"{request.name}.stop")
 
@@ -88,7 +90,7 @@ def draw_train_controls(
             if any(view.live for view in views):
                 _draw_stop_button(request, views, stop_key)
                 return
-            _draw_train_button(request, views, train_key)
+            _draw_train_button(request, views, train_key, label)
             if next_seed and all(map(is_finished, views)):
                 st.button(
                     "With another seed",
@@ -134,12 +136,14 @@ def draw_missing_runs(
     request.add_fragment(f"{request.name}.missing", draw)
 
 
-def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: str) -> None:
+def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: str, label: str = "") -> None:
     def start() -> None:
         request.start([view.config for view in views])
         request.rerun_fragments()
 
-    label = "Train again" if all(map(is_finished, views)) else "Go on" if any(map(_can_resume, views)) else "Train"
+    label = label or (
+        "Train again" if all(map(is_finished, views)) else "Go on" if any(map(_can_resume, views)) else "Train"
+    )
     st.button(label, icon=":material/play_arrow:", on_click=start, key=name, width=150)
 
 

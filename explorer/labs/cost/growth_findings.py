@@ -1,0 +1,203 @@
+"""Sentences on how the loss changes with the size of a model and the amount of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from explorer.catalogue import MODELS
+from explorer.experiments.growth import SHARES, SIZES, Cell, GrowthResult
+from explorer.number_format import format_count, format_number
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+
+Results: TypeAlias = Mapping[Cell, GrowthResult]
+# "unclear": the ranges over the seeds overlap, so one cannot tell
+Change: TypeAlias = Literal["lower", "higher", "unclear"]
+NETWORKS: Final = tuple(model for model in SIZES if model != "ngram")
+LARGEST: Final = len(next(iter(SIZES.values()))) - 1
+LIMITS: Final = (
+    "This is an experiment, not a law. All networks train for the same 400 steps, even if the loss on held-out text "
+    "rises before the end, and a share of a text is its beginning. Kaplan et al. (2020) and Hoffmann et al. (2022) "
+    "found power laws with models on at least 22 million and 5 billion tokens; here the whole text has about a million "
+    "characters. No line is fitted, because four sizes in so small a range cannot show its form."
+)
+
+
+def share_words(share: float, whole: str = "the text") -> str:
+    """Return a share of the text within a sentence; `whole` is how the text is called in it."""
+    return "the whole text" if share == 1 else f"1/{1 / share:.0f} of {whole}"
+
+
+def mean(result: GrowthResult) -> float:
+    """Return the mean loss over the seeds."""
+    return sum(result.losses) / len(result.losses)
+
+
+def change(before: GrowthResult, after: GrowthResult) -> Change:
+    """Return whether the loss of the second run is lower: every seed of one must lie below every seed of the other."""
+    if max(after.losses) < min(before.losses):
+        return "lower"
+    return "higher" if min(after.losses) > max(before.losses) else "unclear"
+
+
+def size_changes(results: Results, share: float) -> dict[str, Change]:
+    """Return for each network how the loss changes from the smallest to the largest size on a share of the text."""
+    return _changes(results, {model: (Cell(model, 0, share), Cell(model, LARGEST, share)) for model in NETWORKS})
+
+
+def text_changes(results: Results, size: int) -> dict[str, Change]:
+    """Return for each network how the loss of a size changes from the smallest share to the whole text."""
+    return _changes(
+        results, {model: (Cell(model, size, SHARES[0]), Cell(model, size, SHARES[-1])) for model in NETWORKS}
+    )
+
+
+def _changes(results: Results, pairs: Mapping[str, tuple[Cell, Cell]]) -> dict[str, Change]:
+    return {
+        model: change(results[first], results[second])
+        for model, (first, second) in pairs.items()
+        if first in results and second in results
+    }
+
+
+def all_finding(results: Results) -> str:
+    """Return for how many networks more parameters lower the loss, on the whole text and on the smallest share."""
+    whole, least = (size_changes(results, share) for share in (SHARES[-1], SHARES[0]))
+    if not whole or not least:
+        return "No architecture has runs at its smallest and its largest size yet."
+    return (
+        f"More parameters lower the loss of {_count(whole, 'lower')} networks on {share_words(SHARES[-1])}, and of "
+        f"{_count(least, 'lower')} on {share_words(SHARES[0], 'it')}."
+    )
+
+
+def all_notes(results: Results) -> str:
+    """Return which networks lose by more parameters, what more text does, and when a loss counts as lower."""
+    least, sentences = size_changes(results, SHARES[0]), []
+    overfit = [model for model, each in least.items() if each == "higher" and _learns_more(results, model)]
+    if overfit:
+        worst = max((results[Cell(model, LARGEST, SHARES[0])] for model in overfit), key=mean)
+        sentences.append(
+            f"On {share_words(SHARES[0])} the largest size of {join_words([MODELS[model].title for model in overfit])} "
+            "has a higher loss on held-out text than the smallest, and a lower one on the text of its training: it "
+            f"overfits. The highest loss there is {format_number(mean(worst))} nats per character; on the text of its "
+            f"training that network reaches {format_number(_training_mean(worst))}."
+        )
+    sentences += _best_size_note(results)
+    by_text = {size: text_changes(results, size) for size in (0, LARGEST)}
+    if all(by_text.values()):
+        sentences.append(
+            f"More text, {share_words(SHARES[-1])} instead of {share_words(SHARES[0], 'it')}, lowers the loss of "
+            f"{_count(by_text[0], 'lower')} networks at the smallest size and of {_count(by_text[LARGEST], 'lower')} "
+            "at the largest."
+        )
+    unclear = _titles(size_changes(results, SHARES[-1]), "unclear") + _titles(least, "unclear")
+    if unclear:
+        sentences.append(
+            f"Cannot tell for {join_words(list(dict.fromkeys(unclear)))}: the ranges of the seeds overlap."
+        )
+    return " ".join([*sentences, _RULE])
+
+
+def _best_size_note(results: Results) -> list[str]:
+    """Return for how many networks the best size is larger on the whole text than on the smallest share of it."""
+    best = {
+        (model, share): min(sizes, key=lambda size: mean(sizes[size]))
+        for model in NETWORKS
+        for share in (SHARES[0], SHARES[-1])
+        if len(sizes := _sizes(results, model, share)) > LARGEST
+    }
+    compared = [model for model in NETWORKS if {(model, SHARES[0]), (model, SHARES[-1])} <= best.keys()]
+    if not compared:
+        return []
+    larger = sum(best[model, SHARES[-1]] > best[model, SHARES[0]] for model in compared)
+    return [
+        f"The size with the lowest mean loss is larger on {share_words(SHARES[-1])} than on "
+        f"{share_words(SHARES[0], 'it')} for {_share_of_networks(larger, len(compared))} networks."
+    ]
+
+
+def _sizes(results: Results, model: str, share: float) -> dict[int, GrowthResult]:
+    """Return the results of every size of a model on a share of the text, by size."""
+    return {size: results[cell] for size in range(LARGEST + 1) if (cell := Cell(model, size, share)) in results}
+
+
+def _learns_more(results: Results, model: str) -> bool:
+    """Return whether the largest size has a lower loss than the smallest on the text that it was trained on."""
+    small, large = (_training_mean(results[Cell(model, size, SHARES[0])]) for size in (0, LARGEST))
+    return large < small
+
+
+def _training_mean(result: GrowthResult) -> float:
+    return sum(result.training_losses) / len(result.training_losses)
+
+
+_RULE = (
+    "The smallest and the largest size are compared; “lower” means that every seed of one has a lower loss than every "
+    "seed of the other."
+)
+
+
+def model_finding(results: Results, model: str) -> str:
+    """Return how the loss of an architecture changes from the smallest to the largest size, on much and little text."""
+    parts, changes = [], []
+    for share in (SHARES[-1], SHARES[0]):
+        small, large = (results.get(Cell(model, size, share)) for size in (0, LARGEST))
+        if small and large:
+            changes.append(change(small, large))
+            parts.append(_describe_change(small, large, share, again=changes[-1] in changes[:-1]))
+    if not parts:
+        return f"{MODELS[model].title} has no runs at its smallest and its largest size yet."
+    return f"{MODELS[model].title}: the largest of {number_word(LARGEST + 1)} sizes {join_words(parts)}."
+
+
+def _describe_change(small: GrowthResult, large: GrowthResult, share: float, again: bool) -> str:
+    """Return the change from the smallest to the largest size; `again`: after the same change on another share."""
+    where = f"on {share_words(share, 'it')}"
+    found, size = change(small, large), f"by {format_number(abs(mean(large) - mean(small)))} nats {where}"
+    if again:
+        return where if found == "unclear" else size
+    return {
+        "lower": f"lowers the loss {size}",
+        "higher": f"raises the loss {size}",
+        "unclear": f"cannot be told from the smallest {where}",
+    }[found]
+
+
+def model_notes(results: Results, model: str) -> str:
+    """Return which size has the lowest loss on each share of the text."""
+    parts = []
+    for share in SHARES:
+        sizes = _sizes(results, model, share)
+        if len(sizes) <= LARGEST:
+            continue
+        best = min(sizes, key=lambda size: mean(sizes[size]))
+        rivals = [s for s, each in sizes.items() if s != best and change(each, sizes[best]) != "lower"]
+        count = f"{format_count(sizes[best].parameters)} parameters"
+        unclear = " (within the range of the seeds of another size)" if rivals else ""
+        parts.append(f"{count} on {share_words(share)}{unclear}")
+    if not parts:
+        return ""
+    seeds = max(len(each.losses) for each in results.values())
+    spread = f" Means over {count_seeds(seeds)}." if model in NETWORKS else " An n-gram has no random numbers."
+    return f"Size with the lowest loss: {'; '.join(parts)}.{spread}"
+
+
+def _count(changes: Mapping[str, Change], kind: Change) -> str:
+    """Return “four of five”, or “none of five”."""
+    return _share_of_networks(sum(each == kind for each in changes.values()), len(changes))
+
+
+def _share_of_networks(count: int, total: int) -> str:
+    return f"{number_word(count) if count else 'none'} of {number_word(total)}"
+
+
+def _titles(changes: Mapping[str, Change], kind: Change) -> list[str]:
+    return [MODELS[model].title for model, each in changes.items() if each == kind]
+
+
+def progress_note(trained: int, total: int) -> str:
+    """Return how many of the shown runs were trained here; "" if none was."""
+    if not trained:
+        return ""
+    return f"{capitalize(number_word(trained))} of {total} runs were trained on this server; the others are included."
