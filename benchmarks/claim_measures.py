@@ -12,6 +12,7 @@ from statistics import median
 import numpy as np
 import torch
 
+from explorer.experiments.growth import growth_configs, included_result
 from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS
 from explorer.inspection.language import tokenizers
 from explorer.inspection.language.tokenizers import TrainedTokenizer
@@ -20,6 +21,7 @@ from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.transformer import cost_formulas, depth, softmax_scaling
 from explorer.inspection.transformer.cost_formulas import LayerSize
 from explorer.inspection.words import negation_sentences
+from explorer.labs.cost import growth_findings
 from explorer.lessons.measure import accuracy_at_length, order_distance, softmax_statistics
 from explorer.run_store import store
 
@@ -68,6 +70,15 @@ def longest_solved(settings: Settings) -> list[float]:
     runs = {length: f"recall-{length}-{settings['variant']}" for length in SWEEP_LENGTHS}
     solved = [length for length, run in runs.items() if min(_values(run, "accuracy")) >= SOLVED]
     return [float(max(solved, default=0))]
+
+
+@_measures("networks with a lower loss at the largest size")
+def growing_networks(settings: Settings) -> list[float]:
+    """Return for how many networks every seed of the largest size has a lower loss than every seed of the smallest."""
+    cells = growth_configs().items()
+    results = {cell: result for cell, config in cells if (result := included_result(config))}
+    changes = growth_findings.size_changes(results, float(settings["share"]))
+    return [float(sum(change == "lower" for change in changes.values()))]
 
 
 @_measures("above")

@@ -738,6 +738,51 @@ CLAIMS = (
         0.8,
         run="text-transformer",
     ),
+    *(
+        _claim(
+            "cost",
+            f"Networks of five whose largest of four sizes has a lower loss than the smallest on {words}.",
+            "networks with a lower loss at the largest size",
+            count,
+            count,
+            share=share,
+        )
+        for words, share, count in (("all of Tiny Shakespeare", 1, 5), ("1/64 of it", 1 / 64, 2))
+    ),
+    _claim(
+        "compare",
+        "At the best of five learning rates, 0.1, the GRU with standard initialization names the first of 50 symbols "
+        "with 7 of 8 seeds.",
+        "reached",
+        7,
+        7,
+        run="tuned-recall-gru-usual",
+        metric="accuracy",
+        least=0.95,
+    ),
+    _claim(
+        "compare",
+        "At its default rate, 0.01, it does so with no seed.",
+        "reached",
+        0,
+        0,
+        run="recall-50-gru-usual",
+        metric="accuracy",
+        least=0.95,
+    ),
+    *(
+        _claim(
+            "compare",
+            f"At the best of five learning rates, {title} has a higher loss than the LSTM, both of 29,000 parameters.",
+            "above",
+            0,
+            0.5,
+            run=f"tuned-text-{model}",
+            other="tuned-text-lstm",
+            metric="val_loss",
+        )
+        for model, title in (("feedforward", "the feedforward network"), ("transformer", "the Transformer"))
+    ),
     _claim(
         "induction",
         "With two layers the second copy of random symbols is continued with all 8 seeds.",

@@ -1,10 +1,12 @@
 """Searches the learning rate of every model of a comparison: the same rates, seeds and rule for all models.
 
     python -m benchmarks.learning_rates [--only negation]
+    python -m explorer pretrain --missing
 
-Each model is trained at each rate with the steps of the comparison and three seeds that the comparison does not use.
-The best rate has the highest mean accuracy on new sentences or sequences; of several, the lowest mean loss. Writes
-explorer/experiments/learning_rates.json, which the pages show.
+Each search is a sweep over the rates with three seeds that the comparison does not use (see `explorer/sweeps`). Its
+runs are stored in LINEAGE_HOME, so that an interrupted search goes on where it was. Writes
+explorer/experiments/learning_rates.json, which the pages show. The second command then trains the models at their best
+rates with the seeds of the comparison. The text needs Tiny Shakespeare (LINEAGE_DATA_DIR).
 """
 
 from __future__ import annotations
@@ -13,48 +15,43 @@ import json
 import math
 from typing import Annotated
 
-import numpy as np
 import torch
 import typer
-from numpy import ndarray
 
-from explorer.experiments.learning_rates import COMPARISONS, FILE, SEEDS, read_searches, searched_rates
-from explorer.inspection.load_model import load_model
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import batch
-from explorer.training.config import RunConfig, with_settings
-from explorer.training.objectives.recall import RecallObjective
-from explorer.training.record import Record
-from explorer.training.recorder import record_run
-
-SEQUENCES = 512  # of recall, for each seed
-LAST_BATCHES = 50  # of recall: their sequences are new in every batch
-_OTHER_ORDER = 1  # of the batches, so that the sequences are not those of the training
-
-
-def measure(config: RunConfig) -> dict[str, list[float | None]]:
-    """Return accuracy and loss of each seed on data that it has not seen; a loss that is not finite is None."""
-    record = record_run(config)
-    accuracy, loss = _recall_measures(record) if isinstance(config.task, RecallConfig) else _negation_measures(record)
-    return {
-        "accuracy": [round(float(v), 5) for v in accuracy],
-        "loss": [round(float(v), 5) if math.isfinite(v) else None for v in loss],
-    }
+from explorer.experiments.learning_rates import (
+    ACCURACIES,
+    COMPARISONS,
+    FILE,
+    LOSSES,
+    SEEDS,
+    read_searches,
+    search_config,
+    searched_rates,
+)
+from explorer.sweeps.controller import TrialStatus
+from explorer.sweeps.driver import carry_out
+from explorer.sweeps.space import Sweep, make_sweep
+from explorer.training.config import RunConfig
 
 
-def _negation_measures(record: Record) -> tuple[ndarray, ndarray]:
-    """Return the accuracy over all sentences that the grammar can make, and the loss on the test sentences."""
-    return record.curves.last("exact_accuracy"), record.curves.last("test_loss")
+def search(comparison: str, config: RunConfig) -> Sweep:
+    """Return the sweep over the learning rates of one model, which trains every rate to the end."""
+    return make_sweep(
+        search_config(comparison, config),
+        {"learning_rate": searched_rates(config.optimiser.learning_rate)},
+        seeds=len(SEEDS),
+        halving=False,
+        finalists=0,
+        metric=LOSSES[comparison],
+    )
 
 
-def _recall_measures(record: Record) -> tuple[ndarray, ndarray]:
-    """Return the accuracy on new sequences of each seed, and the loss of the last batches before they are learned."""
-    config = record.config
-    task = config.task_as(RecallConfig)
-    ids = torch.stack([batch(task, seed, _OTHER_ORDER, 0, SEQUENCES) for seed in config.seeds])
-    with torch.inference_mode():
-        accuracy = RecallObjective(config, load_model(record).stack).accuracy(ids)
-    return accuracy.numpy(), np.asarray(record.curves.losses[-LAST_BATCHES:].mean(axis=0))
+def result(comparison: str, trial: TrialStatus) -> dict[str, list[float | None]]:
+    """Return loss and accuracy of each seed at the end of a trial; a loss that is not finite is None."""
+    found = {"loss": [round(float(v), 5) if math.isfinite(v) else None for v in trial.values]}
+    if (name := ACCURACIES.get(comparison)) and trial.run.curves:
+        found["accuracy"] = [round(float(v), 5) for v in trial.run.curves.last(name)]
+    return found
 
 
 def main(
@@ -68,17 +65,15 @@ def main(
             continue
         found[comparison] = {}
         for name, config in configs().items():
-            results = {}
-            for rate in searched_rates(config.optimiser.learning_rate):
-                seeds = {"seed": SEEDS.start, "replicas": len(SEEDS)}
-                results[f"{rate:g}"] = measure(with_settings(config, {"learning_rate": rate, **seeds}))
-                print(comparison, name, f"{rate:g}", results[f"{rate:g}"], flush=True)
-            found[comparison][name] = results
-    FILE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+            plan = carry_out(search(comparison, config))
+            found[comparison][name] = {
+                f"{dict(trial.trial.settings)['learning_rate']:g}": result(comparison, trial) for trial in plan.trials
+            }
+            print(comparison, name, found[comparison][name], flush=True)
+            FILE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     for comparison in found:
-        for name, search in read_searches(comparison).items():
-            rates = f"used {search.used:g}, best {search.best:g}"
-            print(f"{comparison:10}{name:22} {rates}, loses {search.accuracy_lost:.3f}")
+        for name, each in read_searches(comparison).items():
+            print(f"{comparison:10}{name:22} used {each.used:g}, best {each.best:g}")
 
 
 if __name__ == "__main__":

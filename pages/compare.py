@@ -14,6 +14,7 @@ from explorer.labs.compare.comparison import load_runs
 from explorer.labs.compare.results import differences_section, step_cost_section
 from explorer.labs.compare.state import MOST, Comparison
 from explorer.labs.compare.sweep_section import sweep_section
+from explorer.labs.compare.tuned import tuned_section
 from explorer.labs.runs.options import find_run_options
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.page_sections import empty_panel, lead, page_head, perplexity_link, show_problems
@@ -74,6 +75,8 @@ def page(session: PageSession[Comparison]) -> None:
     if any(isinstance(run.config.task, TextConfig) for run in runs):
         perplexity_link()
     folded_section("sweeps", "Which settings work best?", partial(sweep_section, session))
+    question = "Which architecture is best if each has its own learning rate?"
+    folded_section("tuned", question, partial(tuned_section, session))
     if not runs:
         return
     folded_section("settings", "Which settings differ between these runs?", partial(differences_section, runs))

@@ -1,8 +1,10 @@
-"""The search for the learning rate of each model of a comparison: the same rates and the same seeds for all models.
+"""The search for the learning rate of each model of a comparison, and the comparison with the rates that were found.
 
-`python -m benchmarks.learning_rates` trains the models and writes `learning_rates.json`; pages show it. The seeds of
-the search are not those of the comparison, so that the rate is not fitted to the seeds that are compared. Needs no
-torch.
+Every model is trained at the same rates with the same seeds, and the best of them is the one with the lowest mean loss
+on data that were not trained on. The models are then compared at their own best rates with other seeds, so that no rate
+is fitted to the seeds that are compared: a comparison at equal tuning budget. `python -m benchmarks.learning_rates`
+carries out the searches as sweeps and writes `learning_rates.json`; the compared runs are included (`tuned_configs`).
+Needs no torch.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from pathlib import Path
+from typing import Final
 
-from explorer.experiments import recall
+from explorer.experiments import growth, recall
 from explorer.experiments.default_runs import negation_runs
-from explorer.training.config import RunConfig
+from explorer.training.config import RunConfig, with_settings
 
 FILE = Path(__file__).with_suffix(".json")
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)  # of every model; and the rate that it uses, if that is another one
 SEEDS = range(100, 103)
+COMPARED_SEEDS: Final = 8
 
 
 def recall_runs() -> dict[str, RunConfig]:
@@ -28,15 +32,36 @@ def recall_runs() -> dict[str, RunConfig]:
     return {name: recall.VARIANTS[name].config() for name in recall.DEFAULT_VARIANTS}
 
 
-COMPARISONS: Mapping[str, Callable[[], dict[str, RunConfig]]] = {"negation": negation_runs, "recall": recall_runs}
+def text_runs() -> dict[str, RunConfig]:
+    """Return language models with about 29,000 parameters, by model: the largest size of the experiment on growth.
+
+    They are compared on the last twentieth of the text. The search holds out the tenth before the end instead, of which
+    the compared runs train on the first half (see `search_config`), so that no rate is fitted to that twentieth.
+    """
+    settings = {"replicas": COMPARED_SEEDS, "held_out": 0.05}
+    return {
+        model: with_settings(growth.growth_config(model, len(sizes) - 1, 1.0), settings)
+        for model, sizes in growth.SIZES.items()
+        if model != "ngram"
+    }
+
+
+COMPARISONS: Mapping[str, Callable[[], dict[str, RunConfig]]] = {
+    "negation": negation_runs,
+    "recall": recall_runs,
+    "text": text_runs,
+}
+LOSSES: Final[Mapping[str, str]] = {"negation": "test_loss", "recall": "loss", "text": "val_loss"}
+ACCURACIES: Final[Mapping[str, str]] = {"negation": "exact_accuracy", "recall": "accuracy"}
+_SEARCH_SPLIT: Final[Mapping[str, Mapping[str, object]]] = {"text": {"held_out": 0.1, "test": 0.5}}
 
 
 @dataclass(frozen=True)
 class RateResult:
     """What a model reaches with one learning rate, for each seed of the search."""
 
-    accuracy: tuple[float, ...]
-    loss: tuple[float, ...]  # on sequences or sentences that it has not seen, in nats; infinite if training diverged
+    loss: tuple[float, ...]  # on data that were not trained on, in nats; infinite if training diverged
+    accuracy: tuple[float, ...] = ()  # empty for a task without one
 
     @property
     def mean_accuracy(self) -> float:
@@ -51,23 +76,53 @@ class RateResult:
 class RateSearch:
     """The search for the learning rate of one model."""
 
-    used: float  # in the comparison
+    used: float  # by the runs that the pages show by default
     results: Mapping[float, RateResult]
 
     @property
     def best(self) -> float:
-        """The rate with the highest mean accuracy; of several, the one with the lowest mean loss."""
-        return max(self.results, key=lambda rate: (self.results[rate].mean_accuracy, -self.results[rate].mean_loss))
+        """The rate with the lowest mean loss, of those that every model was given."""
+        return min((rate for rate in self.results if rate in RATES), key=lambda rate: self.results[rate].mean_loss)
 
     @property
     def accuracy_lost(self) -> float:
         """By how much the mean accuracy of the rate that is used lies below that of the best rate."""
         return self.results[self.best].mean_accuracy - self.results[self.used].mean_accuracy
 
+    @property
+    def is_at_edge(self) -> bool:
+        """Whether the best rate is the lowest or the highest one, so that one beyond it could be better."""
+        return self.best in (RATES[0], RATES[-1])
+
 
 def searched_rates(used: float) -> tuple[float, ...]:
     """Return the rates of the search for a model that uses this rate."""
     return tuple(sorted({*RATES, used}))
+
+
+def search_config(comparison: str, config: RunConfig) -> RunConfig:
+    """Return the run of a comparison with the seeds of the search; on a text with a validation split of its own."""
+    seeds = {"seed": SEEDS.start, "replicas": len(SEEDS)}
+    return with_settings(config, {**seeds, **_SEARCH_SPLIT.get(comparison, {})})
+
+
+def tuned_configs(comparison: str) -> dict[str, RunConfig]:
+    """Return the runs of a comparison, each with the learning rate that the search found best for it, by name."""
+    searches = read_searches(comparison)
+    return {
+        name: with_settings(config, {"learning_rate": searches[name].best})
+        for name, config in COMPARISONS[comparison]().items()
+        if name in searches
+    }
+
+
+def shipped_configs() -> dict[str, RunConfig]:
+    """Return every compared run by the name under which it ships."""
+    return {
+        f"tuned-{comparison}-{name}": config
+        for comparison in COMPARISONS
+        for name, config in tuned_configs(comparison).items()
+    }
 
 
 @lru_cache(maxsize=1)
@@ -89,5 +144,5 @@ def read_searches(comparison: str) -> dict[str, RateSearch]:
 
 
 def _parse_result(values: Mapping[str, list[float | None]]) -> RateResult:
-    accuracy, loss = (tuple(inf if v is None else v for v in values[name]) for name in ("accuracy", "loss"))
-    return RateResult(accuracy, loss)
+    loss, accuracy = (tuple(inf if v is None else v for v in values.get(name, ())) for name in ("loss", "accuracy"))
+    return RateResult(loss, accuracy)

@@ -87,8 +87,17 @@ def shipped_configs() -> dict[str, RunConfig]:
     runs["text-best-seeds"] = with_settings(runs["text-best"], {"replicas": 3})
     runs["text-lines"] = with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)
     runs["text-assignment"] = preset("assignment").config()
+    runs |= _tuned_configs(runs)
     runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)
     return runs
+
+
+def _tuned_configs(others: Mapping[str, RunConfig]) -> dict[str, RunConfig]:
+    """Return the runs of the comparisons at equal tuning budget that are not included for another reason."""
+    from explorer.experiments import learning_rates  # whose comparisons are of included runs
+
+    known = set(others.values())
+    return {name: config for name, config in learning_rates.shipped_configs().items() if config not in known}
 
 
 def tags_of(name: str) -> tuple[str, ...]:
@@ -97,4 +106,6 @@ def tags_of(name: str) -> tuple[str, ...]:
     if name.startswith("recall-"):
         experiment = next((each for each in ("trap", "exploding") if each in name), "sweep")
         tags = [] if name in WITH_ALL_SNAPSHOTS else [experiment]
+    if name.startswith("tuned-"):
+        tags = ["tuned"]
     return ("experiment", *tags) if tags else ()

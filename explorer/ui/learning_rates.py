@@ -9,15 +9,30 @@ import streamlit as st
 from explorer.experiments.learning_rates import RATES, SEEDS, RateSearch, read_searches
 from explorer.number_format import format_number
 from explorer.ui.components.table import draw_table
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.page_sections import escape_markdown
 from explorer.ui.wording import count_seeds, join_words, number_word
 
 _NEGLIGIBLE = 0.02  # of the accuracy, which varies by chance
 _LARGE = 0.1  # from here on, the result would be another one: it is said outside the fold
+_VALIDATION = {  # on which the best rate is chosen
+    "negation": "the test sentences",
+    "recall": "new sequences of 50 symbols",
+    "text": "a part of the text that neither the search trains on nor the comparison measures",
+}
+_SHOWN = {
+    "negation": "accuracy over all sentences of the grammar",
+    "recall": "accuracy on new sequences of 50 symbols",
+    "text": "loss in nats per character",
+}
 
 
 def search_finding(searches: Mapping[str, RateSearch]) -> str:
-    """Return which models would be more accurate with another learning rate. `searches` is keyed by title."""
+    """Return which models would be more accurate with another learning rate. `searches` is keyed by title.
+
+    "" for a task without an accuracy.
+    """
+    if any(not search.results[search.best].accuracy for search in searches.values()):
+        return ""
     better = {title: search for title, search in searches.items() if search.accuracy_lost >= _NEGLIGIBLE}
     if not better:
         return "In the search, no model is more accurate with another learning rate than with the default."
@@ -32,30 +47,17 @@ def search_finding(searches: Mapping[str, RateSearch]) -> str:
 
 
 def _mean(search: RateSearch, rate: float) -> str:
-    return format_number(search.results[rate].mean_accuracy, 3)
+    """Return the mean accuracy at a rate, or the mean loss for a task without an accuracy."""
+    result = search.results[rate]
+    return format_number(result.mean_accuracy if result.accuracy else result.mean_loss, 3)
 
 
-def learning_rates_section(comparison: str, titles: Mapping[str, str], measured_on: str) -> None:
-    """Draw a folded table of the search.
-
-    titles: of the compared models by their names.
-    measured_on: the data of the accuracy, in words.
-    """
-    searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
-    if not searches:
-        return
-    is_large = any(search.accuracy_lost >= _LARGE for search in searches.values())
-    if is_large:
-        explanation(escape_markdown(search_finding(searches)))
-    with st.expander("How the learning rates were chosen", icon=":material/tune:"):
-        _draw_search(searches, comparison, measured_on, with_finding=not is_large)
-
-
-def draw_learning_rates(comparison: str, titles: Mapping[str, str], measured_on: str) -> None:
-    """Draw the search in a section that is folded already; the parameters are those of `learning_rates_section`."""
+def draw_learning_rates(comparison: str, titles: Mapping[str, str]) -> None:
+    """Draw the search, for the models with these titles by their names; nothing for models that were not searched."""
     searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
     if searches:
-        _draw_search(searches, comparison, measured_on, with_finding=True)
+        st.markdown(escape_markdown(search_description(comparison, searches)))
+        _draw_search_table(searches, comparison)
 
 
 def changed_result_finding(comparison: str, titles: Mapping[str, str]) -> str:
@@ -66,42 +68,46 @@ def changed_result_finding(comparison: str, titles: Mapping[str, str]) -> str:
     return f"Another learning rate makes these models much more accurate: {join_words(parts)}." if parts else ""
 
 
-def _draw_search(searches: Mapping[str, RateSearch], comparison: str, measured_on: str, with_finding: bool) -> None:
-    st.markdown(
-        escape_markdown(
-            "The default rates of this page were set by hand, before this search. The search gives every model the "
-            f"same {number_word(len(RATES))} rates, {count_seeds(len(SEEDS))} that the comparison does not use "
-            f"({SEEDS.start} to {SEEDS.stop - 1}), and the default number of steps. The best rate has the highest "
-            f"mean accuracy on {measured_on}; of several, the lowest mean loss. "
-            f"{search_finding(searches) * with_finding}"
-        )
-    )
-    _draw_search_table(searches, comparison)
+def search_description(comparison: str, searches: Mapping[str, RateSearch]) -> str:
+    """Return how the search was made, and which models would be more accurate with another rate than their default."""
+    defaults = "The default rates were set by hand, before this search. " * _has_defaults(searches)
+    return (
+        f"{defaults}The search gives every model the same {number_word(len(RATES))} rates, "
+        f"{count_seeds(len(SEEDS))} that the comparison does not use ({SEEDS.start} to {SEEDS.stop - 1}), and the "
+        "number of steps of the comparison. The best of these rates has the lowest mean loss on "
+        f"{_VALIDATION[comparison]}. {search_finding(searches) * _has_defaults(searches)}"
+    ).strip()
+
+
+def _has_defaults(searches: Mapping[str, RateSearch]) -> bool:
+    """Return whether the runs that the pages show by default have other rates than the best ones of the search."""
+    return any(search.used != search.best for search in searches.values())
 
 
 def _draw_search_table(searches: Mapping[str, RateSearch], comparison: str) -> None:
     rates = sorted({rate for search in searches.values() for rate in search.results})
-    numbers = {"used": "default", "best": "best", **{f"{rate:g}": f"at {rate:g}" for rate in rates}}
+    defaults = {"used": "default"} if _has_defaults(searches) else {}
+    numbers = {**defaults, "best": "best", **{f"{rate:g}": f"at {rate:g}" for rate in rates}}
     columns: list[dict[str, object]] = [{"key": "name", "label": "model", "kind": "text", "align": "left"}]
     columns += [
         {"key": key, "label": label, "kind": "number", "align": "right", "minor": label.startswith("at ")}
         for key, label in numbers.items()
     ]
     rows = [
-        {"cells": {name: {"text": text} for name, text in _row(title, search).items()}}
+        {"cells": {name: {"text": text} for name, text in _row(title, search).items() if name in {"name", *numbers}}}
         for title, search in searches.items()
     ]
     draw_table(
         columns,
         rows,
         key=f"{comparison}-learning-rates",
-        label="Accuracy by learning rate, a row a model",
-        caption="The default learning rate, the best of the search, and the mean accuracy of "
-        f"{count_seeds(len(SEEDS))} at each rate.",
+        label=f"{_SHOWN[comparison].capitalize()} by learning rate, a row a model",
+        caption=f"{'The default learning rate, the' if defaults else 'The'} best of the search, and the mean "
+        f"{_SHOWN[comparison]} of {count_seeds(len(SEEDS))} at each rate.",
     )
 
 
 def _row(title: str, search: RateSearch) -> dict[str, str]:
     """Return the texts of a row of the table by column."""
-    accuracies = {f"{rate:g}": _mean(search, rate) for rate in search.results}
-    return {"name": title, "used": f"{search.used:g}", "best": f"{search.best:g}", **accuracies}
+    values = {f"{rate:g}": _mean(search, rate) for rate in search.results}
+    return {"name": title, "used": f"{search.used:g}", "best": f"{search.best:g}", **values}

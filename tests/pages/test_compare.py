@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.experiments.learning_rates import COMPARISONS, tuned_configs
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.jobs.scheduler import service
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, default_runs
@@ -29,6 +30,7 @@ from tests.pages.screen import (
 )
 from tests.training.objectives.test_text import recorded
 from tests.training.objectives.test_text import short as text
+from tests.words import assert_mentions
 
 SINGLE = {model: store.find(f"negation-single-{model}") for model in ("bag_of_words", "feedforward", "rnn", "gru")}
 RNN, GRU = SINGLE["rnn"].key, SINGLE["gru"].key
@@ -199,3 +201,22 @@ def test_a_shipped_run_is_trained_here_before_it_can_be_branched(monkeypatch: py
     assert not at.select_slider
     assert_no_errors(next(b for b in at.button if b.label == "Train it again here").click().run())
     assert submitted == [(SINGLE["rnn"].config, "ada")]
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate(comparison: str) -> None:
+    at = compare_page({"unfold": "tuned", "tuned": comparison})
+    rows, configs = table(at, f"tuned-{comparison}-results"), tuned_configs(comparison)
+    assert [row["rate"]["text"] for row in rows] == [f"{each.optimiser.learning_rate:g}" for each in configs.values()]
+    metric = {"negation": "exact_accuracy", "recall": "accuracy", "text": "val_loss"}[comparison]
+    for row, config in zip(rows, configs.values(), strict=True):
+        run = store.find_by_config(config)
+        assert run and row["value"]["values"] == pytest.approx(run.card.metrics[metric].values, abs=1e-4)
+    assert_mentions(page_text(at), "best for it among five; every one had the same five")
+    assert any(heading.startswith("At equal tuning budget") for heading in headings(at))
+    assert len(table(at, f"{comparison}-learning-rates")) == len(configs)
+
+
+def test_the_comparison_at_equal_tuning_budget_needs_no_runs_on_the_page() -> None:
+    at = compare_page({"runs": "aaaaaaaaaaaa", "unfold": "tuned"})
+    assert len(table(at, "tuned-negation-results")) == len(tuned_configs("negation"))

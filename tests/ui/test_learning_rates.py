@@ -5,14 +5,19 @@ from __future__ import annotations
 import pytest
 
 from explorer.experiments.learning_rates import (
+    ACCURACIES,
     COMPARISONS,
+    RATES,
     SEEDS,
     RateResult,
     RateSearch,
     read_searches,
+    search_config,
     searched_rates,
+    tuned_configs,
 )
-from explorer.ui.learning_rates import _row, search_finding
+from explorer.training.config import changed_settings
+from explorer.ui.learning_rates import _row, search_description, search_finding
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
@@ -21,30 +26,62 @@ def test_every_compared_model_was_searched_at_every_rate_with_other_seeds(compar
     assert list(searches) == list(configs)
     for name, search in searches.items():
         assert tuple(search.results) == searched_rates(configs[name].optimiser.learning_rate)
-        assert {len(result.accuracy) for result in search.results.values()} == {len(SEEDS)}
+        assert {len(result.loss) for result in search.results.values()} == {len(SEEDS)}
+        seeds = {len(SEEDS)} if comparison in ACCURACIES else {0}
+        assert {len(result.accuracy) for result in search.results.values()} == seeds
         assert not set(SEEDS) & set(configs[name].seeds)
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_the_compared_runs_differ_from_the_default_ones_in_the_learning_rate_only(comparison: str) -> None:
+    defaults = COMPARISONS[comparison]()
+    for name, config in tuned_configs(comparison).items():
+        before, after = changed_settings(defaults[name]), changed_settings(config)
+        assert {each for each in before.keys() | after.keys() if before.get(each) != after.get(each)} <= {
+            "learning_rate"
+        }
+        assert config.optimiser.learning_rate in RATES
+        assert len(config.seeds) == 8
+
+
+def test_the_search_on_a_text_sees_nothing_of_what_the_comparison_measures() -> None:
+    """The comparison holds out the last 5 %; the search trains on 90 % and is validated on the 5 % before these."""
+    for config in COMPARISONS["text"]().values():
+        task = search_config("text", config).task
+        assert (task.held_out, task.test) == (0.1, 0.5)  # type: ignore[union-attr]
+        assert config.task.held_out == 0.05  # type: ignore[union-attr]
 
 
 def rate_search(used: float, **accuracies: float) -> RateSearch:
     """Return a search with one seed; the loss is lowest at the highest rate."""
-    results = {float(rate[1:]): RateResult((value,), (1 / float(rate[1:]),)) for rate, value in accuracies.items()}
+    results = {
+        float(f"0.{rate[1:]}"): RateResult((1 / float(f"0.{rate[1:]}"),), (v,)) for rate, v in accuracies.items()
+    }
     return RateSearch(used, results)
 
 
-def test_the_best_rate_has_the_highest_accuracy_and_then_the_lowest_loss() -> None:
-    search = rate_search(1.0, _1=0.5, _2=0.9, _3=0.9)
-    assert (search.best, search.accuracy_lost) == (3.0, pytest.approx(0.4))
-    row = {"name": "GRU", "used": "1", "best": "3", "1": "0.500", "2": "0.900", "3": "0.900"}
+def test_the_best_rate_has_the_lowest_loss_of_those_that_all_models_were_given() -> None:
+    search = rate_search(0.01, _01=0.5, _03=0.9, _05=0.95)  # 0.05 is not one of them
+    assert (search.best, search.accuracy_lost) == (0.03, pytest.approx(0.4))
+    assert not search.is_at_edge and rate_search(0.01, _01=0.5, _1=0.9).is_at_edge
+    row = {"name": "GRU", "used": "0.01", "best": "0.03", "0.01": "0.500", "0.03": "0.900", "0.05": "0.950"}
     assert _row("GRU", search) == row
 
 
 def test_models_that_lose_by_their_rate_are_named() -> None:
-    lost, even = rate_search(1.0, _1=0.5, _2=0.9), rate_search(1.0, _1=0.9, _2=0.9)
+    lost, even = rate_search(0.01, _01=0.5, _03=0.9), rate_search(0.01, _01=0.9, _03=0.9)
     assert search_finding({"GRU": lost, "RNN": even}) == (
-        "In the search, these models are more accurate with another learning rate than the default: GRU with 2 "
-        "(0.900 instead of 0.500 with 1). "
+        "In the search, these models are more accurate with another learning rate than the default: GRU with 0.03 "
+        "(0.900 instead of 0.500 with 0.01). "
         "The other models are not more accurate with another rate."
     )
     assert search_finding({"RNN": even}).startswith(
         "In the search, no model is more accurate with another learning rate"
     )
+
+
+def test_the_description_names_defaults_only_where_they_are_not_the_best_rates() -> None:
+    tuned = RateSearch(0.03, {0.03: RateResult((1.0,)), 0.01: RateResult((2.0,))})
+    assert search_finding({"GRU": tuned}) == ""
+    assert search_description("text", {"GRU": tuned}).startswith("The search gives every model the same five rates")
+    assert search_description("recall", {"GRU": rate_search(0.01, _01=0.5, _03=0.9)}).startswith("The default rates")

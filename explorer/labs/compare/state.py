@@ -46,6 +46,9 @@ AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
 
 
+_TUNED = {"negation": "Negation", "recall": "Recall", "text": "Text"}
+
+
 @dataclass(frozen=True)
 class Comparison(PageState):
     """The state of the page; its fields are URL parameters."""
@@ -91,6 +94,7 @@ class Comparison(PageState):
         "Give up hopeless settings early",
         help="Successive halving: at some steps only the best third of the combinations goes on.",
     )
+    tuned: Literal["negation", "recall", "text"] = setting("negation", "Task", options=_TUNED)  # at equal tuning budget
 
     @property
     def rising(self) -> bool:

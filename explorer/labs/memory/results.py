@@ -46,6 +46,4 @@ def section(
     st.subheader("Which lengths can each model learn?", anchor=False)
     length_sweep.section(session)
     st.subheader("How the learning rates were chosen", anchor=False)
-    draw_learning_rates(
-        "recall", {name: each.full_label for name, each in variants.items()}, "new sequences of 50 symbols"
-    )
+    draw_learning_rates("recall", {name: each.full_label for name, each in variants.items()})

@@ -33,4 +33,4 @@ def task_section(session: NegationSession, views: Mapping[str, RunView]) -> None
             setting_widget(session, name, section="task")
     if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):
         explanation(escape_markdown(budgets))
-    draw_learning_rates("negation", titles, "all sentences of the grammar with at most one “not”")
+    draw_learning_rates("negation", titles)

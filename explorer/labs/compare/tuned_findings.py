@@ -1,0 +1,132 @@
+"""Sentences on the comparison at equal tuning budget: every architecture has the learning rate that is best for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from explorer.experiments.learning_rates import RATES, SEEDS, RateSearch
+from explorer.experiments.recall import SOLVED
+from explorer.inspection.compare import is_paired
+from explorer.inspection.verdicts import compare_with_best
+from explorer.number_format import format_number
+from explorer.training.config import RunConfig
+from explorer.ui.verdict_sentences import comparison_finding, comparison_note, solved_comparison
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+
+RULE: Final = (
+    "Each architecture was given the learning rate that was best for it among "
+    f"{number_word(len(RATES))}; every one had the same {number_word(len(RATES))}."
+)
+METRICS: Final = {"negation": "exact_accuracy", "recall": "accuracy", "text": "val_loss"}
+_ALL_RIGHT: Final = 0.999  # accuracy on negation from which every sentence is right
+_LEAST: Final = {"negation": _ALL_RIGHT, "recall": SOLVED}
+_ACHIEVEMENTS: Final = {
+    "negation": "classify every sentence correctly",
+    "recall": f"are right on {SOLVED:.0%} of new sequences or more",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TunedResult:
+    """What a model reaches at its own learning rate, with one value for each seed of the comparison."""
+
+    title: str
+    search: RateSearch
+    config: RunConfig
+    values: Float[ndarray, " seeds"]
+    default_values: Float[ndarray, " seeds"] | None  # at its default rate; None if that run is not stored
+
+    def solved(self, comparison: str) -> Bool[ndarray, " seeds"]:
+        """Return which seeds solve the task."""
+        return self.values >= _LEAST[comparison]
+
+    def default_solved(self, comparison: str) -> Bool[ndarray, " seeds"] | None:
+        """Return which seeds solve the task at the default rate; None if that run is not stored."""
+        return None if self.default_values is None else self.default_values >= _LEAST[comparison]
+
+
+def has_solutions(comparison: str) -> bool:
+    """Return whether a seed of this task solves it or does not; otherwise losses are compared."""
+    return comparison in _LEAST
+
+
+def headline(comparison: str, results: Sequence[TunedResult]) -> str:
+    """Return the result of the comparison in one sentence."""
+    if not results:
+        return "No run of this comparison is stored yet."
+    if not has_solutions(comparison):
+        best = min(results, key=lambda each: float(each.values.mean()))
+        loss = format_number(float(best.values.mean()), 3)
+        return f"At equal tuning budget, {best.title} has the lowest mean loss: {loss} nats per character."
+    names = [each.title for each in results if each.solved(comparison).all()]
+    seeds = count_seeds(len(results[0].values))
+    count = f"{number_word(len(names))} of {number_word(len(results))} models" if names else "no model"
+    return f"At equal tuning budget, {count} {_verb(comparison, len(names))} with all {seeds}."
+
+
+def _verb(comparison: str, count: int) -> str:
+    singular = count <= 1
+    if comparison == "negation":
+        return f"get{'s' * singular} every sentence right"
+    return f"name{'s' * singular} the first symbol"
+
+
+def verdict(comparison: str, results: Sequence[TunedResult]) -> str:
+    """Return which models are worse than the best one, and for which one cannot tell."""
+    if has_solutions(comparison):
+        return solved_comparison({each.title: each.solved(comparison) for each in results}, _ACHIEVEMENTS[comparison])
+    paired = all(is_paired(results[0].config, each.config) for each in results)
+    found = compare_with_best({each.title: each.values for each in results}, paired, higher=False)
+    return f"{comparison_finding(found, 3, 'nats')} {comparison_note(found)}".strip()
+
+
+def changed_by_tuning(comparison: str, results: Sequence[TunedResult]) -> str:
+    """Return which models solve the task with more or fewer seeds than at their default learning rate."""
+    if not has_solutions(comparison):
+        return ""
+    parts = []
+    for each in results:
+        before, after = each.default_solved(comparison), each.solved(comparison)
+        if before is not None and before.sum() != after.sum():
+            rates = f"{each.search.best:g} instead of {each.search.used:g}"
+            parts.append(f"{each.title} {int(after.sum())} instead of {int(before.sum())} (rate {rates})")
+    if not parts:
+        return "With its default rate, every model solves the task with as many seeds as with its own best one."
+    total = len(results[0].values)
+    return f"Seeds of {total} that solve the task, compared with the default rates: {join_words(parts)}."
+
+
+def edge_note(results: Sequence[TunedResult]) -> str:
+    """Return for which models the best rate is the lowest or the highest one of the search."""
+    names = [each.title for each in results if each.search.is_at_edge]
+    if not names:
+        return ""
+    return (
+        f"For {join_words(names)} the best rate is the lowest or the highest of the {number_word(len(RATES))}: a rate "
+        "beyond it, which was not tried, may be better."
+    )
+
+
+def method_note(comparison: str, results: Sequence[TunedResult]) -> str:
+    """Return how the rates were chosen, and with which seeds they are compared."""
+    if not results:
+        return ""
+    seeds = results[0].config.seeds
+    return (
+        f"Rates: {join_words([f'{rate:g}' for rate in RATES])}. {capitalize(count_seeds(len(SEEDS)))} each "
+        f"({SEEDS.start} to {SEEDS.stop - 1}) chose the rate by the lowest mean loss on data that were not trained on; "
+        f"the comparison has seeds {seeds[0]} to {seeds[-1]}. Only the learning rate was tuned: with another number of "
+        "steps, size or schedule the result may be another one."
+    )
+
+
+def describe_default(comparison: str, each: TunedResult) -> str:
+    """Return how many seeds solve the task at the default learning rate, with that rate."""
+    before = each.default_solved(comparison)
+    rate = f"at {each.search.used:g}"
+    return f"– ({rate})" if before is None else f"{int(before.sum())} of {len(before)} ({rate})"
