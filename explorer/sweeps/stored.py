@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from explorer.database.engine import Base, run_transaction
+from explorer.database.engine import Base, read_clock, run_transaction
 from explorer.errors import LineageError, NotAllowed, UnknownSweep, shorten
 from explorer.sweeps.space import Sweep, parse_sweep, sweep_to_json
 
@@ -62,7 +62,7 @@ def start(sweep: Sweep, owner: str, hold: bool = False) -> StoredSweep:
     """
 
     def work(session: Session) -> StoredSweep:
-        now = _current_time()
+        now = read_clock(session)
         row = session.get(_Row, sweep.key)
         if row is None:
             past = now - datetime.timedelta(seconds=1)
@@ -114,7 +114,7 @@ def claim() -> list[str]:
     """Take or renew the leases of all running sweeps that no other process holds, and return their keys."""
 
     def read(session: Session) -> tuple[list[str], bool]:
-        now = _current_time()
+        now = read_clock(session)
         free = or_(_Row.holder == THIS_PROCESS, _Row.held_until < now)
         rows = session.scalars(select(_Row).where(_Row.state == "running", free).order_by(_Row.created)).all()
         soon = now + datetime.timedelta(seconds=LEASE_SECONDS / 2)
@@ -122,7 +122,7 @@ def claim() -> list[str]:
 
     def write(session: Session) -> list[str]:
         keys, _ = read(session)
-        _hold(session, _Row.key.in_(keys), _current_time())
+        _hold(session, _Row.key.in_(keys), read_clock(session))
         return keys
 
     keys, renews = run_transaction(read)  # most of the time there is nothing to write
@@ -134,16 +134,19 @@ def renew(key: str) -> bool:
 
     def work(session: Session) -> bool:
         mine = (_Row.key == key) & (_Row.state == "running") & (_Row.holder == THIS_PROCESS)
-        return _hold(session, mine, _current_time()) > 0
+        return _hold(session, mine, read_clock(session)) > 0
 
     return run_transaction(work, write=True)
 
 
 def release(key: str = "") -> None:
     """Give up the lease of a sweep, or all leases of this process, so that another one may continue at once."""
-    statement = update(_Row).where(_Row.holder == THIS_PROCESS).values(holder="", held_until=_current_time())
-    chosen = statement.where(_Row.key == key) if key else statement
-    run_transaction(lambda session: session.execute(chosen), write=True)
+
+    def work(session: Session) -> None:
+        statement = update(_Row).where(_Row.holder == THIS_PROCESS).values(holder="", held_until=read_clock(session))
+        session.execute(statement.where(_Row.key == key) if key else statement)
+
+    run_transaction(work, write=True)
 
 
 def finish(key: str) -> None:
@@ -182,7 +185,3 @@ def _hold(session: Session, which: ColumnElement[bool], now: datetime.datetime) 
 def _as_stored(row: _Row) -> StoredSweep:
     state: SweepState = row.state  # type: ignore[assignment]
     return StoredSweep(parse_sweep(row.definition), row.owner, state, row.problem, row.created)
-
-
-def _current_time() -> datetime.datetime:
-    return datetime.datetime.now(datetime.UTC)

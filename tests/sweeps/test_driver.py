@@ -81,8 +81,8 @@ def test_another_process_that_carries_the_sweep_out_is_respected(monkeypatch: py
     assert stored.claim() == []
     with pytest.raises(NotAllowed, match="another process"):
         carry_out(SWEEP)
-    later = stored._current_time() + datetime.timedelta(seconds=stored.LEASE_SECONDS + 1)
-    monkeypatch.setattr(stored, "_current_time", lambda: later)
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=stored.LEASE_SECONDS + 1)
+    monkeypatch.setattr(stored, "read_clock", lambda session: later)
     assert stored.claim() == [SWEEP.key]  # its lease has ended
 
 
