@@ -71,14 +71,14 @@ class Board:
         while True:
             with contextlib.suppress(*LOST):
                 answer = await self.page.browser.post(f"/class/{self.code}/{name}", HEADERS, {"number": number})
-                if answer.status_code < 500:
+                if answer.status_code < 500 or time.monotonic() > begun + MOST_WAIT:
                     return begun
             await asyncio.sleep(0.5)
 
     async def show_next(self) -> float:
         """Show the next step, again until the class has it; return when that was first wished."""
         begun, number = time.monotonic(), self.state["number"]
-        while self.state["number"] == number:
+        while self.state["number"] == number and time.monotonic() < begun + MOST_WAIT:
             with contextlib.suppress(*LOST):
                 await self.page.visitor.send_class_event("next", 1)
             end = time.monotonic() + 5
@@ -201,15 +201,16 @@ def print_class(attendance: Attendance, board: Board, measured: Measurements, st
     print("  answers on the teacher's screen           within 3 s    p50    p95    max    lost  twice")
     for question in measured.reveal:
         _print_answers(attendance, board, measured, question)
-    for name, begun in (("killed", measured.killed),):
-        lost = [each for each in attendance.select("lost") if begun <= each.when < begun + 20]
-        again = {each.student: each.when for each in attendance.select("continued") if each.when > begun}
-        polled = {
-            each.student: each.when for each in reversed(attendance.select("answered again")) if each.when > begun
-        }
-        print(f"  a server is {name}: {len(lost)} students lose their connection; seconds until")
-        _print_delays("they are connected", [again.get(each.student, math.inf) - each.when for each in lost], len(lost))
-        _print_delays("they see the class", [polled.get(each.student, math.inf) - begun for each in lost], len(lost))
+    lost = [each for each in attendance.select("lost") if measured.killed <= each.when < measured.killed + 20]
+    print(f"  a server is killed: {len(lost)} students lose their connection; seconds until")
+    again = [each for each in attendance.select("continued") if each.when > measured.killed]
+    delays = [next((e.when for e in again if e.student == each.student), math.inf) - each.when for each in lost]
+    _print_delays("they are connected again", delays, len(lost))
+    victims = {each.student for each in lost}
+    sent = [each for each in attendance.select("sent", KILLED_AT) if each.student in victims]
+    confirmed = {each.student: each.when for each in attendance.select("confirmed", KILLED_AT)}
+    after = [confirmed.get(each.student, math.inf) - each.when for each in sent if each.when > measured.killed]
+    _print_delays("an answer that they send is confirmed", after, len(after))
     print("  cost                 seconds   cores: app  proxy  database   transactions/s   kB/s of the database's log")
     for name, (seconds, cost) in measured.phases.items():
         parts = f"{cost.app / seconds:8.2f} {cost.proxy / seconds:6.2f} {cost.database / seconds:9.2f}"

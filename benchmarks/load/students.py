@@ -232,18 +232,21 @@ class Student:
         self.note(change)
 
     async def _poll_class(self, visitor: Visitor) -> None:
-        failures = 0
+        failures, mark = 0, ""
         while True:
+            begun = time.monotonic()
             try:
-                answer = await self.browser.get(f"/class/{self.plan.code}")
+                answer = await self.browser.get(f"/class/{self.plan.code}" + (f"?mark={mark}" if mark else ""))
                 state = answer.json()
                 failures = 0
             except (*LOST, ValueError):
                 failures += 1
                 state = None
             if state is not None:
+                mark = state.get("mark", "")
                 await self._take_state(visitor, state)
-            await asyncio.sleep(min(8.0, 0.5 * 2 ** (failures - 1)) if failures else POLL_SECONDS)
+            wait = max(0.0, begun + POLL_SECONDS - time.monotonic()) if mark else POLL_SECONDS
+            await asyncio.sleep(min(8.0, 0.5 * 2 ** (failures - 1)) if failures else wait)
 
     async def _take_state(self, visitor: Visitor, state: dict[str, Any]) -> None:
         if "number" not in state:

@@ -269,9 +269,17 @@ def _unknown(code: str) -> UnknownClassroom:
     return UnknownClassroom(f"There is no class “{shorten(code)}” here. It has ended, or the code is mistyped.")
 
 
-def _read_again(copy: _Copy) -> None:
-    """Read a class from the database. If another thread does it, only the first ones wait for it. Raises StoreError."""
-    if not copy.lock.acquire(blocking=not copy.is_loaded):
+def read_changes(code: str) -> None:
+    """Return when the copy of this process has all changes that it has been notified of. Raises StoreError."""
+    _read_again(_copy(code), wait=True)
+
+
+def _read_again(copy: _Copy, wait: bool = False) -> None:
+    """Read a class from the database. If another thread does it, only the first ones wait for it. Raises StoreError.
+
+    wait: wait for that thread in any case
+    """
+    if not copy.lock.acquire(blocking=wait or not copy.is_loaded):
         return
     try:
         if time.monotonic() >= copy.due:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import hashlib
 import json
 from collections.abc import Mapping
 
@@ -11,12 +14,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError, TooManyRequests
-from explorer.web import class_csv, class_store, lesson_results, rate_limits
+from explorer.web import class_changes, class_csv, class_store, lesson_results, rate_limits
 from explorer.web.background import submit
 from explorer.web.classroom import Classroom, UnknownClassroom
 from explorer.web.client_address import client_address
 from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
+HOLD_SECONDS = 5.0  # seconds for which a request waits for a change; well below `PRESENCE_SECONDS`
 _MAX_BODY_BYTES = 2_000  # bytes of a request body
 _NO_COOKIES_MESSAGE = (
     "Your browser has no cookie of this site, so your answer could be counted twice. Allow cookies for this site and "
@@ -45,18 +49,47 @@ def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]
     return data
 
 
-def classroom_endpoint(request: Request) -> Response:
-    """GET /class/CODE: return the state of the classroom, or a message once the class has ended."""
+async def classroom_endpoint(request: Request) -> Response:
+    """GET /class/CODE: return the state of the classroom, or a message once the class has ended.
+
+    The state for a student has a `mark`. With `?mark=MARK` the request waits until the state is another one for this
+    student, for HOLD_SECONDS at most. There is no mark for the teacher, who sees every answer, and while the answer is
+    measured, because the end of a measurement is announced to nobody.
+    """
+    code, mark = request.path_params["code"], request.query_params.get("mark")
+    with class_changes.changes_of_class(code) as change:  # one that happens during the reading is not missed
+        data, status = await run_in_threadpool(_read_state, request, code)
+        is_known = bool(mark) and data.get("mark") == mark
+        if is_known:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(change.wait(), HOLD_SECONDS)
+    if is_known:
+        data, status = await run_in_threadpool(_read_state, request, code)
+    return _json_response(data, status)
+
+
+def _read_state(request: Request, code: str) -> tuple[dict[str, object], int]:
+    """Return the state of a class for the visitor of a request, and the status of the answer."""
     visitor = visitor_from_cookies(request.cookies)
     try:
-        classroom = class_store.find_classroom_for(request.path_params["code"], visitor)
+        classroom = class_store.find_classroom_for(code, visitor)
         if not classroom.is_led_by(visitor) and visitor.id != NOBODY:
             class_store.record_presence(classroom, visitor.id)
-        return _json_response(_classroom_data(classroom, visitor))
+        data = _classroom_data(classroom, visitor)
     except UnknownClassroom as error:
-        return _json_response({"over": True, "problem": str(error)})
+        return {"over": True, "problem": str(error)}, 200
     except LineageError as error:
-        return _error_response(error)
+        return {"problem": str(error)}, _status_of(error)
+    is_measured = not classroom.revealed or not classroom.shown.lesson or bool({"answer", "problem"} & set(data))
+    mark = _mark_state(data) if is_measured and not data["teaches"] else ""
+    return ({**data, "mark": mark} if mark else data), 200
+
+
+def _mark_state(data: Mapping[str, object]) -> str:
+    """Return a text that changes with what a student sees of a state: not who is present and who has answered."""
+    unseen = {"present"} if data["visible"] else {"present", "votes"}
+    seen = {name: value for name, value in data.items() if name not in unseen}
+    return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def answers_endpoint(request: Request) -> Response:
@@ -145,11 +178,13 @@ def _read_numbers(given: object) -> set[int]:
 
 
 def _error_response(error: LineageError) -> Response:
-    if isinstance(error, TooManyRequests):
-        return _json_response({"problem": str(error)}, 429, {"Retry-After": str(error.seconds)})
-    statuses = {UnknownClassroom: 404, NotAllowed: 403, StoreError: 503}
-    status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 422)
-    return _json_response({"problem": str(error)}, status)
+    headers = {"Retry-After": str(error.seconds)} if isinstance(error, TooManyRequests) else {}
+    return _json_response({"problem": str(error)}, _status_of(error), headers)
+
+
+def _status_of(error: LineageError) -> int:
+    statuses = {TooManyRequests: 429, UnknownClassroom: 404, NotAllowed: 403, StoreError: 503}
+    return next((status for kind, status in statuses.items() if isinstance(error, kind)), 422)
 
 
 def _json_response(data: dict[str, object], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

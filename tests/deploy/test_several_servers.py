@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from benchmarks.class_link import read_class_code
+from benchmarks.course import Board
 from benchmarks.load.cluster import SERVERS, Cluster, running_cluster
 from benchmarks.load.light_http import LightBrowser, trusting_context
 from benchmarks.load.load_generator import Visitor, connect_page, open_page
+from benchmarks.load.students import Attendance, Course, OpenPage, Plan
 from tests import needs
 
 pytestmark = [pytest.mark.slow, needs.nginx, needs.postgresql]
@@ -80,6 +85,65 @@ def test_the_sections_of_a_page_come_from_the_server_of_its_session(cluster: Clu
                 assert visitor.exceptions == []
 
     asyncio.run(scenario())
+
+
+STUDENTS = 30
+LONGEST = 120.0  # seconds to wait for what takes a few
+
+
+async def _wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + LONGEST
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        await asyncio.sleep(0.2)
+
+
+def test_one_class_over_three_servers_loses_no_answer_when_one_is_killed(cluster: Cluster) -> None:
+    """Two questions of a lesson; a server that has a third of the students is killed while they answer the second."""
+
+    async def scenario() -> tuple[Attendance, dict[int, list[Any]]]:
+        board = Board(OpenPage(cluster.url, "negation", "models=bag_of_words&lesson=counting&part=1", CONTEXT))
+        given: dict[int, list[Any]] = {}
+        visitor = await board.page.open()
+        await visitor.press("lesson.class")
+        board.code = await read_class_code(visitor)
+        polling = asyncio.create_task(board.poll())
+        course = Course(Plan(cluster.url, board.code, 0, STUDENTS, STUDENTS, 3.0, 3.0), 1)
+        try:
+            course.start()
+            await _wait_for(lambda: bool(board.shown) and board.state["votes"][0]["answered"] == STUDENTS)
+            assert (board.state["number"], board.state["present"]) == (1, STUDENTS)
+            await board.command("reveal")
+            given[1] = (await _shown_when_revealed(board))["votes"][0]["given"]
+            await board.show_next()
+            assert board.state["number"] == 2
+            killed = (cluster.server_of(board.page.browser.cookies) + 1) % SERVERS
+            cluster.kill(killed)
+            await _wait_for(lambda: board.state["votes"][0]["answered"] == STUDENTS)
+            await board.command("reveal")
+            given[2] = (await _shown_when_revealed(board))["votes"][0]["given"]
+            await asyncio.sleep(10)  # longer than a request waits
+            await asyncio.to_thread(cluster.restart, killed)
+            return course.stop(), given
+        finally:
+            polling.cancel()
+            course.kill()
+            await board.page.close()
+
+    attendance, given = asyncio.run(scenario())
+    for kind in ("failed", "refused"):
+        assert [each.value for each in attendance.select(kind)] == []
+    assert attendance.select("lost"), "the server that was killed had no students"
+    for question in (1, 2):
+        assert len(attendance.select("drawn", question)) == STUDENTS
+        assert len(attendance.select("revealed", question)) == STUDENTS
+        answers = [each.value for each in attendance.select("sent", question)]
+        assert Counter(given[question]) == Counter(answers)  # none is lost, and none counts twice
+
+
+async def _shown_when_revealed(board: Board) -> dict[str, Any]:
+    await _wait_for(lambda: bool(board.state["revealed"]))
+    return board.state
 
 
 @pytest.mark.skipif(needs.CHROMIUM is None, reason=needs.NO_CHROMIUM)

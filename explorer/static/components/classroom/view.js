@@ -1,8 +1,9 @@
 /**
  * Show a class session: to everybody the question, their answer and the result; to the teacher also the votes, the address
- * with its QR code and the controls. The component polls the server every second. GET /class/CODE answers
+ * with its QR code and the controls. The component polls the server every second; for a student, a request that names the
+ * `mark` of the last state is answered as soon as the state is another one, or after some seconds. GET /class/CODE answers
  * {over: true, problem} once the class has ended, else {number, teaches, revealed, open, present, vote: 1 or 2, mine, first
- * (the answer in the first vote), visible, votes: {answered, size, given}[], answer}, where `given` is empty until the votes
+ * (the answer in the first vote), visible, votes: {answered, size, given}[], answer, mark}, where `given` is empty until the votes
  * are visible; for the teacher also closed, kept (number of answers that can be downloaded), arrivals: {id, seconds,
  * given}[]; POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals: ids} and /reveal, /show, /hide, /again,
  * /close, /open, /end {number} answer the same; each may answer {problem}, with status 503 if it may work a little later. Events: "moved": the page has to follow the
@@ -48,6 +49,7 @@ export default defineComponent((place) => {
     /** @type {any} */
     part = null,
     timer = 0,
+    polling = new AbortController(),
     failures = 0,
     isOver = false,
     isClosed = false,
@@ -93,21 +95,31 @@ export default defineComponent((place) => {
     }
   }
 
+  /** Milliseconds until the next request: no two begin within a second, and one that has waited is repeated at once. */
+  const nextPoll = (begun) =>
+    isOver || document.hidden ? 5 * EVERY : session.mark ? Math.max(0, begun + EVERY - Date.now()) : EVERY;
+
   async function pollClass() {
     clearTimeout(timer);
+    polling.abort(); // a request that still waits
+    const { signal } = (polling = new AbortController()),
+      mark = !document.hidden && session.mark, // a hidden page keeps none of the browser's few connections busy
+      begun = Date.now();
     let state = null;
     try {
-      state = await (await fetch(`class/${data.code}`, { cache: "no-store" })).json();
+      const address = `class/${data.code}${mark ? `?mark=${mark}` : ""}`;
+      state = await (await fetch(address, { cache: "no-store", signal })).json();
       failures = 0;
     } catch {
-      failures += 1;
+      if (!signal.aborted) failures += 1;
     }
+    if (signal.aborted) return;
     try {
       if (state) receiveState(state);
     } finally {
       if (!isClosed && place.isConnected)
         // Also after the end: Streamlit drops what a component sends while it has no connection, as after a restart.
-        timer = setTimeout(pollClass, failures ? retryDelay(failures) : isOver || document.hidden ? 5 * EVERY : EVERY);
+        timer = setTimeout(pollClass, failures ? retryDelay(failures) : nextPoll(begun));
     }
   }
 
@@ -209,6 +221,7 @@ export default defineComponent((place) => {
     },
     close: () => {
       clearTimeout(timer);
+      polling.abort();
       [isClosed, sending] = [true, null];
     },
   };
