@@ -89,6 +89,11 @@ def this_server() -> str:
     return _this.id
 
 
+def is_registered() -> bool:
+    """Return whether this process is an app server, not a terminal or a notebook."""
+    return bool(_this.name)
+
+
 def is_leader() -> bool:
     """Return whether this process tidies up for all: the leading server, or any process with a database of its own."""
     return _this.leads or not is_shared()

@@ -86,6 +86,21 @@ class JobView:
         return bool(self.config.own_text)
 
 
+class JobLost(Exception):
+    """Another server has taken the job over, so this one must not store anything of it."""
+
+
+class Ownership:
+    """Whether this process may store what it trains. With a database of its own it always may."""
+
+    def confirm(self) -> bool:
+        """Return whether it still may; called before each result is stored, on a thread that may wait."""
+        return True
+
+    def save_checkpoint(self, folder: Path, at_once: bool = False) -> None:
+        """Copy the checkpoint in a folder to where other servers find it, not too often unless `at_once`."""
+
+
 class Job:
     """One training. The service runs it; other threads read its view and set `requested_action`."""
 
@@ -94,7 +109,7 @@ class Job:
         self.requesters = {starter}  # visitors who pressed Train
         self.watchers: set[str] = set()  # visitors who have it on the screen
         self.folder = (folder or environment().jobs) / key(config)
-        self.requested_action: Literal["", "stop", "pause"] = ""
+        self.requested_action: Literal["", "stop", "pause", "abandon"] = ""
         self.pauses_at_checkpoint = False  # whether to pause at the next checkpoint, so that no step is repeated
         self.until = 0  # the step of a snapshot after which the training stops, so that it can go on later; 0: its end
         self.resume_record: Record | None = None  # the record to resume from, if it is not on disk
@@ -102,6 +117,7 @@ class Job:
         self.unstored = False  # whether the run has ended and waits for room in the store
         self.started_at = 0.0  # when it got its slot (`time.monotonic`)
         self.crashes = crashes  # how often what trained it has ended unexpectedly since its last checkpoint
+        self.ownership = Ownership()  # that of a job which all servers share is a `shared_jobs.SharedOwnership`
         self._reached_checkpoint = False  # whether the present attempt has reached a new checkpoint
         self.submitted_at = time.time()
         self._view = JobView(config, starter, number=next(_numbers))
@@ -130,10 +146,32 @@ class Job:
         with corpora.read_as(self.starter):  # the cost depends on the text
             return estimate_cost(self._view.config).peak_bytes
 
-    async def run(self, executor: Executor) -> None:
-        """Train until the job ends or pauses, and store the result."""
+    @property
+    def is_shared(self) -> bool:
+        """Whether it has a row in the database that all servers share; see `shared_jobs.py`."""
+        return type(self.ownership) is not Ownership
+
+    def counted_crashes(self, running: bool) -> int:
+        """Return the crashes to write down; a job with a new checkpoint has none to count.
+
+        running: count one more, because a process that reads this number has not written it again since
+        """
+        return 0 if self._reached_checkpoint else self.crashes + running
+
+    async def run(self, executor: Executor, problem: str = "") -> None:
+        """Train until the job ends or pauses, and store the result. `problem`: why it must not train, if so."""
         corpora.reader.set(self.starter)  # for this task only, and for what it runs on threads
         try:
+            await self._run(executor, problem)
+        except JobLost:
+            if self.requested_action == "abandon":  # and not because the server ends while nothing answers
+                self.delete_folder()
+
+    async def _run(self, executor: Executor, problem: str) -> None:
+        try:
+            if problem or self.crashes >= MAX_CRASHES:
+                await asyncio.to_thread(self.leave_to_owner, problem)
+                return
             prepared = self._prepare()  # not on a thread: to wait for it would take a slice of another training
             record = self.resume_record if prepared is None else await self._train(executor, *prepared)
             if record and record.finished:
@@ -154,15 +192,17 @@ class Job:
                 await asyncio.to_thread(self._pause, self.resume_record)
             else:
                 await asyncio.to_thread(self.leave_to_owner)
+        except JobLost:
+            raise
         except LineageError as error:  # a branch without its parent, a checkpoint that does not fit, a full disk
             if isinstance(error, (StoreError, ExecutorUnusable)) and self.resume_record:
                 await asyncio.to_thread(self._end, self.resume_record, str(error))
             else:
-                self._delete_folder()
+                self.delete_folder()
                 self.publish(state="failed", left=None, problem=str(error))
         except Exception:  # the outermost level of the worker: log it, show it to the visitor, go on with the next job
             log.exception("training %s failed", self.key)
-            self._delete_folder()
+            self.delete_folder()
             self.publish(state="failed", left=None, problem=_FAILURE_MESSAGE)
 
     def write_job_file(self, running: bool = False) -> None:
@@ -178,8 +218,9 @@ class Job:
                 "config": to_json(self._view.config),
                 "starter": self.starter,
                 "asked": sorted(self.requesters),
-                "crashes": 0 if self._reached_checkpoint else self.crashes + running,
+                "crashes": self.counted_crashes(running),
                 "until": self.until,
+                "shared": self.is_shared,
             }
             store.write_file(self.folder / "job.json", store.json_bytes(data))
         except OSError as error:
@@ -188,7 +229,7 @@ class Job:
     def leave_to_owner(self, problem: str = "") -> None:
         """End a job with its progress stored; its owner may resume it. `problem`: why, if it has not crashed twice."""
         if self.resume_record is None and not self._view.private:
-            self._find_resume_record()
+            self.find_resume_record()
         problem = problem or _CRASH_MESSAGE
         if self.resume_record or self._view.private:
             self._end(self.resume_record, problem)
@@ -206,6 +247,10 @@ class Job:
 
     def store_again(self) -> None:
         """Store a run that has ended and could not be stored, if this is possible now."""
+        if not self.ownership.confirm():
+            self.unstored, self.record = False, None
+            self.delete_folder()
+            return
         saved, problem = self._store_run(self.record)
         if saved or not self.unstored:
             self.publish(saved=saved, problem=problem)
@@ -219,7 +264,7 @@ class Job:
         self._reached_checkpoint = False
         if not self._view.private:
             if self.resume_record is None:
-                self._find_resume_record()
+                self.find_resume_record()
             self.write_job_file(running=True)
         if self.requested_action == "stop":
             return None
@@ -310,6 +355,7 @@ class Job:
             with disk_space.use_reserved(self.folder, self._view.config):
                 store.write_run(record, self.folder, self.starter)
             self.write_job_file(running=True)  # other visitors may have joined
+            self.ownership.save_checkpoint(self.folder)
 
         async def save() -> None:
             try:
@@ -341,8 +387,8 @@ class Job:
             raise UnknownRun(f"Run {branch.parent} never took step {branch.step:,}. Train it to its end first.")
         return float(curves.tokens[at]), float(curves.seconds[at])
 
-    def _find_resume_record(self) -> None:
-        """Find the record to resume from: a checkpoint of this job, or a stopped run in the store."""
+    def find_resume_record(self) -> None:
+        """Find the record to resume from: a checkpoint of this job, or a stopped run in the store; and publish it."""
         config = self._view.config
         for folder in (self.folder, store.run_folder(config)):
             try:
@@ -366,6 +412,8 @@ class Job:
 
     def _pause(self, record: Record | None) -> None:
         """Keep the record from which the paused job resumes, on disk or, if that is not possible, in memory."""
+        if not self.ownership.confirm():
+            raise JobLost
         self.resume_record = replace(record, state="running") if record else None
         if record:
             self._publish_record(record)
@@ -374,6 +422,7 @@ class Job:
                 with disk_space.use_reserved(self.folder):
                     store.write_run(self.resume_record, self.folder, self.starter)
                 self.resume_record = None
+                self.ownership.save_checkpoint(self.folder, at_once=True)
             except OSError as error:
                 log.warning("job %s could not leave a checkpoint: %s", self.key, error)
         self.write_job_file()
@@ -381,6 +430,8 @@ class Job:
 
     def _end(self, record: Record | None, problem: str = "") -> None:
         """Store the result of a training, and publish that it has ended."""
+        if not self.ownership.confirm():
+            raise JobLost
         if self._view.private:
             self.record, saved, unstored = record, False, ""
         else:
@@ -403,7 +454,7 @@ class Job:
         cannot be stored now stays in its folder, or in memory if it cannot be written there either.
         """
         if not self.unstored and (record is None or (not record.finished and store.find_by_config(record.config))):
-            self._delete_folder()
+            self.delete_folder()
             return False, ""
         try:
             if record:
@@ -420,7 +471,8 @@ class Job:
         self.unstored = False
         return True, ""
 
-    def _delete_folder(self) -> None:
+    def delete_folder(self) -> None:
+        """Delete the files of this job on this server."""
         with contextlib.suppress(OSError):
             store.remove_folder(self.folder)
 

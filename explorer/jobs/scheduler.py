@@ -23,6 +23,10 @@ at a time can run.
 A run that has ended and cannot be stored, because the disk is full, is kept and stored later. A job during whose
 training this process or a worker has crashed twice waits for its owner.
 
+Servers that share a database share their jobs: they remember those of all servers, and whoever has a free slot claims a
+waiting one (`shared_jobs.py`). Then a job that pauses is released, so that any server may go on, and so are all jobs of
+a server that is closed or drained. Trainings on a visitor's own text stay in the memory of their server.
+
 A job publishes an immutable view by one assignment, so pages read it without a lock. Submitting a configuration that is
 already being trained joins that job. Checkpoints go to `LINEAGE_HOME/jobs/KEY`, so a job survives the process. Every
 method may be called from any thread. The worker imports torch, because the first page must not wait for it.
@@ -37,13 +41,14 @@ import logging
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
-from explorer.jobs import limits
+from explorer.jobs import limits, shared_jobs
 from explorer.jobs.executor import Executor, InProcessExecutor
 from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, store_finished_job
 from explorer.run_store import store
@@ -81,6 +86,7 @@ class JobService:
         self._open_tabs: Counter[str] = Counter()  # open browser tabs of each visitor
         self._tab_closed_at: dict[str, float] = {}  # when a visitor's last tab closed
         self._started_at = time.monotonic()
+        self._shared: shared_jobs.SharedJobs | None = None  # once it has started, if servers share their jobs
 
     # ---- called by pages ----
 
@@ -102,8 +108,12 @@ class JobService:
             job = self._jobs.get(key(config))
             if job and (job.unstored or not job.view().done):
                 job.requesters.add(visitor)
-                job.until = max(job.until, until) if job.until and until else 0
+                job.until = shared_jobs.later_step(job.until, until)
+                self._share_soon(job)
                 return job
+            self._start_loop()
+            if self._shared and not config.own_text:
+                self._shared.check_reachable()
             unstored = [other.view().problem for other in self._jobs.values() if other.unstored]
             if len(unstored) >= _MOST_UNSTORED:
                 raise StoreError(
@@ -122,12 +132,16 @@ class JobService:
             if previous and previous.view().state == "stopped":  # show the stopped curves until the job resumes
                 view = previous.view()
                 job.publish(step=view.step, seconds=view.seconds, parameters=view.parameters, curves=view.curves)
+            if self._shared and not config.own_text:
+                self._shared.add(job, previous)
             self._enqueue(job)
             return job
 
     def find(self, run_key: str, visitor: str = "") -> Job | None:
         """Return the newest job of this key that this process remembers, if the visitor may see it."""
         job = self._jobs.get(run_key)
+        if job and self._shared and job.is_shared:
+            self._shared.look_at(job)
         return job if job and _is_visible(job, visitor) else None
 
     def views(self, visitor: str = "") -> list[JobView]:
@@ -161,6 +175,9 @@ class JobService:
         if not operator and visitor != job.starter:
             raise NotAllowed("Somebody else started this training; only they can stop it. Leave the page: it goes on.")
         job.requested_action = "stop"
+        if self._shared and job.is_shared:
+            shared_jobs.ownership(job).stop_wanted = True
+            self._shared.sync_soon()
         with self._lock:
             if self._loop:
                 self._loop.call_soon_threadsafe(self._schedule)
@@ -211,10 +228,14 @@ class JobService:
         Raises InvalidSetting if the executor that the environment names is not possible here.
         """
         self._executor = self._executor or make_executor()
+        with self._lock:
+            self._start_sharing()
         for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
             try:
                 data = json.loads((folder / "job.json").read_text("utf-8"))
                 config = parse_config(data["config"])
+                if self._shared and self._is_known_to_all(folder, bool(data.get("shared"))):
+                    continue
                 if key(config) == folder.name:
                     job = Job(config, str(data["starter"]), int(data.get("crashes", 0)))
                     job.requesters |= {str(visitor) for visitor in data["asked"]}
@@ -225,6 +246,25 @@ class JobService:
                 log.exception("the job in %s cannot be restored", folder)
             with contextlib.suppress(OSError):
                 store.remove_folder(folder)
+
+    def _is_known_to_all(self, folder: Path, was_shared: bool) -> bool:
+        """Return whether the job of a folder has a row, or had one; then the folder has at most a checkpoint of it.
+
+        was_shared: whether the job had a row when the folder was written
+        """
+        assert self._shared
+        try:
+            if store_finished_job(folder):
+                self._shared.finish_stored(folder.name)
+                return True
+            is_active = self._shared.find_active(folder.name)
+        except (OSError, StoreError) as error:  # no room for a complete run, or the database does not answer
+            log.warning("the job in %s is left as it is: %s", folder, error)
+            return not _is_complete(folder)
+        if not is_active and (is_active is not None or was_shared):
+            store.remove_folder(folder)
+            return True
+        return bool(is_active)
 
     def _restore_job(self, job: Job) -> None:
         """Store the run of a job that had ended, leave one that has crashed too often to its owner, enqueue others."""
@@ -238,6 +278,8 @@ class JobService:
             problem = _describe_exceeded_limit(job)
             if job.crashes < MAX_CRASHES and not problem:
                 with self._lock:
+                    if self._shared:
+                        self._shared.add(job)
                     self._enqueue(job)
                 return
             job.leave_to_owner(problem)
@@ -256,12 +298,17 @@ class JobService:
             loop, thread, self._loop = self._loop, self._thread, None
         if loop is None or thread is None:
             return
+        if self._shared:
+            self._shared.stop_waiting()
         asyncio.run_coroutine_threadsafe(self._pause_all(), loop).result()
         if self._executor:
             self._executor.close()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+        if self._shared:
+            self._shared.close()
+            self._shared = None
 
     def reset(self) -> None:
         """Close the service and forget its jobs; what they left on disk stays."""
@@ -276,7 +323,8 @@ class JobService:
         self._remember(job)
 
         def enqueue() -> None:
-            job.write_job_file()
+            if not job.is_shared:
+                job.write_job_file()
             self._waiting.append(job)
             self._schedule()
 
@@ -299,8 +347,47 @@ class JobService:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
             self._thread.start()
+            self._start_sharing()
             asyncio.run_coroutine_threadsafe(self._schedule_periodically(), self._loop)
         return self._loop
+
+    def _start_sharing(self) -> None:
+        """Share the jobs with other servers if this is one of several. The caller holds the lock. Raises StoreError."""
+        if self._shared is None and self._folder is None and shared_jobs.is_possible():
+            self._shared = shared_jobs.SharedJobs(
+                self._shared_jobs, self._remember_shared, self._forget_shared, self._on_shared_change
+            )
+            servers.add_fact("visitors", lambda: sorted(self._open_tabs))
+            self._shared.start()
+
+    def _shared_jobs(self) -> dict[str, Job]:
+        return {job.key: job for job in list(self._jobs.values()) if job.is_shared}
+
+    def _share_soon(self, job: Job) -> None:
+        if self._shared and job.is_shared:
+            self._shared.sync_soon()
+
+    def _remember_shared(self, job: Job) -> None:
+        with self._lock:
+            self._remember(job)
+
+    def _forget_shared(self, job: Job) -> None:
+        with self._lock:
+            if self._jobs.get(job.key) is job:
+                del self._jobs[job.key]
+
+    def _on_shared_change(self) -> None:
+        if loop := self._loop:
+            with contextlib.suppress(RuntimeError):  # it is closed at this moment
+                loop.call_soon_threadsafe(self._schedule_shared)
+
+    def _schedule_shared(self) -> None:
+        """Let the waiting jobs be those that this server may train, after something has changed elsewhere."""
+        if self._shared and not self._closing:
+            remembered = [job for job in list(self._jobs.values()) if job.is_shared and job not in self._running]
+            private = [job for job in self._waiting if not job.is_shared]
+            self._waiting = private + [job for job in remembered if self._shared.is_claimable(job)]
+            self._schedule()
 
     async def _schedule_periodically(self) -> None:
         while True:
@@ -309,39 +396,81 @@ class JobService:
             if time.monotonic() > self._store_again_at and (self._storing is None or self._storing.done()):
                 self._store_again_at = time.monotonic() + _STORE_SECONDS
                 unstored = [job for job in list(self._jobs.values()) if job.unstored]
-                self._storing = asyncio.create_task(asyncio.to_thread(_store_again, unstored)) if unstored else None
+                self._storing = (
+                    asyncio.create_task(asyncio.to_thread(self._store_again, unstored)) if unstored else None
+                )
+
+    def _store_again(self, unstored: Sequence[Job]) -> None:
+        for job in unstored:
+            job.store_again()
+            if self._shared and job.is_shared and not job.unstored:
+                self._shared.hand_back(job)
 
     def _schedule(self) -> None:
         """Give free slots to waiting jobs, and pause a running job where that is fair."""
         if self._closing:
             return
         self._drop_abandoned_private_jobs()
-        for job in [job for job in self._waiting if job.requested_action == "stop"]:
-            self._waiting.remove(job)
+        for job in [job for job in self._startable_jobs() if job.requested_action == "stop"]:
             self._start(job)  # it ends at once, and its checkpoint is stored
-        while self._waiting and len(self._running) < environment().jobs_at_once:
-            job = min(self._waiting, key=self._priority)
+        startable = self._startable_jobs()
+        while startable and len(self._running) < environment().jobs_at_once:
+            job = min(startable, key=self._priority())
             if not self._fits_memory(job):
                 break
-            self._waiting.remove(job)
+            startable.remove(job)
             self._start(job)
         for job in self._running:
             job.pauses_at_checkpoint = False  # decided anew, because whoever waited may have left
-        if self._waiting:
-            self._pause_for(min(self._waiting, key=self._priority))
+        if self._shared and servers.is_draining():
+            for job in self._running:
+                if job.is_shared:
+                    job.requested_action = job.requested_action or "pause"
+        elif first := self._first_waiting():
+            self._pause_for(first)
+
+    def _startable_jobs(self) -> list[Job]:
+        """Return the waiting jobs that may start now."""
+        if self._shared is None:
+            return list(self._waiting)
+        now, takes_shared = time.monotonic(), self._shared.is_reachable() and not servers.is_draining()
+        return [
+            job
+            for job in self._waiting
+            if not job.is_shared or (takes_shared and now > shared_jobs.ownership(job).claim_after)
+        ]
+
+    def _first_waiting(self) -> Job | None:
+        """Return the waiting job for which this server may pause another one.
+
+        Of several servers each looks after another waiting job, so that not all of them pause one for the same.
+        """
+        if self._shared is None or not self._waiting:
+            return min(self._waiting, key=self._priority(), default=None)
+        place = self._shared.place()
+        return next(iter(sorted(self._waiting, key=self._priority())[place : place + 1]), None)
 
     def _drop_abandoned_private_jobs(self) -> None:
         """Stop private trainings whose visitors have all left, and forget them once they have ended."""
-        for job in [job for job in self._jobs.values() if job.view().private and self._is_abandoned(job)]:
+        for job in [job for job in list(self._jobs.values()) if job.view().private and self._is_abandoned(job)]:
             if job.view().done:
                 with self._lock:
                     self._jobs.pop(job.key, None)
             else:
                 job.requested_action = "stop"
 
-    def _priority(self, job: Job) -> tuple[bool, int]:
-        """Return the sort key of a waiting job: abandoned jobs last, then by the slots that its starter holds."""
-        return self._is_abandoned(job), sum(other.starter == job.starter for other in self._running)
+    def _priority(self) -> Callable[[Job], tuple[bool, int]]:
+        """Return the sort key of waiting jobs: abandoned jobs last, then by the slots that their starter holds."""
+        held = self._held_slots()
+        return lambda job: (self._is_abandoned(job), held[job.starter])
+
+    def _held_slots(self) -> Counter[str]:
+        """Return how many slots each visitor holds, on all servers."""
+        held = Counter(job.starter for job in self._running)
+        if self._shared:
+            jobs = [job for job in list(self._jobs.values()) if job.is_shared and job not in self._running]
+            held += Counter(job.starter for job in jobs if self._shared.is_trained_elsewhere(job))
+        return held
 
     def _fits_memory(self, job: Job) -> bool:
         """Whether a job may run beside the running ones; one at a time always may."""
@@ -352,7 +481,7 @@ class JobService:
         """Pause a running job if it has to give its slot to the waiting job `first`."""
         if self._is_abandoned(first) or any(job.requested_action for job in self._running):
             return
-        held = Counter(job.starter for job in self._running)
+        held = self._held_slots()
         abandoned = [job for job in self._running if self._is_abandoned(job)]
         several = [] if held[first.starter] else [job for job in self._running if held[job.starter] > 1]
         if abandoned or several:
@@ -366,23 +495,43 @@ class JobService:
         """Whether all visitors of a job have had no tab open for a while. The terminal ("") never leaves."""
         past = time.monotonic() - environment().grace_seconds
         return all(
-            visitor and not self._open_tabs[visitor] and self._tab_closed_at.get(visitor, self._started_at) < past
-            for visitor in [*job.requesters, *job.watchers]
+            visitor and not self._open_tabs[visitor] and self._last_seen(visitor) < past
+            for visitor in list(job.requesters | job.watchers)
         )
 
+    def _last_seen(self, visitor: str) -> float:
+        """Return when a visitor closed the last tab here, or had one open on another server."""
+        seen = self._tab_closed_at.get(visitor, self._started_at)
+        return max(seen, self._shared.last_seen(visitor)) if self._shared else seen
+
     def _start(self, job: Job) -> None:
+        """Give a slot to a waiting job."""
         assert self._executor
+        self._waiting.remove(job)
         job.started_at = time.monotonic()
-        task = asyncio.get_running_loop().create_task(job.run(self._executor))
+        run = self._run_shared(self._shared, job) if self._shared and job.is_shared else job.run(self._executor)
+        task = asyncio.get_running_loop().create_task(run)
         self._running[job] = task
         task.add_done_callback(lambda _: self._on_task_done(job))
+
+    async def _run_shared(self, shared: shared_jobs.SharedJobs, job: Job) -> None:
+        """Claim a job, train it unless another server has it, and hand it back."""
+        assert self._executor
+        if not await asyncio.to_thread(shared.claim, job):
+            return
+        try:
+            problem = await asyncio.to_thread(_describe_exceeded_limit, job)  # another server may have other limits
+            await job.run(self._executor, problem)
+        finally:
+            await asyncio.to_thread(shared.hand_back, job)
 
     def _on_task_done(self, job: Job) -> None:
         del self._running[job]
         if not job.view().done and not self._closing:
-            if job.requested_action == "pause":  # and not stopped meanwhile
+            if job.requested_action in ("pause", "abandon"):  # and not stopped meanwhile
                 job.requested_action = ""
-            self._waiting.append(job)
+            if not job.is_shared or (self._shared and self._shared.is_claimable(job)):
+                self._waiting.append(job)
         self._schedule()
 
     async def _pause_all(self) -> None:
@@ -392,7 +541,8 @@ class JobService:
             job.requested_action = job.requested_action or "pause"
         await asyncio.gather(*self._running.values(), return_exceptions=True)
         for job in self._waiting:
-            job.write_job_file()
+            if not job.is_shared:
+                job.write_job_file()
         self._waiting.clear()
         for job in list(self._jobs.values()):
             if not job.view().done:
@@ -427,9 +577,12 @@ def _describe_exceeded_limit(job: Job) -> str:
     return ""
 
 
-def _store_again(unstored: Sequence[Job]) -> None:
-    for job in unstored:
-        job.store_again()
+def _is_complete(folder: Path) -> bool:
+    """Return whether a folder has a run that has ended."""
+    try:
+        return store.load(folder).card.state != "running"
+    except LineageError:
+        return False
 
 
 def make_executor(name: str = "") -> Executor:

@@ -1,0 +1,744 @@
+"""The trainings of all servers of one database: the table `jobs`, and what this server knows about its rows.
+
+Each server remembers every row as a `Job`, which pages read without the database. It reads the rows that have changed
+every second, and at once when another server announces a change. The curves of a training on another server are read
+only while a page here looks at them; the server that trains hears of that, and writes them as often.
+
+A server trains a job only if it has claimed its row (`server`). The claim holds as long as the server gives signs of
+life (`servers.py`); then others take the job over, from the last checkpoint in the storage of runs (LINEAGE_RUNS). If
+the runs are in a folder of each server instead, they begin at step 0, to the same curve. Every write of the server that
+trains requires that it still holds the claim, so a server that was frozen and has lost it changes nothing: it drops its
+copy of the job. Only a server that is frozen in the very moment in which it stores a run stores the same run once more.
+
+While the database does not answer, trainings go on, also if others take them over meanwhile: which server may store the
+result is decided by the row, so the end of a training waits until the row can be read. What was submitted just before
+waits as well; after ten seconds `check_reachable` refuses new trainings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+import math
+import secrets
+import threading
+import time
+import weakref
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import JSON, LargeBinary, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, Session, mapped_column, undefer
+
+from explorer.database import notifications, servers
+from explorer.database.engine import Base, is_shared, read_clock, run_transaction
+from explorer.errors import LineageError, RunError, StoreError
+from explorer.jobs.job import Job, JobView, Ownership
+from explorer.jobs.order import decode, encode, of_prefix, with_prefix
+from explorer.run_store import storage, store
+from explorer.training.config import parse_config, to_json
+from explorer.training.record import Curves
+
+log = logging.getLogger(__name__)
+_SYNC_SECONDS = 1.0  # seconds between two readings of the table, if nothing is announced
+_LEAST_SECONDS = 0.1  # seconds between two readings if much is announced
+_UNREACHABLE_SECONDS = 10.0  # seconds without a successful reading after which new trainings are refused
+_RETRY_SECONDS = 1.0  # seconds between two attempts of what has to succeed
+_LOST_CLAIM_SECONDS = 0.3  # seconds until a job that another server has got is tried again
+_LOOK_SECONDS = 10.0  # seconds for which a page counts as looking at a job after it has read it
+_ANNOUNCE_SECONDS = 4.0  # seconds between two announcements that a page looks at a job
+_UPLOAD_SECONDS = 5.0  # least seconds between two uploads of checkpoints of one job
+_UPLOAD_SHARE = 10  # times as long as an upload took is the least time until the next one begins
+_TIDY_SECONDS = 60.0  # seconds between two removals of old rows by the leader
+_KEPT_ROWS, _KEPT_TIME = 300, datetime.timedelta(days=1)  # of jobs that have ended
+_ACTIVE = ("waiting", "running")
+_UNREACHABLE_MESSAGE = (
+    "No training can be started now, because the database that the servers share does not answer. Trainings under way "
+    "go on; try again in a minute."
+)
+_SHOWN = ("state", "step", "seconds", "left", "loss", "parameters", "repeated", "difference", "saved", "problem")
+
+
+class _Row(Base):
+    __tablename__ = "jobs"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    submission: Mapped[str]  # another text each time that the configuration is submitted again
+    mark: Mapped[str]  # another text after every change
+    config: Mapped[dict[str, Any]]
+    starter: Mapped[str]
+    submitted: Mapped[datetime.datetime]
+    changed: Mapped[datetime.datetime]
+    requesters: Mapped[list[str]] = mapped_column(JSON)
+    watchers: Mapped[list[str]] = mapped_column(JSON)
+    until: Mapped[int]
+    stop_requested: Mapped[bool]
+    crashes: Mapped[int]  # as in job.json: one is counted before a training, and taken back after it
+    claims: Mapped[int]  # how often a server has claimed it
+    server: Mapped[str | None]  # the one that has claimed it
+    # What a JobView shows:
+    state: Mapped[str]
+    step: Mapped[int]
+    seconds: Mapped[float]
+    left: Mapped[float | None]
+    loss: Mapped[float | None]
+    parameters: Mapped[int]
+    repeated: Mapped[bool | None]
+    difference: Mapped[float | None]
+    saved: Mapped[bool]
+    problem: Mapped[str]
+    curves: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+    curves_mark: Mapped[str]  # another text after every change of the curves
+
+
+class SharedOwnership(Ownership):
+    """What this server knows about the row of one job."""
+
+    def __init__(self, shared: SharedJobs, job: Job, submission: str = "") -> None:
+        self.inserted = bool(submission)  # whether the job is known to have a row
+        self.submission = submission or secrets.token_hex(8)
+        self.server = ""  # the one that has claimed it, as far as is known
+        self.held = False  # whether this server has claimed it and has not yet lost it
+        self.claim_after = -math.inf  # when it may be tried next (`time.monotonic`)
+        self.claims = 0
+        self.uploaded = False  # whether this server has uploaded a checkpoint since it claimed the job
+        self.stop_wanted = False  # whether a stop has yet to be written into the row
+        self.requesters: set[str] = set()  # that are in the row, as are the next two
+        self.watchers: set[str] = set()
+        self.until = 0
+        self.looked_at = -math.inf  # when a page of this server last read the view
+        self.announced_at = -math.inf  # when the server that trains was last told so
+        self.wanted_at = -math.inf  # when another server last announced that a page looks at it
+        self.curves_mark = ""  # of the curves in the row
+        self.loaded_mark = ""  # of the row's curves that the view has
+        self.change = 0  # the number of the last change that this server made; see `SharedJobs._note_change`
+        self.previous: Job | None = None  # the one with the same configuration that may not be handed back yet
+        self._shared, self._job = shared, job
+        self._written: JobView | None = None  # the view that is in the row
+        self._upload_after = -math.inf
+
+    def confirm(self) -> bool:
+        return self._shared.confirm(self._job)
+
+    def save_checkpoint(self, folder: Path, at_once: bool = False) -> None:
+        began = time.monotonic()
+        if not self.held or not servers.is_living() or (began < self._upload_after and not at_once):
+            return
+        try:
+            storage.save_checkpoint(self._job.key, folder)
+            self.uploaded = storage.current() is not None
+        except (LineageError, OSError) as error:
+            log.warning("the checkpoint of %s could not be uploaded: %s", self._job.key, error)
+        now = time.monotonic()
+        self._upload_after = now + max(_UPLOAD_SECONDS, _UPLOAD_SHARE * (now - began))
+
+    def is_written(self, view: JobView) -> bool:
+        """Return whether the row shows this view."""
+        return self._written is view
+
+    def note_written(self, view: JobView) -> None:
+        self._written = view
+
+
+def ownership(job: Job) -> SharedOwnership:
+    """Return what is known about the row of a job that all servers share."""
+    assert isinstance(job.ownership, SharedOwnership)
+    return job.ownership
+
+
+def is_possible() -> bool:
+    """Return whether this process shares its trainings with others: it is a server of a shared database."""
+    return servers.is_registered() and is_shared()
+
+
+class SharedJobs:
+    """The rows of all jobs, for the job service of this server.
+
+    list_jobs: returns all jobs that this server remembers and that have a row, or will have one
+    remember: adds a job of another server, or one that was submitted again, to those that are remembered
+    forget: removes one whose row is gone
+    on_change: is called after something has changed, on the thread of this class
+    """
+
+    def __init__(
+        self,
+        list_jobs: Callable[[], dict[str, Job]],
+        remember: Callable[[Job], None],
+        forget: Callable[[Job], None],
+        on_change: Callable[[], None],
+    ) -> None:
+        self.living: frozenset[str] = frozenset()  # ids of the servers that live
+        self._taking: frozenset[str] = frozenset()  # of those that are not drained
+        self._list_jobs, self._remember, self._forget, self._on_change = list_jobs, remember, forget, on_change
+        self._mutex = threading.Lock()  # between claims, their ends, and the application of what was read
+        self._inserting = threading.Lock()
+        self._changes = 0  # number of changes that this server has made
+        self._marks: dict[str, str] = {}  # of the rows as they were last read
+        self._seen_elsewhere: dict[str, float] = {}  # when a visitor last had a tab open on another server
+        self._read_at = time.monotonic()  # when the table was last read
+        self._tidied_at = time.monotonic()
+        self._wake, self._closing = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._sync_periodically, name="jobs", daemon=True)
+        _open.add(self)
+
+    def start(self) -> None:
+        """Read all rows soon, and then those that change."""
+        self._wake.set()
+        self._thread.start()
+
+    def stop_waiting(self) -> None:
+        """Give up instead of waiting for the database from now on, and release whatever is handed back."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Write what has not been written yet, as far as this is possible, and end the thread."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        _open.discard(self)
+        with contextlib.suppress(StoreError):
+            self._write_all(list(self._list_jobs().values()))
+
+    # ---- called by the job service
+
+    def check_reachable(self) -> None:
+        """Raise StoreError if the database has not answered for a while."""
+        if not self.is_reachable():
+            raise StoreError(_UNREACHABLE_MESSAGE)
+
+    def is_reachable(self) -> bool:
+        return time.monotonic() - self._read_at < _UNREACHABLE_SECONDS
+
+    def add(self, job: Job, previous: Job | None = None) -> None:
+        """Give a job a row soon. `previous`: one with the same configuration that has ended."""
+        job.ownership = own = SharedOwnership(self, job)
+        own.previous = previous
+        self.sync_soon()
+
+    def sync_soon(self) -> None:
+        """Write what this server has changed, and read what others have changed."""
+        self._wake.set()
+
+    def look_at(self, job: Job) -> None:
+        """Note that a page reads the view of a job, which needs its curves."""
+        own, now = ownership(job), time.monotonic()
+        is_new = now - own.looked_at > _LOOK_SECONDS
+        own.looked_at = now
+        if is_new and not own.held:
+            self._wake.set()
+
+    def is_claimable(self, job: Job) -> bool:
+        """Return whether this server may train a job, as far as is known."""
+        own = ownership(job)
+        return not job.view().done and (own.server in ("", servers.this_server()) or own.server not in self.living)
+
+    def is_trained_elsewhere(self, job: Job) -> bool:
+        """Return whether another server that lives has a slot for a job."""
+        own = ownership(job)
+        return not job.view().done and own.server != servers.this_server() and own.server in self.living
+
+    def place(self) -> int:
+        """Return how many of the servers that take jobs come before this one."""
+        return sum(server < servers.this_server() for server in self._taking)
+
+    def last_seen(self, visitor: str) -> float:
+        """Return when a visitor last had a tab open on another server (`time.monotonic`)."""
+        return self._seen_elsewhere.get(visitor, -math.inf)
+
+    def claim(self, job: Job) -> bool:
+        """Claim a job and fetch its checkpoint; return False if another server has it, or nothing answers."""
+        own = ownership(job)
+        try:
+            self._insert(job)
+            row = run_transaction(lambda session: _claim(session, job.key, own.submission))
+        except StoreError as error:
+            log.warning("job %s could not be claimed: %s", job.key, error)
+            own.claim_after = time.monotonic() + _RETRY_SECONDS
+            return False
+        if row is None:
+            own.claim_after = time.monotonic() + _LOST_CLAIM_SECONDS
+            self.sync_soon()
+            return False
+        with self._mutex:
+            own.held, own.server, own.uploaded, own.claims = True, servers.this_server(), False, row.claims
+            _read_wishes(row, job)
+            job.crashes = row.crashes - 1
+            self._note_change(job)
+        try:
+            self._fetch_files(job, is_new=row.claims == 1)
+        except (LineageError, OSError) as error:
+            log.warning("what job %s goes on from cannot be read now: %s", job.key, error)
+            own.claim_after = time.monotonic() + _RETRY_SECONDS
+            self.hand_back(job)
+            return False
+        return True
+
+    def _fetch_files(self, job: Job, is_new: bool) -> None:
+        """Fetch what a training starts from. Raises LineageError or OSError if the storage does not answer."""
+        if job.resume_record is None:
+            if not is_new:
+                storage.load_checkpoint(job.key, job.folder)
+            job.find_resume_record()
+        if branch := job.view().config.branch:
+            with contextlib.suppress(RunError):  # the training fails with its message
+                store.find(branch.parent)
+
+    def confirm(self, job: Job) -> bool:
+        """Return whether this server still holds its claim; wait for the database if need be."""
+        own = ownership(job)
+
+        def holds(session: Session) -> bool:
+            return session.scalar(select(_Row.key).where(*_held_row(job))) is not None
+
+        while own.held:
+            try:
+                if run_transaction(holds):
+                    return True
+                self._lose(job)
+            except StoreError as error:
+                log.warning("job %s waits for the database: %s", job.key, error)
+                if self._closing.wait(_RETRY_SECONDS):
+                    return False
+        return False
+
+    def hand_back(self, job: Job) -> None:
+        """Write what has become of a job, and release it, unless only this server can go on with it."""
+        own = ownership(job)
+        while own.held:
+            try:
+                self._hand_back(job)
+                return
+            except StoreError as error:
+                log.warning("job %s waits for the database: %s", job.key, error)
+                if self._closing.wait(_RETRY_SECONDS):
+                    return  # others take the job over as soon as this server counts as dead
+
+    def _hand_back(self, job: Job) -> None:
+        own, view = ownership(job), job.view()
+        keeps = job.unstored or (not view.done and self._resumes_only_here(job))
+        if view.done and not job.unstored and (own.uploaded or own.claims > 1):
+            with contextlib.suppress(LineageError, OSError):
+                storage.delete_checkpoint(job.key)
+        values = _shown(job) | {"server": servers.this_server() if keeps else None}
+        if not job.unstored:
+            values["crashes"] = job.counted_crashes(running=False)
+        if job.requested_action == "stop" and not view.done:
+            values["stop_requested"] = True
+
+        values |= _curves(job)
+
+        def write(session: Session) -> bool:
+            return _update(session, job, values) and _announce(session, f"changed {job.key}")
+
+        written = run_transaction(write)
+        with self._mutex:
+            self._note_change(job)
+            own.note_written(view)
+            if keeps and written:
+                return
+            own.held, own.server = False, ""
+            own.curves_mark = own.loaded_mark = values.get("curves_mark", "")
+        if not written:
+            self._forget_row(job)
+        elif not view.done:
+            job.resume_record = None
+            if own.uploaded:
+                job.delete_folder()
+        self.sync_soon()
+
+    def _resumes_only_here(self, job: Job) -> bool:
+        """Return whether a paused job has its checkpoint on this server alone, and this server goes on."""
+        if self._closing.is_set() or servers.is_draining():
+            return False
+        return storage.current() is None or job.resume_record is not None
+
+    def _lose(self, job: Job) -> None:
+        """Note that another server has claimed a job that this server trains."""
+        log.warning("job %s was taken over by another server; it is dropped here", job.key)
+        with self._mutex:
+            own = ownership(job)
+            own.held = False
+            self._forget_row(job)
+            job.requested_action = "abandon"
+
+    def _forget_row(self, job: Job) -> None:
+        """Let everything about a job be read again."""
+        self._marks.pop(job.key, None)
+        ownership(job).loaded_mark = "none"
+
+    # ---- writing and reading
+
+    def _sync_periodically(self) -> None:
+        while not self._closing.is_set():
+            self._wake.wait(_SYNC_SECONDS)
+            self._wake.clear()
+            try:
+                self.sync()
+            except StoreError as error:
+                log.warning("the trainings of other servers cannot be read: %s", error)
+            except Exception:  # the outermost level of this thread
+                log.exception("the trainings of other servers could not be read")
+            self._closing.wait(_LEAST_SECONDS)
+
+    def sync(self) -> None:
+        """Write what has changed here and read what has changed elsewhere. Raises StoreError."""
+        self._read_servers()
+        self._write_all(list(self._list_jobs().values()))
+        changed = self._read_rows()
+        self._read_at = time.monotonic()
+        self._announce_looks()
+        self._tidy()
+        if changed:
+            self._on_change()
+
+    def _note_change(self, job: Job) -> None:
+        """Number a change of this server, so that a reading that began before it is not applied to this job."""
+        self._changes += 1
+        ownership(job).change = self._changes
+
+    def _read_servers(self) -> None:
+        now, this = time.monotonic(), servers.this_server()
+        listed = servers.living()
+        for server in listed:
+            if server.id != this:
+                self._seen_elsewhere.update(dict.fromkeys(server.facts.get("visitors", ()), now))
+        for visitor in [visitor for visitor, seen in self._seen_elsewhere.items() if now - seen > 3_600]:
+            del self._seen_elsewhere[visitor]
+        living = frozenset(server.id for server in listed)
+        self._taking = frozenset(server.id for server in listed if not server.draining)
+        if living != self.living:
+            self.living = living
+            self._on_change()
+
+    def _write_all(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            self._insert(job)
+            self._write_wishes(job)
+        held = [job for job in jobs if ownership(job).held]
+        due = [job for job in held if not ownership(job).is_written(job.view())]
+        if due:
+            views = [job.view() for job in due]
+            written = run_transaction(lambda session: [_update(session, job, _progress(job)) for job in due])
+            for job, view, is_held in zip(due, views, written, strict=True):
+                ownership(job).note_written(view)
+                if not is_held and ownership(job).held:
+                    self.confirm(job)  # it may have been handed back meanwhile
+
+    def _insert(self, job: Job) -> None:
+        """Give a new job its row, or let it join the one that another server submitted at the same time."""
+        own = ownership(job)
+        with self._inserting:
+            if own.inserted or (own.previous and ownership(own.previous).held):
+                return
+            own.previous = None
+            submission, starter = run_transaction(lambda session: _insert(session, job))
+            with self._mutex:
+                joined = own.submission != submission
+                own.inserted, own.submission = True, submission
+                if joined:
+                    job.starter = starter
+                    job.publish(starter=starter)
+                self._note_change(job)
+        if joined:
+            self.sync_soon()
+
+    def _write_wishes(self, job: Job) -> None:
+        """Write who has asked for a job or looks at it, and that it is to be stopped."""
+        own = ownership(job)
+        requesters, watchers, until, stop = set(job.requesters), set(job.watchers), job.until, own.stop_wanted
+        if not (requesters - own.requesters or watchers - own.watchers or until != own.until or stop):
+            return
+
+        def write(session: Session) -> None:
+            row = session.get(_Row, job.key, with_for_update=True)
+            if row and row.submission == own.submission and row.state in _ACTIVE:
+                row.requesters = sorted({*row.requesters, *requesters})
+                row.watchers = sorted({*row.watchers, *watchers})
+                row.until = later_step(row.until, until)
+                row.stop_requested = row.stop_requested or stop
+                row.mark = _new_mark()
+                _announce(session, f"changed {job.key}")
+
+        run_transaction(write)
+        own.requesters |= requesters
+        own.watchers |= watchers
+        own.until = until
+        own.stop_wanted = False
+
+    def _read_rows(self) -> bool:
+        """Read the rows that have changed, and return whether any has."""
+        began, jobs = self._changes, self._list_jobs()
+        shown = {key for key, job in jobs.items() if self._is_looked_at(job)}
+        lacking = {key for key in shown if (own := ownership(jobs[key])).curves_mark != own.loaded_mark}
+
+        def read(session: Session) -> tuple[dict[str, str], list[_Row]]:
+            marks = {key: mark for key, mark in session.execute(select(_Row.key, _Row.mark))}
+            changed = {key for key, mark in marks.items() if self._marks.get(key) != mark} | (lacking & marks.keys())
+            rows: list[_Row] = []
+            for keys, options in ((changed - shown, ()), (changed & shown, (undefer(_Row.curves),))):
+                if keys:
+                    rows += session.scalars(select(_Row).where(_Row.key.in_(keys)).options(*options))
+            return marks, sorted(rows, key=lambda row: (row.submitted, row.key))
+
+        marks, rows = run_transaction(read)
+        any_changed = False
+        for row in rows:
+            try:
+                applied = self._apply(row, jobs.get(row.key), began, row.key in shown)
+            except LineageError as error:  # a newer version of this program may have other settings
+                log.warning("the job %s of another server cannot be shown: %s", row.key, error)
+                continue
+            any_changed |= applied
+            if not applied:
+                marks.pop(row.key, None)  # it is read again
+        for job in [job for key, job in jobs.items() if key not in marks and key in self._marks]:
+            own = ownership(job)
+            if own.inserted and not own.held and own.change <= began:
+                self._forget(job)
+                any_changed = True
+        self._marks = marks
+        return any_changed
+
+    def _is_looked_at(self, job: Job) -> bool:
+        own = ownership(job)
+        return not own.held and time.monotonic() - own.looked_at < _LOOK_SECONDS
+
+    def _apply(self, row: _Row, job: Job | None, began: int, with_curves: bool) -> bool:
+        """Let the job of a row show what the row says; return False if this server changed it after the reading."""
+        if job is None or (ownership(job).submission != row.submission and ownership(job).inserted):
+            if job and (ownership(job).held or ownership(job).change > began):
+                return False
+            job = Job(parse_config(row.config), row.starter)
+            job.ownership = SharedOwnership(self, job, row.submission)
+            self._mirror(row, job, False)
+            self._remember(job)
+            return True
+        with self._mutex:
+            own = ownership(job)
+            if own.change > began or not own.inserted or own.submission != row.submission:
+                return False
+            self._mirror(row, job, with_curves)
+        return True
+
+    def _mirror(self, row: _Row, job: Job, with_curves: bool) -> None:
+        own = ownership(job)
+        _read_wishes(row, job)
+        if own.held:
+            return
+        own.server, own.curves_mark, job.crashes = row.server or "", row.curves_mark, row.crashes
+        view = job.view()
+        values = {name: getattr(row, name) for name in _SHOWN} | {"curves": view.curves}
+        if own.loaded_mark != own.curves_mark:  # its curves are older than the rest of the row
+            values["curves"] = decode_curves(row.curves) if with_curves and row.curves else None
+            own.loaded_mark = own.curves_mark if with_curves else "none"
+        if any(getattr(view, name) is not value and getattr(view, name) != value for name, value in values.items()):
+            job.publish(**values)
+
+    def _announce_looks(self) -> None:
+        """Tell the servers that train at which jobs pages of this server look."""
+        now = time.monotonic()
+        due = [
+            job
+            for job in self._list_jobs().values()
+            if now - (own := ownership(job)).looked_at < _LOOK_SECONDS
+            and not (own.held or job.view().done)
+            and now - own.announced_at > _ANNOUNCE_SECONDS
+        ]
+        if due:
+            run_transaction(lambda session: [_announce(session, f"look {job.key}") for job in due])
+            for job in due:
+                ownership(job).announced_at = now
+
+    def _tidy(self) -> None:
+        """Remove rows of jobs that ended long ago, if this server leads."""
+        if servers.is_leader() and time.monotonic() - self._tidied_at > _TIDY_SECONDS:
+            self._tidied_at = time.monotonic()
+            run_transaction(remove_old_rows)
+
+    def hear(self, text: str | None) -> None:
+        """Read again what another server has changed, and write the curves at which one of its pages looks."""
+        what, run_key, server = (text or "changed  ").split(" ")
+        if server == servers.this_server():
+            return
+        job = self._list_jobs().get(run_key) if what == "look" else None
+        if what == "look":
+            if job is None or not ownership(job).held:
+                return
+            ownership(job).wanted_at = time.monotonic()
+        self._wake.set()
+
+    def finish_stored(self, run_key: str) -> None:
+        """Mark a job as finished whose run this server has stored at its start, unless another server trains it."""
+
+        def write(session: Session) -> None:
+            living = servers.living_ids(session)
+            is_free = or_(_Row.server.is_(None), _Row.server.not_in(living))
+            values = {"state": "finished", "saved": True, "server": None, "mark": _new_mark()}
+            session.execute(update(_Row).where(_Row.key == run_key, is_free).values(values))
+
+        run_transaction(write)
+
+    def find_active(self, run_key: str) -> bool | None:
+        """Return whether the job of this key waits or runs; None if there is no row."""
+        state = run_transaction(lambda session: session.scalar(select(_Row.state).where(_Row.key == run_key)))
+        return None if state is None else state in _ACTIVE
+
+
+def remove_old_rows(session: Session) -> None:
+    """Remove the rows of jobs that ended long ago, and of all but the last few hundred that have ended."""
+    ended = _Row.state.not_in(_ACTIVE)
+    kept = select(_Row.key).where(ended).order_by(_Row.changed.desc()).limit(_KEPT_ROWS)
+    oldest = read_clock(session) - _KEPT_TIME
+    session.execute(delete(_Row).where(ended, or_(_Row.changed < oldest, _Row.key.not_in(kept))))
+
+
+def encode_curves(curves: Curves) -> bytes:
+    """Return curves as compressed bytes, with the types of their numbers."""
+    arrays = {name: getattr(curves, name) for name in ("losses", "tokens", "seconds", "evaluated")}
+    for part in ("metrics", "answers", "signals"):
+        arrays |= with_prefix(f"{part}.", getattr(curves, part))
+    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+    return zlib.compress(encode({"first": curves.first, "samples": curves.samples}, arrays), 1)
+
+
+def decode_curves(content: bytes) -> Curves:
+    """Return the curves in these bytes."""
+    header, arrays = decode(zlib.decompress(content))
+    plain = ("losses", "tokens", "seconds", "evaluated")
+    parts = ("metrics", "answers", "signals")
+    values: dict[str, Any] = {name: arrays[name] for name in plain}
+    values |= {part: of_prefix(f"{part}.", arrays) for part in parts}
+    return Curves(first=header["first"], samples=tuple(map(tuple, header["samples"])), **values)
+
+
+def later_step(one: int, other: int) -> int:
+    """Return until which step a job is trained if two requests share it; 0 is its end."""
+    return max(one, other) if one and other else 0
+
+
+def _read_wishes(row: _Row, job: Job) -> None:
+    """Take over from the row of a job what visitors of other servers want of it."""
+    own = ownership(job)
+    own.requesters, own.watchers = set(row.requesters), set(row.watchers)
+    job.requesters |= own.requesters
+    job.watchers |= own.watchers
+    job.until = row.until if job.until == own.until else later_step(row.until, job.until)
+    own.until = row.until
+    if row.stop_requested and not job.view().done:
+        job.requested_action = "stop"
+
+
+def _new_mark() -> str:
+    return secrets.token_hex(8)
+
+
+def _shown(job: Job) -> dict[str, Any]:
+    """Return the columns that show a job to other servers. A run that waits to be stored counts as running there."""
+    view = job.view()
+    values = {name: getattr(view, name) for name in _SHOWN} | {"problem": view.problem.replace("\0", "")}
+    return values | ({"state": "running"} if job.unstored else {})
+
+
+def _curves(job: Job) -> dict[str, Any]:
+    curves = job.view().curves
+    return {"curves": encode_curves(curves), "curves_mark": _new_mark()} if curves else {}
+
+
+def _progress(job: Job) -> dict[str, Any]:
+    """Return what to write about a running job: its curves only while a page of another server looks at them."""
+    own, values = ownership(job), _shown(job)
+    if not job.unstored:
+        values["crashes"] = 0 if own.uploaded else job.crashes + 1
+    return values | (_curves(job) if time.monotonic() - own.wanted_at < _LOOK_SECONDS else {})
+
+
+def _held_row(job: Job) -> tuple[Any, ...]:
+    """Return the condition that this server still holds the claim of a job."""
+    return (
+        _Row.key == job.key,
+        _Row.submission == ownership(job).submission,
+        _Row.server == servers.this_server(),
+    )
+
+
+def _update(session: Session, job: Job, values: dict[str, Any]) -> bool:
+    """Write the row of a job, and return False if another server holds it."""
+    values = values | {"mark": _new_mark(), "changed": func.clock_timestamp()}
+    statement = update(_Row).where(*_held_row(job)).values(values).returning(_Row.key)
+    return session.execute(statement).first() is not None
+
+
+def _announce(session: Session, text: str) -> bool:
+    notifications.publish(session, "jobs", f"{text} {servers.this_server()}")
+    return True
+
+
+def _insert(session: Session, job: Job) -> tuple[str, str]:
+    """Insert the row of a new job, replace that of one that has ended, or join one that has not.
+
+    Returns its submission and its starter.
+    """
+    own, now = ownership(job), read_clock(session)
+    values: dict[str, Any] = {
+        "submission": own.submission,
+        "mark": _new_mark(),
+        "config": to_json(job.view().config),
+        "starter": job.starter,
+        "submitted": now,
+        "changed": now,
+        "requesters": sorted(job.requesters),
+        "watchers": sorted(job.watchers),
+        "until": job.until,
+        "stop_requested": job.requested_action == "stop",
+        "crashes": job.crashes,
+        "claims": 0,
+        "server": None,
+        "curves": None,
+        "curves_mark": "",
+    } | _shown(job)
+    new = insert(_Row).values(key=job.key, **values).on_conflict_do_nothing().returning(_Row.key)
+    if session.execute(new).first() is None:
+        row = session.get(_Row, job.key, with_for_update=True)
+        if row is None:
+            raise StoreError(f"The row of job {job.key} was removed at this moment; it is inserted again.")
+        if row.state in _ACTIVE:
+            row.requesters = sorted({*row.requesters, *job.requesters})
+            row.until = later_step(row.until, job.until)
+            row.mark = _new_mark()
+            _announce(session, f"changed {job.key}")
+            return row.submission, row.starter
+        for name, value in values.items():
+            setattr(row, name, value)
+    _announce(session, f"changed {job.key}")
+    return own.submission, job.starter
+
+
+def _claim(session: Session, run_key: str, submission: str) -> _Row | None:
+    """Claim a row that no living server holds, and return it as it is then."""
+    living, this = servers.living_ids(session), servers.this_server()
+    if this not in living:  # the others would take the job over at once
+        return None
+    is_free = or_(_Row.server.is_(None), _Row.server == this, _Row.server.not_in(living))
+    here = (_Row.key == run_key, _Row.submission == submission, _Row.state.in_(_ACTIVE))
+    row = session.scalars(select(_Row).where(*here, is_free).with_for_update(skip_locked=True)).first()
+    if row is None:
+        return None
+    row.server, row.mark, row.changed = this, _new_mark(), read_clock(session)
+    row.claims += 1
+    row.crashes += 1
+    return row
+
+
+def _hear(text: str | None) -> None:
+    for shared in list(_open):
+        shared.hear(text)
+
+
+_open: weakref.WeakSet[SharedJobs] = weakref.WeakSet()
+notifications.subscribe("jobs", _hear)
