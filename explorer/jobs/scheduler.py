@@ -230,6 +230,8 @@ class JobService:
         self._executor = self._executor or make_executor()
         with self._lock:
             self._start_sharing()
+            if self._shared:
+                self._start_loop()  # a job of another server may wait
         for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
             try:
                 data = json.loads((folder / "job.json").read_text("utf-8"))
@@ -325,8 +327,10 @@ class JobService:
         def enqueue() -> None:
             if not job.is_shared:
                 job.write_job_file()
-            self._waiting.append(job)
+            self._wait(job)
             self._schedule()
+            if self._shared and job.is_shared and job in self._waiting:
+                self._shared.wait_for_slot(job)
 
         self._start_loop().call_soon_threadsafe(enqueue)
 
@@ -426,7 +430,7 @@ class JobService:
             for job in self._running:
                 if job.is_shared:
                     job.requested_action = job.requested_action or "pause"
-        elif first := self._first_waiting():
+        elif first := self._first_waiting(startable):
             self._pause_for(first)
 
     def _startable_jobs(self) -> list[Job]:
@@ -440,15 +444,15 @@ class JobService:
             if not job.is_shared or (takes_shared and now > shared_jobs.ownership(job).claim_after)
         ]
 
-    def _first_waiting(self) -> Job | None:
-        """Return the waiting job for which this server may pause another one.
+    def _first_waiting(self, waiting: list[Job]) -> Job | None:
+        """Return the one of these waiting jobs for which this server may pause another one.
 
         Of several servers each looks after another waiting job, so that not all of them pause one for the same.
         """
-        if self._shared is None or not self._waiting:
-            return min(self._waiting, key=self._priority(), default=None)
+        if self._shared is None or not waiting:
+            return min(waiting, key=self._priority(), default=None)
         place = self._shared.place()
-        return next(iter(sorted(self._waiting, key=self._priority())[place : place + 1]), None)
+        return next(iter(sorted(waiting, key=self._priority())[place : place + 1]), None)
 
     def _drop_abandoned_private_jobs(self) -> None:
         """Stop private trainings whose visitors have all left, and forget them once they have ended."""
@@ -531,8 +535,13 @@ class JobService:
             if job.requested_action in ("pause", "abandon"):  # and not stopped meanwhile
                 job.requested_action = ""
             if not job.is_shared or (self._shared and self._shared.is_claimable(job)):
-                self._waiting.append(job)
+                self._wait(job)
         self._schedule()
+
+    def _wait(self, job: Job) -> None:
+        """Let a job wait for a slot, unless it already waits, or has one because of a change on another server."""
+        if job not in self._waiting and job not in self._running:
+            self._waiting.append(job)
 
     async def _pause_all(self) -> None:
         """Pause every job, wait for it, and write the job file of each."""

@@ -49,6 +49,7 @@ _SYNC_SECONDS = 1.0  # seconds between two readings of the table, if nothing is 
 _LEAST_SECONDS = 0.1  # seconds between two readings if much is announced
 _UNREACHABLE_SECONDS = 10.0  # seconds without a successful reading after which new trainings are refused
 _RETRY_SECONDS = 1.0  # seconds between two attempts of what has to succeed
+_CLAIM_SECONDS = 1.0  # seconds for which a new job is kept from the other servers, because this one may claim it
 _LOST_CLAIM_SECONDS = 0.3  # seconds until a job that another server has got is tried again
 _LOOK_SECONDS = 10.0  # seconds for which a page counts as looking at a job after it has read it
 _ANNOUNCE_SECONDS = 4.0  # seconds between two announcements that a page looks at a job
@@ -101,6 +102,7 @@ class SharedOwnership(Ownership):
 
     def __init__(self, shared: SharedJobs, job: Job, submission: str = "") -> None:
         self.inserted = bool(submission)  # whether the job is known to have a row
+        self.insert_after = -math.inf  # when it may get one without being claimed at the same time (`time.monotonic`)
         self.submission = submission or secrets.token_hex(8)
         self.server = ""  # the one that has claimed it, as far as is known
         self.held = False  # whether this server has claimed it and has not yet lost it
@@ -120,6 +122,8 @@ class SharedOwnership(Ownership):
         self.previous: Job | None = None  # the one with the same configuration that may not be handed back yet
         self._shared, self._job = shared, job
         self._written: JobView | None = None  # the view that is in the row
+        self._written_curves: Curves | None = None
+        self._written_uploaded = False
         self._upload_after = -math.inf
 
     def confirm(self) -> bool:
@@ -137,12 +141,25 @@ class SharedOwnership(Ownership):
         now = time.monotonic()
         self._upload_after = now + max(_UPLOAD_SECONDS, _UPLOAD_SHARE * (now - began))
 
-    def is_written(self, view: JobView) -> bool:
-        """Return whether the row shows this view."""
-        return self._written is view
+    @property
+    def waits_for_previous(self) -> bool:
+        """Whether the end of the job with the same configuration has yet to be written."""
+        return self.previous is not None and ownership(self.previous).held
 
-    def note_written(self, view: JobView) -> None:
-        self._written = view
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a page of another server looks at the job."""
+        return time.monotonic() - self.wanted_at < _LOOK_SECONDS
+
+    def is_written(self, view: JobView) -> bool:
+        """Return whether the row shows this view, with its curves if somebody looks at them."""
+        has_curves = self._written_curves is view.curves or not self.is_wanted
+        return self._written is view and has_curves and self._written_uploaded == self.uploaded
+
+    def note_written(self, view: JobView, with_curves: bool) -> None:
+        self._written, self._written_uploaded = view, self.uploaded
+        if with_curves:
+            self._written_curves = view.curves
 
 
 def ownership(job: Job) -> SharedOwnership:
@@ -180,6 +197,7 @@ class SharedJobs:
         self._changes = 0  # number of changes that this server has made
         self._marks: dict[str, str] = {}  # of the rows as they were last read
         self._seen_elsewhere: dict[str, float] = {}  # when a visitor last had a tab open on another server
+        self._present_elsewhere: frozenset[str] = frozenset()  # visitors who had one when this was last read
         self._read_at = time.monotonic()  # when the table was last read
         self._tidied_at = time.monotonic()
         self._wake, self._closing = threading.Event(), threading.Event()
@@ -218,7 +236,11 @@ class SharedJobs:
     def add(self, job: Job, previous: Job | None = None) -> None:
         """Give a job a row soon. `previous`: one with the same configuration that has ended."""
         job.ownership = own = SharedOwnership(self, job)
-        own.previous = previous
+        own.previous, own.insert_after = previous, time.monotonic() + _CLAIM_SECONDS
+
+    def wait_for_slot(self, job: Job) -> None:
+        """Let other servers see a job that does not get a slot here at once."""
+        ownership(job).insert_after = -math.inf
         self.sync_soon()
 
     def sync_soon(self) -> None:
@@ -248,15 +270,14 @@ class SharedJobs:
         return sum(server < servers.this_server() for server in self._taking)
 
     def last_seen(self, visitor: str) -> float:
-        """Return when a visitor last had a tab open on another server (`time.monotonic`)."""
-        return self._seen_elsewhere.get(visitor, -math.inf)
+        """Return when a visitor last had a tab open on another server (`time.monotonic`); infinity: has one."""
+        return math.inf if visitor in self._present_elsewhere else self._seen_elsewhere.get(visitor, -math.inf)
 
     def claim(self, job: Job) -> bool:
         """Claim a job and fetch its checkpoint; return False if another server has it, or nothing answers."""
         own = ownership(job)
         try:
-            self._insert(job)
-            row = run_transaction(lambda session: _claim(session, job.key, own.submission))
+            row = self._insert_and_claim(job)
         except StoreError as error:
             log.warning("job %s could not be claimed: %s", job.key, error)
             own.claim_after = time.monotonic() + _RETRY_SECONDS
@@ -325,13 +346,13 @@ class SharedJobs:
         if view.done and not job.unstored and (own.uploaded or own.claims > 1):
             with contextlib.suppress(LineageError, OSError):
                 storage.delete_checkpoint(job.key)
-        values = _shown(job) | {"server": servers.this_server() if keeps else None}
+        values = _shown(job, view) | {"server": servers.this_server() if keeps else None}
         if not job.unstored:
             values["crashes"] = job.counted_crashes(running=False)
         if job.requested_action == "stop" and not view.done:
             values["stop_requested"] = True
 
-        values |= _curves(job)
+        values |= _curves(view)
 
         def write(session: Session) -> bool:
             return _update(session, job, values) and _announce(session, f"changed {job.key}")
@@ -339,7 +360,7 @@ class SharedJobs:
         written = run_transaction(write)
         with self._mutex:
             self._note_change(job)
-            own.note_written(view)
+            own.note_written(view, with_curves=True)
             if keeps and written:
                 return
             own.held, own.server = False, ""
@@ -405,9 +426,9 @@ class SharedJobs:
     def _read_servers(self) -> None:
         now, this = time.monotonic(), servers.this_server()
         listed = servers.living()
-        for server in listed:
-            if server.id != this:
-                self._seen_elsewhere.update(dict.fromkeys(server.facts.get("visitors", ()), now))
+        others = [server for server in listed if server.id != this]
+        self._present_elsewhere = frozenset(each for server in others for each in server.facts.get("visitors", ()))
+        self._seen_elsewhere.update(dict.fromkeys(self._present_elsewhere, now))
         for visitor in [visitor for visitor, seen in self._seen_elsewhere.items() if now - seen > 3_600]:
             del self._seen_elsewhere[visitor]
         living = frozenset(server.id for server in listed)
@@ -417,36 +438,59 @@ class SharedJobs:
             self._on_change()
 
     def _write_all(self, jobs: list[Job]) -> None:
+        now, closing = time.monotonic(), self._closing.is_set()
+        self._insert([job for job in jobs if closing or now > ownership(job).insert_after])
         for job in jobs:
-            self._insert(job)
-            self._write_wishes(job)
+            if ownership(job).inserted:
+                self._write_wishes(job)
         held = [job for job in jobs if ownership(job).held]
-        due = [job for job in held if not ownership(job).is_written(job.view())]
+        due = [(job, job.view(), ownership(job).is_wanted) for job in held if not ownership(job).is_written(job.view())]
         if due:
-            views = [job.view() for job in due]
-            written = run_transaction(lambda session: [_update(session, job, _progress(job)) for job in due])
-            for job, view, is_held in zip(due, views, written, strict=True):
-                ownership(job).note_written(view)
+
+            def write(session: Session) -> list[bool]:
+                return [_update(session, job, _progress(job, view, curves)) for job, view, curves in due]
+
+            written = run_transaction(write)
+            for (job, view, with_curves), is_held in zip(due, written, strict=True):
+                ownership(job).note_written(view, with_curves)
                 if not is_held and ownership(job).held:
                     self.confirm(job)  # it may have been handed back meanwhile
 
-    def _insert(self, job: Job) -> None:
-        """Give a new job its row, or let it join the one that another server submitted at the same time."""
+    def _insert(self, jobs: list[Job]) -> None:
+        """Give new jobs their rows, or let them join those that another server submitted at the same time."""
+        with self._inserting:
+            due = [job for job in jobs if not (own := ownership(job)).inserted and not own.waits_for_previous]
+            if due:
+                self._note_inserted(due, run_transaction(lambda session: _insert(session, due)))
+
+    def _insert_and_claim(self, job: Job) -> _Row | None:
+        """Claim a job, and give it its row if it has none; return the row, None if another server has claimed it."""
         own = ownership(job)
         with self._inserting:
-            if own.inserted or (own.previous and ownership(own.previous).held):
-                return
-            own.previous = None
-            submission, starter = run_transaction(lambda session: _insert(session, job))
-            with self._mutex:
-                joined = own.submission != submission
-                own.inserted, own.submission = True, submission
-                if joined:
+            if own.waits_for_previous:
+                return None
+            found = {job.key: (own.submission, job.starter)}
+
+            def work(session: Session) -> _Row | None:
+                if not own.inserted:
+                    found.update(_insert(session, [job]))
+                return _claim(session, job.key, found[job.key][0])
+
+            row = run_transaction(work)
+            if not own.inserted:
+                self._note_inserted([job], found)
+            return row
+
+    def _note_inserted(self, jobs: list[Job], found: dict[str, tuple[str, str]]) -> None:
+        """Note that jobs have rows. `found`: the submission and the starter of each, by key."""
+        with self._mutex:
+            for job in jobs:
+                own, (submission, starter) = ownership(job), found[job.key]
+                if own.submission != submission:
                     job.starter = starter
                     job.publish(starter=starter)
+                own.inserted, own.submission, own.previous = True, submission, None
                 self._note_change(job)
-        if joined:
-            self.sync_soon()
 
     def _write_wishes(self, job: Job) -> None:
         """Write who has asked for a job or looks at it, and that it is to be stopped."""
@@ -638,24 +682,20 @@ def _new_mark() -> str:
     return secrets.token_hex(8)
 
 
-def _shown(job: Job) -> dict[str, Any]:
+def _shown(job: Job, view: JobView) -> dict[str, Any]:
     """Return the columns that show a job to other servers. A run that waits to be stored counts as running there."""
-    view = job.view()
     values = {name: getattr(view, name) for name in _SHOWN} | {"problem": view.problem.replace("\0", "")}
     return values | ({"state": "running"} if job.unstored else {})
 
 
-def _curves(job: Job) -> dict[str, Any]:
-    curves = job.view().curves
-    return {"curves": encode_curves(curves), "curves_mark": _new_mark()} if curves else {}
+def _curves(view: JobView) -> dict[str, Any]:
+    return {"curves": encode_curves(view.curves), "curves_mark": _new_mark()} if view.curves else {}
 
 
-def _progress(job: Job) -> dict[str, Any]:
-    """Return what to write about a running job: its curves only while a page of another server looks at them."""
-    own, values = ownership(job), _shown(job)
-    if not job.unstored:
-        values["crashes"] = 0 if own.uploaded else job.crashes + 1
-    return values | (_curves(job) if time.monotonic() - own.wanted_at < _LOOK_SECONDS else {})
+def _progress(job: Job, view: JobView, with_curves: bool) -> dict[str, Any]:
+    """Return what to write about a running job."""
+    values = _shown(job, view) | (_curves(view) if with_curves else {})
+    return values if job.unstored else values | {"crashes": 0 if ownership(job).uploaded else job.crashes + 1}
 
 
 def _held_row(job: Job) -> tuple[Any, ...]:
@@ -679,14 +719,36 @@ def _announce(session: Session, text: str) -> bool:
     return True
 
 
-def _insert(session: Session, job: Job) -> tuple[str, str]:
-    """Insert the row of a new job, replace that of one that has ended, or join one that has not.
+def _insert(session: Session, jobs: list[Job]) -> dict[str, tuple[str, str]]:
+    """Insert the rows of new jobs, replace those of jobs that have ended, or join those that have not.
 
-    Returns its submission and its starter.
+    Returns the submission and the starter of each, by key.
     """
-    own, now = ownership(job), read_clock(session)
-    values: dict[str, Any] = {
-        "submission": own.submission,
+    now = read_clock(session)
+    new = {job.key: _new_row(job, now) for job in jobs}
+    statement = insert(_Row).values(list(new.values())).on_conflict_do_nothing().returning(_Row.key)
+    inserted = set(session.scalars(statement))
+    found = {}
+    for job in sorted(jobs, key=lambda job: job.key):  # all servers lock rows in the same order
+        row = None if job.key in inserted else session.get(_Row, job.key, with_for_update=True)
+        if row and row.state in _ACTIVE:
+            row.requesters = sorted({*row.requesters, *job.requesters})
+            row.until = later_step(row.until, job.until)
+            row.mark = _new_mark()
+        elif row:
+            for name, value in new[job.key].items():
+                setattr(row, name, value)
+        elif job.key not in inserted:
+            raise StoreError(f"The row of job {job.key} was removed at this moment; it is inserted again.")
+        found[job.key] = (row.submission, row.starter) if row else (ownership(job).submission, job.starter)
+        _announce(session, f"changed {job.key}")
+    return found
+
+
+def _new_row(job: Job, now: datetime.datetime) -> dict[str, Any]:
+    return {
+        "key": job.key,
+        "submission": ownership(job).submission,
         "mark": _new_mark(),
         "config": to_json(job.view().config),
         "starter": job.starter,
@@ -701,22 +763,7 @@ def _insert(session: Session, job: Job) -> tuple[str, str]:
         "server": None,
         "curves": None,
         "curves_mark": "",
-    } | _shown(job)
-    new = insert(_Row).values(key=job.key, **values).on_conflict_do_nothing().returning(_Row.key)
-    if session.execute(new).first() is None:
-        row = session.get(_Row, job.key, with_for_update=True)
-        if row is None:
-            raise StoreError(f"The row of job {job.key} was removed at this moment; it is inserted again.")
-        if row.state in _ACTIVE:
-            row.requesters = sorted({*row.requesters, *job.requesters})
-            row.until = later_step(row.until, job.until)
-            row.mark = _new_mark()
-            _announce(session, f"changed {job.key}")
-            return row.submission, row.starter
-        for name, value in values.items():
-            setattr(row, name, value)
-    _announce(session, f"changed {job.key}")
-    return own.submission, job.starter
+    } | _shown(job, job.view())
 
 
 def _claim(session: Session, run_key: str, submission: str) -> _Row | None:
