@@ -93,6 +93,8 @@ class JobLost(Exception):
 class Ownership:
     """Whether this process may store what it trains. With a database of its own it always may."""
 
+    held = True  # as far as is known
+
     def confirm(self) -> bool:
         """Return whether it still may; called before each result is stored, on a thread that may wait."""
         return True
@@ -136,6 +138,10 @@ class Job:
         if self._view.done and not before.done:
             metrics.JOBS_ENDED.labels(self._view.state).inc()
 
+    def show(self, **changes: object) -> None:
+        """Replace the view by what another server has published; that server has counted it in the metrics."""
+        self._view = replace(self._view, **changes)  # type: ignore[arg-type]
+
     @property
     def key(self) -> str:
         return self._view.key
@@ -164,7 +170,7 @@ class Job:
         try:
             await self._run(executor, problem)
         except JobLost:
-            if self.requested_action == "abandon":  # and not because the server ends while nothing answers
+            if not self.ownership.held:  # it is, if this server ends while the database does not answer
                 self.delete_folder()
 
     async def _run(self, executor: Executor, problem: str) -> None:

@@ -149,8 +149,16 @@ class JobService:
         return [job.view() for job in reversed(list(self._jobs.values())) if _is_visible(job, visitor)]
 
     def count_states(self) -> Counter[JobState]:
-        """Return how many of the remembered jobs, private ones included, are in each state."""
-        return Counter(job.view().state for job in list(self._jobs.values()))
+        """Return how many of the remembered jobs, private ones included, are in each state.
+
+        Each job that servers share is counted by the one that has claimed it, or else by the leading one.
+        """
+        return Counter(job.view().state for job in list(self._jobs.values()) if self._is_counted(job))
+
+    def _is_counted(self, job: Job) -> bool:
+        if self._shared is None or not job.is_shared or shared_jobs.ownership(job).held:
+            return True
+        return servers.is_leader() and not self._shared.is_trained_elsewhere(job)
 
     def count_presence(self) -> tuple[int, int]:
         """Return how many browsers have a tab open, and how many tabs are open."""

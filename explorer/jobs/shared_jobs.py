@@ -396,13 +396,17 @@ class SharedJobs:
     # ---- writing and reading
 
     def _sync_periodically(self) -> None:
+        failed = False
         while not self._closing.is_set():
             self._wake.wait(_SYNC_SECONDS)
             self._wake.clear()
             try:
                 self.sync()
+                failed = False
             except StoreError as error:
-                log.warning("the trainings of other servers cannot be read: %s", error)
+                if not failed:
+                    log.warning("the trainings of other servers cannot be read: %s", error)
+                failed = True
             except Exception:  # the outermost level of this thread
                 log.exception("the trainings of other servers could not be read")
             self._closing.wait(_LEAST_SECONDS)
@@ -488,7 +492,7 @@ class SharedJobs:
                 own, (submission, starter) = ownership(job), found[job.key]
                 if own.submission != submission:
                     job.starter = starter
-                    job.publish(starter=starter)
+                    job.show(starter=starter)
                 own.inserted, own.submission, own.previous = True, submission, None
                 self._note_change(job)
 
@@ -582,7 +586,7 @@ class SharedJobs:
             values["curves"] = decode_curves(row.curves) if with_curves and row.curves else None
             own.loaded_mark = own.curves_mark if with_curves else "none"
         if any(getattr(view, name) is not value and getattr(view, name) != value for name, value in values.items()):
-            job.publish(**values)
+            job.show(**values)
 
     def _announce_looks(self) -> None:
         """Tell the servers that train at which jobs pages of this server look."""

@@ -58,9 +58,11 @@ def row(config: RunConfig) -> _Row:
     return rows()[key(config)]
 
 
-def assert_trained_once(config: RunConfig, *servers: JobServer) -> None:
-    """Assert that exactly one run is stored, equal to an uninterrupted training."""
-    (folder,) = [folder for server in servers if (folder := server.home / "runs" / key(config)).exists()]
+def assert_trained_once(config: RunConfig, *servers: JobServer, times: int = 1) -> None:
+    """Assert that a run equal to an uninterrupted training is stored, and that this happened only so often."""
+    stored = list((servers[0].home.parent / "runs" / "runs" / key(config)).iterdir())
+    assert len(stored) <= times, "each time that a run is stored, its files have another name"
+    folder = next(folder for server in servers if (folder := server.home / "runs" / key(config)).exists())
     assert_records_equal(store.load(folder).record(), record_run(config), from_disk=True)
 
 
@@ -241,7 +243,8 @@ def test_a_hundred_small_jobs_survive_the_death_of_a_server(start: StartServer) 
     assert sorted(other.call(there.states)) == sorted(map(key, configs))
     assert held and all(found.claims <= 1 + (name in held) for name, found in rows().items())
     for config in configs[::10]:
-        assert_trained_once(config, one, other)
+        # A server that is killed after it has stored a run may not yet have written that into the row.
+        assert_trained_once(config, one, other, times=1 + (key(config) in held))
 
 
 def test_old_rows_are_removed(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
