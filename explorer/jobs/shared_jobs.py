@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import JSON, LargeBinary, delete, func, or_, select, update
+from sqlalchemy import JSON, BigInteger, LargeBinary, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, Session, mapped_column, undefer
 
@@ -77,18 +77,18 @@ class _Row(Base):
     changed: Mapped[datetime.datetime]
     requesters: Mapped[list[str]] = mapped_column(JSON)
     watchers: Mapped[list[str]] = mapped_column(JSON)
-    until: Mapped[int]
+    until: Mapped[int] = mapped_column(BigInteger)
     stop_requested: Mapped[bool]
     crashes: Mapped[int]  # as in job.json: one is counted before a training, and taken back after it
     claims: Mapped[int]  # how often a server has claimed it
     server: Mapped[str | None]  # the one that has claimed it
     # What a JobView shows:
     state: Mapped[str]
-    step: Mapped[int]
+    step: Mapped[int] = mapped_column(BigInteger)
     seconds: Mapped[float]
     left: Mapped[float | None]
     loss: Mapped[float | None]
-    parameters: Mapped[int]
+    parameters: Mapped[int] = mapped_column(BigInteger)
     repeated: Mapped[bool | None]
     difference: Mapped[float | None]
     saved: Mapped[bool]
@@ -346,13 +346,13 @@ class SharedJobs:
         if view.done and not job.unstored and (own.uploaded or own.claims > 1):
             with contextlib.suppress(LineageError, OSError):
                 storage.delete_checkpoint(job.key)
-        values = _shown(job, view) | {"server": servers.this_server() if keeps else None}
+        values = _view_values(job, view) | {"server": servers.this_server() if keeps else None}
         if not job.unstored:
             values["crashes"] = job.counted_crashes(running=False)
         if job.requested_action == "stop" and not view.done:
             values["stop_requested"] = True
 
-        values |= _curves(view)
+        values |= _curve_values(view)
 
         def write(session: Session) -> bool:
             return _update(session, job, values) and _announce(session, f"changed {job.key}")
@@ -452,7 +452,7 @@ class SharedJobs:
         if due:
 
             def write(session: Session) -> list[bool]:
-                return [_update(session, job, _progress(job, view, curves)) for job, view, curves in due]
+                return [_update(session, job, _progress_values(job, view, curves)) for job, view, curves in due]
 
             written = run_transaction(write)
             for (job, view, with_curves), is_held in zip(due, written, strict=True):
@@ -522,7 +522,7 @@ class SharedJobs:
     def _read_rows(self) -> bool:
         """Read the rows that have changed, and return whether any has."""
         began, jobs = self._changes, self._list_jobs()
-        shown = {key for key, job in jobs.items() if self._is_looked_at(job)}
+        shown = {key for key, job in jobs.items() if self._is_on_screen(job)}
         lacking = {key for key in shown if (own := ownership(jobs[key])).curves_mark != own.loaded_mark}
 
         def read(session: Session) -> tuple[dict[str, str], list[_Row]]:
@@ -553,7 +553,7 @@ class SharedJobs:
         self._marks = marks
         return any_changed
 
-    def _is_looked_at(self, job: Job) -> bool:
+    def _is_on_screen(self, job: Job) -> bool:
         own = ownership(job)
         return not own.held and time.monotonic() - own.looked_at < _LOOK_SECONDS
 
@@ -609,7 +609,7 @@ class SharedJobs:
             self._tidied_at = time.monotonic()
             run_transaction(remove_old_rows)
 
-    def hear(self, text: str | None) -> None:
+    def handle_notification(self, text: str | None) -> None:
         """Read again what another server has changed, and write the curves at which one of its pages looks."""
         what, run_key, server = (text or "changed  ").split(" ")
         if server == servers.this_server():
@@ -686,19 +686,19 @@ def _new_mark() -> str:
     return secrets.token_hex(8)
 
 
-def _shown(job: Job, view: JobView) -> dict[str, Any]:
+def _view_values(job: Job, view: JobView) -> dict[str, Any]:
     """Return the columns that show a job to other servers. A run that waits to be stored counts as running there."""
     values = {name: getattr(view, name) for name in _SHOWN} | {"problem": view.problem.replace("\0", "")}
     return values | ({"state": "running"} if job.unstored else {})
 
 
-def _curves(view: JobView) -> dict[str, Any]:
+def _curve_values(view: JobView) -> dict[str, Any]:
     return {"curves": encode_curves(view.curves), "curves_mark": _new_mark()} if view.curves else {}
 
 
-def _progress(job: Job, view: JobView, with_curves: bool) -> dict[str, Any]:
+def _progress_values(job: Job, view: JobView, with_curves: bool) -> dict[str, Any]:
     """Return what to write about a running job."""
-    values = _shown(job, view) | (_curves(view) if with_curves else {})
+    values = _view_values(job, view) | (_curve_values(view) if with_curves else {})
     return values if job.unstored else values | {"crashes": 0 if ownership(job).uploaded else job.crashes + 1}
 
 
@@ -767,7 +767,7 @@ def _new_row(job: Job, now: datetime.datetime) -> dict[str, Any]:
         "server": None,
         "curves": None,
         "curves_mark": "",
-    } | _shown(job, job.view())
+    } | _view_values(job, job.view())
 
 
 def _claim(session: Session, run_key: str, submission: str) -> _Row | None:
@@ -786,10 +786,10 @@ def _claim(session: Session, run_key: str, submission: str) -> _Row | None:
     return row
 
 
-def _hear(text: str | None) -> None:
+def _deliver(text: str | None) -> None:
     for shared in list(_open):
-        shared.hear(text)
+        shared.handle_notification(text)
 
 
 _open: weakref.WeakSet[SharedJobs] = weakref.WeakSet()
-notifications.subscribe("jobs", _hear)
+notifications.subscribe("jobs", _deliver)
