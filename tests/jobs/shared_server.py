@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import cached_property
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,10 +38,15 @@ class JobServer:
         )
         self._process.start()
         other.close()
-        self.id = self._receive()
+
+    @cached_property
+    def id(self) -> str:
+        """Its id as a server; waits until it has started."""
+        return str(self._receive())
 
     def call(self, function: Callable[..., _T], *arguments: object) -> _T:
         """Return what a function of this module returns there; its first argument is the executor."""
+        assert self.id
         self._pipe.send((function, arguments))
         return self._receive()  # type: ignore[no-any-return]
 

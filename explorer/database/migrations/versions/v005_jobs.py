@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "v004"
-down_revision = "v003"
+revision = "v005"
+down_revision = "v004"
 
 TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
