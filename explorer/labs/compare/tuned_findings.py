@@ -12,7 +12,7 @@ from numpy import ndarray
 from explorer.experiments.learning_rates import RATES, SEEDS, RateSearch
 from explorer.experiments.recall import SOLVED
 from explorer.inspection.compare import is_paired
-from explorer.inspection.verdicts import compare_with_best
+from explorer.inspection.verdicts import BestComparison, compare_with_best
 from explorer.number_format import format_number
 from explorer.training.config import RunConfig
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, solved_comparison
@@ -28,6 +28,15 @@ _LEAST: Final = {"negation": _ALL_RIGHT, "recall": SOLVED}
 _ACHIEVEMENTS: Final = {
     "negation": "classify every sentence correctly",
     "recall": f"are right on {SOLVED:.0%} of new sequences or more",
+}
+
+
+_SETTINGS: Final = {  # what is compared, and on which data
+    "negation": "The default models of the page Negation. Search and comparison are evaluated on the same sentences, "
+    "with other seeds.",
+    "recall": "The default models of the page Memory, on sequences of 50 symbols. Search and comparison are evaluated "
+    "on the same new sequences, with other seeds.",
+    "text": "Networks with about 29,000 parameters, trained for 400 steps on Tiny Shakespeare.",
 }
 
 
@@ -62,7 +71,10 @@ def headline(comparison: str, results: Sequence[TunedResult]) -> str:
     if not has_solutions(comparison):
         best = min(results, key=lambda each: float(each.values.mean()))
         loss = format_number(float(best.values.mean()), 3)
-        return f"At equal tuning budget, {best.title} has the lowest mean loss: {loss} nats per character."
+        found = _compare_losses(results)
+        unclear = [name for name in found.others if name not in found.with_verdict("different")] if found else []
+        doubt = f"; one cannot tell it from that of {join_words(unclear)}" if unclear else ""
+        return f"At equal tuning budget, {best.title} has the lowest mean loss, {loss} nats per character{doubt}."
     names = [each.title for each in results if each.solved(comparison).all()]
     seeds = count_seeds(len(results[0].values))
     count = f"{number_word(len(names))} of {number_word(len(results))} models" if names else "no model"
@@ -80,9 +92,13 @@ def verdict(comparison: str, results: Sequence[TunedResult]) -> str:
     """Return which models are worse than the best one, and for which one cannot tell."""
     if has_solutions(comparison):
         return solved_comparison({each.title: each.solved(comparison) for each in results}, _ACHIEVEMENTS[comparison])
-    paired = all(is_paired(results[0].config, each.config) for each in results)
-    found = compare_with_best({each.title: each.values for each in results}, paired, higher=False)
+    found = _compare_losses(results)
     return f"{comparison_finding(found, 3, 'nats')} {comparison_note(found)}".strip()
+
+
+def _compare_losses(results: Sequence[TunedResult]) -> BestComparison | None:
+    paired = all(is_paired(results[0].config, each.config) for each in results)
+    return compare_with_best({each.title: each.values for each in results}, paired, higher=False)
 
 
 def changed_by_tuning(comparison: str, results: Sequence[TunedResult]) -> str:
@@ -116,9 +132,9 @@ def method_note(comparison: str, results: Sequence[TunedResult]) -> str:
     """Return how the rates were chosen, and with which seeds they are compared."""
     if not results:
         return ""
-    seeds = results[0].config.seeds
+    seeds, rates = results[0].config.seeds, join_words([f"{rate:g}" for rate in RATES])
     return (
-        f"Rates: {join_words([f'{rate:g}' for rate in RATES])}. {capitalize(count_seeds(len(SEEDS)))} each "
+        f"{_SETTINGS[comparison]} Rates: {rates}. {capitalize(count_seeds(len(SEEDS)))} each "
         f"({SEEDS.start} to {SEEDS.stop - 1}) chose the rate by the lowest mean loss on data that were not trained on; "
         f"the comparison has seeds {seeds[0]} to {seeds[-1]}. Only the learning rate was tuned: with another number of "
         "steps, size or schedule the result may be another one."

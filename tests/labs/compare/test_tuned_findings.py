@@ -39,9 +39,10 @@ def test_the_lowest_loss_is_named_and_compared() -> None:
     rng = np.random.default_rng(0)
     losses = {title: (mean + 0.01 * rng.normal(size=8)).tolist() for title, mean in (("GRU", 1.9), ("RNN", 2.1))}
     results = [result(title, values, comparison="text") for title, values in losses.items()]
-    assert_mentions(
-        findings.headline("text", results), f"GRU has the lowest mean loss: {np.mean(losses['GRU']):.3f} nats"
-    )
+    assert_mentions(findings.headline("text", results), f"lowest mean loss, {np.mean(losses['GRU']):.3f} nats")
+    assert "cannot tell" not in findings.headline("text", results)
+    equal = [*results, result("LSTM", [v + 1e-4 * (-1) ** i for i, v in enumerate(losses["GRU"])], comparison="text")]
+    assert_mentions(findings.headline("text", equal), "one cannot tell it from that of")
     assert_mentions(findings.verdict("text", results), "Worse than GRU: RNN by")
     assert findings.changed_by_tuning("text", results) == ""
 
@@ -69,6 +70,7 @@ def test_the_seeds_of_the_search_and_of_the_comparison_are_named() -> None:
     assert_mentions(note, "0.001, 0.003, 0.01, 0.03 and 0.1")
     assert_mentions(note, "100 to 102")
     assert_mentions(note, "seeds 0 to 7")
+    assert_mentions(note, "same new sequences, with other seeds")
 
 
 def test_without_runs_nothing_is_concluded() -> None:
