@@ -30,7 +30,7 @@ def test_growth_shows_the_sizes_of_the_chosen_architecture(visit: Visit) -> None
     page = visit("/cost?unfold=growth")
     section = page.locator(".st-key-page-section-growth")
     expect(section.get_by_role("heading", name=re.compile("networks on the whole text"))).to_be_visible()
-    section.get_by_role("button", name="GRU").click()
+    section.get_by_role("radio", name="GRU").or_(section.get_by_role("button", name="GRU")).first.click()
     wait_for_url_params(page, architecture="gru")
     expect(section.get_by_role("heading", name=re.compile("^GRU: the largest of four sizes"))).to_be_visible()
     expect(section.get_by_role("button", name="Train again")).to_be_visible()
