@@ -81,7 +81,7 @@ class Board:
         while self.state["number"] == number and time.monotonic() < begun + MOST_WAIT:
             with contextlib.suppress(*LOST):
                 await self.page.visitor.send_class_event("next", 1)
-            end = time.monotonic() + 5
+            end = time.monotonic() + 20  # a second event would lead to the step after the next
             while self.state["number"] == number and time.monotonic() < end:
                 await asyncio.sleep(0.1)
         return begun
@@ -98,7 +98,7 @@ class Measurements:
     phases: dict[str, tuple[float, Cost]] = field(default_factory=dict)  # seconds and cost, by name
 
 
-async def lead_class(cluster: Cluster, students: int, arrival_seconds: float) -> None:
+async def lead_class(cluster: Cluster, students: int, arrival_seconds: float, steps: int = STEPS) -> None:
     """Lead a class through a lesson, and print what its students have seen."""
     page = OpenPage(cluster.url, "negation", f"models=bag_of_words&lesson={LESSON}&part=1", trusting_context())
     board, measured = Board(page), Measurements()
@@ -114,12 +114,12 @@ async def lead_class(cluster: Cluster, students: int, arrival_seconds: float) ->
             await _wait_until(
                 lambda: bool(board.shown) and board.state["present"] >= students, MOST_WAIT + arrival_seconds
             )
-        for question in range(1, STEPS + 1):
+        for question in range(1, steps + 1):
             await _ask(cluster, board, measured, question)
             if question == 1:
                 async with _measure(cluster, measured, "waiting"):
                     await asyncio.sleep(15)
-            if question < STEPS:
+            if question < steps:
                 async with _measure(cluster, measured, f"next step {question + 1}"):
                     measured.next_step[question + 1] = await board.show_next()
                     await asyncio.sleep(SOON + 2)
@@ -286,6 +286,7 @@ async def measure_memory(cluster: Cluster, sessions: int) -> None:
 def main(
     part: Annotated[Part | None, typer.Option(help="Only this one.")] = None,
     students: Annotated[int, typer.Option(help="How many are in the class.")] = 300,
+    questions: Annotated[int, typer.Option(help="How many questions the class answers.", min=1, max=STEPS)] = STEPS,
     arrival: Annotated[float, typer.Option(help="Seconds within which they arrive.")] = 30,
 ) -> None:
     """Measure a course at several servers."""
@@ -295,7 +296,7 @@ def main(
         with running_cluster() as cluster:
             match each:
                 case Part.classroom:
-                    asyncio.run(lead_class(cluster, students, arrival))
+                    asyncio.run(lead_class(cluster, students, arrival, questions))
                 case Part.idle:
                     asyncio.run(measure_memory(cluster, students))
             if count := cluster.logs().count("Traceback"):

@@ -117,7 +117,9 @@ def test_systemd_accepts_the_service(name: str, tmp_path: Path) -> None:
 
 
 def test_the_settings_exist() -> None:
-    known = {f"LINEAGE_{name.upper()}" for name in Environment.model_fields} | {"STREAMLIT_SERVER_BASE_URL_PATH"}
+    fields = Environment.model_fields.items()
+    known = {str(field.validation_alias or f"LINEAGE_{name.upper()}") for name, field in fields}
+    known.add("STREAMLIT_SERVER_BASE_URL_PATH")
     environment = dict(entry.split("=", 1) for entry in shlex.split(service()["Service"]["Environment"]))
     image = dict(entry.split("=", 1) for entry in shlex.split(docker_instructions()["ENV"]))
     for settings in (example_settings(), example_settings(commented=True), environment, image):
