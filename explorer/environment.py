@@ -30,6 +30,7 @@ _SECRET_NAMES = (
 )
 _MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
 _EXECUTOR = re.compile(r"here|processes|ray(://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?)?")
+_DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,2})?|mps")
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -61,6 +62,12 @@ def _check_models(text: str) -> str:
 def check_executor(text: str) -> str:
     if not _EXECUTOR.fullmatch(text):
         raise ValueError("possible are here, processes, ray and ray://HOST:PORT")
+    return text
+
+
+def _check_device(text: str) -> str:
+    if not _DEVICE.fullmatch(text):
+        raise ValueError("possible are cpu, cuda, cuda:N, mps and auto")
     return text
 
 
@@ -111,6 +118,7 @@ class Environment(pydantic_settings.BaseSettings):
     # The job service.
     executor: Annotated[str, pydantic.AfterValidator(check_executor)] = "here"  # where trainings run: in the server
     # (here), in processes of their own (processes), or in a Ray cluster (ray, ray://HOST:PORT)
+    device: Annotated[str, pydantic.AfterValidator(_check_device)] = "cpu"  # on which they compute; auto: a GPU if any
     jobs_memory: Annotated[int, pydantic.Field(ge=1)] | None = None  # bytes of all running trainings; None: half of all
     jobs_at_once: Annotated[int, pydantic.Field(ge=1)] = 12  # trained in turns; others wait
     most_jobs: Annotated[int, pydantic.Field(ge=1)] = 40  # waiting and running, for each visitor

@@ -51,7 +51,7 @@ def test_released_defaults_do_not_change() -> None:
     assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
     texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors", "models"}
     texts |= {"run_storage", "metrics_token", "log"}
-    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "executor", "jobs_memory", *texts}
+    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "executor", "device", "jobs_memory", *texts}
     assert (values["database_url"], values["operator_password"]) == ("", "")
     assert values["data_dir"] is None
 
@@ -150,4 +150,17 @@ def test_an_executor_is_named(executor: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_an_unknown_executor_is_refused(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_EXECUTOR", executor)
     with pytest.raises(InvalidSetting, match=r"possible are here, processes, ray and ray://host:port"):
+        environment()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda", "cuda:0", "cuda:12", "mps", "auto"])
+def test_a_device_is_named(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_DEVICE", device)
+    assert environment().device == device
+
+
+@pytest.mark.parametrize("device", ["", "gpu", "cuda:", "cuda:-1", "cpu:0", "CUDA"])
+def test_an_unknown_device_is_refused(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_DEVICE", device)
+    with pytest.raises(InvalidSetting, match=r"possible are cpu, cuda, cuda:n, mps and auto"):
         environment()

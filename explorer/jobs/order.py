@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ def carry_out(order: Order, slice_seconds: float) -> Iterator[Slice]:
     try:
         yield from in_slices(train(order.config, checkpoint), slice_seconds)
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or "allocate memory" in str(error):  # torch raises a RuntimeError
+        if isinstance(error, MemoryError) or re.search("allocate memory|out of memory", str(error)):  # of torch
             raise LimitExceeded(
                 "The training needs more memory than this server gives to one training. Take fewer seeds, smaller "
                 "batches or a smaller model."

@@ -20,7 +20,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from types import ModuleType
@@ -49,10 +49,14 @@ _OBJECT_STORE_BYTES = 200_000_000  # of a cluster that is started here; messages
 
 
 class _Worker:
-    """An actor. `hello`: its first message, which arrives when everything is imported."""
+    """An actor.
 
-    def __init__(self, actor: Any) -> None:
-        self.actor = actor
+    awaited: what it waits for until it starts
+    hello: its first message, which arrives when everything is imported
+    """
+
+    def __init__(self, actor: Any, awaited: str) -> None:
+        self.actor, self.awaited = actor, awaited
         self.hello = _call(actor.hello)
         self.node = ""  # the id of its machine
 
@@ -110,7 +114,7 @@ class RayExecutor:
                 async for _ in _while_pending(hired):
                     yield Slice((), seconds)  # whoever waits may close this iterator now
                 worker = hired.result()
-                async for _ in _while_pending(worker.hello, "a free worker of the Ray cluster"):
+                async for _ in _while_pending(worker.hello, worker.awaited):
                     yield Slice((), seconds)
                 worker.node = _check_hello(worker.hello.result())
                 content = await asyncio.to_thread(encode_order, order)
@@ -204,7 +208,8 @@ class RayExecutor:
         with self._lock:
             try:
                 self._connect()
-                room = capacity(self._ray.cluster_resources(), environment().jobs_at_once) - len(self._busy)
+                resources, device = usable_resources(self._ray.nodes(), environment().device)
+                room = capacity(resources, environment().jobs_at_once, device) - len(self._busy)
                 self._spares = [worker for worker in self._spares if not worker.has_failed]
                 while len(self._spares) < min(count, room):
                     self._spares.append(self._new_worker())
@@ -213,14 +218,19 @@ class RayExecutor:
 
     def _new_worker(self) -> _Worker:
         """Start an actor. The caller holds the lock."""
-        variables = {"OMP_WAIT_POLICY": "PASSIVE"}  # threads that wait leave the core to the other workers
+        resources, device = usable_resources(self._ray.nodes(), environment().device)
+        # Threads that wait leave the core to the other workers.
+        variables = {"OMP_WAIT_POLICY": "PASSIVE", "LINEAGE_DEVICE": device}
         if self._is_local:
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
-        options = placement(self._ray.cluster_resources(), environment().jobs_at_once)
+        options = placement(resources, environment().jobs_at_once, device)
+        awaited = "a free worker of the Ray cluster"
+        if device == "cuda" and not resources:
+            awaited = f"a GPU: the Ray cluster has none, and LINEAGE_DEVICE = {environment().device} needs one"
         actor_class = self._ray.remote(RayWorker).options(
             max_restarts=0, runtime_env={"env_vars": variables}, **options
         )
-        return _Worker(actor_class.remote(environment().memory_of_one_job))
+        return _Worker(actor_class.remote(environment().memory_of_one_job), awaited)
 
     @property
     def _is_local(self) -> bool:
@@ -286,18 +296,39 @@ class RayExecutor:
         return WorkerLost(f"a worker of the Ray cluster has ended: {_last_line(error)}")
 
 
-def placement(resources: Mapping[str, float], at_once: int) -> dict[str, float]:
+def usable_resources(nodes: Iterable[Mapping[str, Any]], device: str) -> tuple[dict[str, float], str]:
+    """Return the resources of all machines on which trainings may run, and the device on which they compute there.
+
+    nodes: the machines of the cluster, as Ray describes them
+    device: LINEAGE_DEVICE of the server. Of its GPUs a worker sees only its own, so the number of `cuda:N` has no
+        meaning; with `auto`, trainings compute on GPUs if the cluster has any.
+    """
+    machines = [node["Resources"] for node in nodes if node["Alive"]]
+    with_gpus = [each for each in machines if each.get("GPU")]
+    if device.startswith("cuda") or (device == "auto" and with_gpus):
+        machines, device = with_gpus, "cuda"
+    elif device == "auto":
+        device = "cpu"
+    names = {name for each in machines for name in each}
+    return {name: sum(each.get(name, 0.0) for each in machines) for name in names}, device
+
+
+def placement(resources: Mapping[str, float], at_once: int, device: str = "cpu") -> dict[str, float]:
     """Return what one worker takes of the cluster: all trainings at once share its cores, at most one core each.
 
-    resources: those of the whole cluster, as Ray counts them
+    resources, device: what `usable_resources` returned; with `cuda`, all trainings at once also share the GPUs
     at_once: trainings at once
     """
-    return {"num_cpus": _share(resources.get("CPU", 0.0), at_once)}
+    taken = {"num_cpus": _share(resources.get("CPU", 0.0), at_once)}
+    if device == "cuda":  # no share spans two GPUs, so the trainings on one GPU are counted
+        on_one = math.ceil(at_once / max(resources.get("GPU", 0.0), 1.0))
+        taken["num_gpus"] = math.floor(10_000 / on_one) / 10_000
+    return taken
 
 
-def capacity(resources: Mapping[str, float], at_once: int) -> int:
+def capacity(resources: Mapping[str, float], at_once: int, device: str = "cpu") -> int:
     """Return for how many workers the cluster has room, at most `at_once`."""
-    taken = placement(resources, at_once)
+    taken = placement(resources, at_once, device)
     room = (int(resources.get(name.removeprefix("num_").upper()[:-1], 0.0) / share) for name, share in taken.items())
     return min(at_once, *room)
 

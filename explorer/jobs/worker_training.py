@@ -32,15 +32,19 @@ def import_everything() -> None:
 
     torch.set_num_threads(1)
     from explorer.training.config import default_config, with_settings
-    from explorer.training.recorder import record_run
+    from explorer.training.train import train
 
     for row in MODELS.values():
         for variant in row.by_task.values():
             importlib.import_module(variant.class_path.partition(":")[0])
     for task in TASKS.values():
         importlib.import_module(task.objective.partition(":")[0])
-    # The first training step of a process imports the compiler of torch.
-    record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
+    importlib.import_module("explorer.training.recorder")
+    # The first training step of a process imports the compiler of torch. It is taken on the processor, and torch is not
+    # asked for GPUs, because a forked process cannot use CUDA if the process before it has initialized it.
+    config = with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2})
+    for _ in train(config, device=torch.device("cpu")):
+        pass
     gc.collect()
     gc.freeze()  # a collection would write to the pages that the workers share
 

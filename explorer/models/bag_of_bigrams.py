@@ -39,7 +39,7 @@ class BagOfBigrams(nn.Module):
         counted = ((first != self.padding) & (second != self.padding)).float()
         if self.vocabulary > _MAX_COUNTED:
             return self._add_weights(first * self.vocabulary + second, counted)
-        counts = torch.zeros(*ids.shape[:-1], self.vocabulary**2)
+        counts = torch.zeros(*ids.shape[:-1], self.vocabulary**2, device=ids.device)
         counts = counts.scatter_add_(-1, first * self.vocabulary + second, counted)  # row by row of the table of pairs
         return self.readout(self.counts(counts))
 

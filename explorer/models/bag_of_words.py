@@ -25,7 +25,7 @@ def count_tokens(
     ids: Int[Tensor, "*replicas batch time"], vocabulary: int, padding: int
 ) -> Float[Tensor, "*replicas batch vocabulary"]:
     """Return how often each token occurs in each row; padding is not counted."""
-    counts = torch.zeros(*ids.shape[:-1], vocabulary)
+    counts = torch.zeros(*ids.shape[:-1], vocabulary, device=ids.device)
     return counts.scatter_add_(-1, ids, (ids != padding).float())
 
 

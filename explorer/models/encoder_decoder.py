@@ -105,7 +105,7 @@ class EncoderDecoder(Translator):
             return c, self.bridge(self.start(c).tanh())
         assert self.attention is not None and self.backward_encoder is not None
         # Read from the last token to the first, then put back into the order of the source.
-        order = (lengths - 1 - torch.arange(source.shape[-1])).clamp_min(0)
+        order = (lengths - 1 - torch.arange(source.shape[-1], device=source.device)).clamp_min(0)
         back = _gather_positions(unroll(self.backward_encoder, _gather_positions(x, order))[0], order)
         annotations = self.attention.annotations(torch.cat((states, back), dim=-1))
         s = self.bridge(self.start(back[..., 0, :]).tanh())

@@ -69,7 +69,8 @@ class GRUCell(nn.Module):
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
         (h,) = state or self.initial_state(x)
-        states, last = torch.gru(x, h[None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
+        trains = x.device.type != "cpu"  # without dropout this changes nothing, but GPUs compute gradients only with it
+        states, last = torch.gru(x, h[None], weights, True, 1, 0.0, trains, False, True)  # type: ignore[arg-type]  # has biases
         return states, (last[0],)
 
 

@@ -100,7 +100,7 @@ class Embedding(nn.Module):
         if self.weight.dim() == 2:
             return F.embedding(ids, self.weight)
         replicas, tokens, _ = self.weight.shape
-        first_row = torch.arange(0, replicas * tokens, tokens).view(-1, *[1] * (ids.dim() - 1))
+        first_row = torch.arange(0, replicas * tokens, tokens, device=ids.device).view(-1, *[1] * (ids.dim() - 1))
         return F.embedding(ids + first_row, self.weight.flatten(0, 1))
 
 
@@ -171,7 +171,7 @@ class Dropout(nn.Module):
             noise = torch.rand(rows, generator=generators[0])
         else:
             noise = torch.stack([torch.rand(rows[1:], generator=generator) for generator in generators])
-        return x * ((noise >= self.share) / (1 - self.share))
+        return x * ((noise.to(x.device) >= self.share) / (1 - self.share))
 
 
 class BatchNorm(nn.Module):

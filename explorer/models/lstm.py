@@ -73,7 +73,8 @@ class LSTMCell(nn.Module):
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
         initial = tuple(part[None] for part in state or self.initial_state(x))
-        states, h, c = torch.lstm(x, initial, weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
+        trains = x.device.type != "cpu"  # without dropout this changes nothing, but GPUs compute gradients only with it
+        states, h, c = torch.lstm(x, initial, weights, True, 1, 0.0, trains, False, True)  # type: ignore[arg-type]  # has biases
         return states, (h[0], c[0])
 
 

@@ -64,7 +64,8 @@ class NeuralNgram(LanguageModel):
         h = self.inner.weight.view(*self.inner.weight.shape[:-1], self.window, -1)  # (*replicas, hidden, window, width)
         table = c @ h.movedim(-3, -1)  # (*replicas, window, tokens + 1, hidden)
         tokens = table.shape[-2]
-        first_row = torch.arange(0, table[..., 0].numel(), tokens).view(*table.shape[:-3], *[1] * 2, self.window)
+        first_row = torch.arange(0, table[..., 0].numel(), tokens, device=ids.device)
+        first_row = first_row.view(*table.shape[:-3], *[1] * 2, self.window)
         indices = F.pad(ids, (self.window - 1, 0), value=tokens - 1).unfold(-1, self.window, 1) + first_row
         summed = F.embedding_bag(indices.flatten(0, -2), table.flatten(0, -2), mode="sum")
         return self.inner.add_bias(summed.view(*ids.shape, -1))

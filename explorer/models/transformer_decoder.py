@@ -185,7 +185,7 @@ class TransformerDecoder(LanguageModel):
         """
         time, width = x.shape[-2:]
         if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width)
+            return x + sinusoids(time, width).to(x.device)
         if self.position is None:
             return x
         learned = self.position.weight
@@ -203,7 +203,7 @@ class TransformerDecoder(LanguageModel):
         x = self.embedded(self.add_positions(self.embedding(ids)))
         rotation = None
         if self.config.positions == "rotary":
-            rotation = rotations(ids.shape[-1], self.config.width // self.config.heads)
+            rotation = rotations(ids.shape[-1], self.config.width // self.config.heads).to(x.device)
         for block in self.blocks:
             x = block(x, rotation)
         return self.final_norm(x), ()

@@ -115,7 +115,7 @@ class TransformerRecall(TransformerEncoder):
 
     def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
         if self.positions == "sinusoidal":
-            return x + self.small * sinusoids(*x.shape[-2:])
+            return x + self.small * sinusoids(*x.shape[-2:]).to(x.device)
         return super().add_positions(x) if self.positions == "learned" else x
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:

@@ -136,7 +136,7 @@ class TransformerEncoderDecoder(Translator):
         x: Tensor = self.embedding[side](ids)
         time, width = x.shape[-2:]
         if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width)
+            return x + sinusoids(time, width).to(x.device)
         if self.position is None:
             return x
         if time > self.config.places:
@@ -160,7 +160,7 @@ class TransformerEncoderDecoder(Translator):
         ids = torch.cat((*state, ids), dim=-1)
         annotations, source_mask = read
         time = ids.shape[-1]
-        mask = torch.ones(time, time, dtype=torch.bool).tril()
+        mask = torch.ones(time, time, dtype=torch.bool, device=ids.device).tril()
         y = self.embedded_target(self._add_positions(ids, "target"))
         for block in self.decoder:
             y = block(y, mask, annotations, source_mask)

@@ -137,7 +137,7 @@ class TransformerTagger(nn.Module):
         """
         time, width = x.shape[-2:]
         if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width)
+            return x + sinusoids(time, width).to(x.device)
         if self.position is None:
             return x
         learned = self.position.weight
@@ -150,7 +150,7 @@ class TransformerTagger(nn.Module):
         visible = (ids != self.padding)[..., None, None, :]
         if not self.config.causal:
             return visible
-        return visible & torch.ones(ids.shape[-1], ids.shape[-1], dtype=torch.bool).tril()
+        return visible & torch.ones(ids.shape[-1], ids.shape[-1], dtype=torch.bool, device=ids.device).tril()
 
     def features(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time width"]:
         """Return the input of the readout at every position.
@@ -159,7 +159,7 @@ class TransformerTagger(nn.Module):
         """
         x = self.embedded(self.add_positions(self.embedding(ids)))
         head = self.config.width // self.config.heads
-        rotation = rotations(ids.shape[-1], head) if self.config.positions == "rotary" else None
+        rotation = rotations(ids.shape[-1], head).to(x.device) if self.config.positions == "rotary" else None
         mask = self.mask(ids)
         for block in self.blocks:
             x = block(x, mask, rotation)

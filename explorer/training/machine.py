@@ -1,4 +1,5 @@
-"""The kind of machine on which a training runs. On one kind, a configuration gives the same curve, bit for bit."""
+"""The kind of machine on which a training runs. On one kind of processor, a configuration gives the same curve, bit
+for bit."""
 
 from __future__ import annotations
 
@@ -7,20 +8,33 @@ import re
 import subprocess
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 _LONGEST = 120  # characters of the name of a processor
 
 
-@lru_cache(maxsize=4)
-def machine_kind() -> str:
+@lru_cache(maxsize=16)
+def machine_kind(device: torch.device | None = None) -> str:
     """Return processor architecture, name of the processor and version of torch, separated by commas.
 
-    Two machines of the same kind execute the same instructions, so a training is the same on both. On two kinds, sums
-    of 32-bit numbers may be rounded differently, and such differences grow with every step.
+    device: on which the training computes; with a GPU, its name and the version of its platform replace the processor
+
+    Two processors of the same kind execute the same instructions, so a training is the same on both. On two kinds, sums
+    of 32-bit numbers may be rounded differently, and such differences grow with every step. On a GPU even two trainings
+    may differ, because some operations add in an order that is not fixed.
     """
     import torch
 
-    return f"{platform.machine() or 'unknown architecture'}, {_processor_name()}, torch {torch.__version__}"
+    name = _processor_name()
+    if device is not None and device.type == "cuda":
+        platform_version = f"CUDA {torch.version.cuda}" if torch.version.cuda else f"ROCm {torch.version.hip}"
+        name = f"{_clean(torch.cuda.get_device_name(device))}, {platform_version}"
+    elif device is not None and device.type == "mps":
+        name = f"GPU of {name}"
+    return f"{platform.machine() or 'unknown architecture'}, {name}, torch {torch.__version__}"
 
 
 def _processor_name() -> str:
@@ -35,5 +49,8 @@ def _processor_name() -> str:
     elif platform.system() == "Darwin":
         command = ["sysctl", "-n", "machdep.cpu.brand_string"]
         name = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False).stdout
-    name = " ".join(re.sub(r"[^\x20-\x7e]", " ", name or platform.processor()).split())
-    return name[:_LONGEST] or "unnamed processor"
+    return _clean(name or platform.processor()) or "unnamed processor"
+
+
+def _clean(name: str) -> str:
+    return " ".join(re.sub(r"[^\x20-\x7e]", " ", name).split())[:_LONGEST]

@@ -70,7 +70,7 @@ class MeanLoss:
         stacked = stack_batches([batch] * replicas)
         features, after = model.features(stacked.ids, self._state)  # type: ignore[operator]  # a LanguageModel
         self._state = after if self.carries else ()
-        self._total += mean_surprisal(model, features, stacked).double().view(replicas) * targets
+        self._total += mean_surprisal(model, features, stacked).cpu().double().view(replicas) * targets
 
     @property
     def value(self) -> Float[Tensor, " replicas"]:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting
 from explorer.training.config import RunConfig, default_config
+from explorer.training.device import device_of, place_model, training_device
 from explorer.training.early_stopping import EarlyStopping
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.machine import machine_kind
@@ -22,15 +23,19 @@ from explorer.training.objective import Objective, Parts, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
 
 
-def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event]:
+def train(config: RunConfig, resume: Checkpoint | None = None, device: torch.device | None = None) -> Iterator[Event]:
     """Train all replicas at once; yields after each optimiser step. Closing the generator stops the training.
 
     `resume`: a checkpoint of this run, whose own events are not repeated, or, for a branch, of its parent.
 
-    Sets this thread's number of torch threads. Raises Diverged, and InvalidSetting if the checkpoint does not fit.
+    `device`: on which it computes, by default the one that LINEAGE_DEVICE names. The tensors of all events are on the
+    processor.
+
+    Sets this thread's number of torch threads. Raises Diverged, and InvalidSetting if the checkpoint does not fit or if
+    this machine does not have the device.
     """
     torch.set_num_threads(config.threads)
-    model = build_model(config)
+    model = place_model(build_model(config), device or training_device())
     objective = objective_class(config.task)(config, model)
     if counted := objective.fit_by_counting():
         yield from _counting_events(model, objective, *counted)
@@ -44,7 +49,7 @@ def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event
     elif config.branch:
         raise InvalidSetting(f"This branch needs step {first:,} of run {config.branch.parent}. Train that run first.")
     parameters = sum(p.numel() for p in model.parameters())
-    yield Started(parameters // config.replicas, objective.tokenizer, machine_kind())
+    yield Started(parameters // config.replicas, objective.tokenizer, machine_kind(device_of(model)))
     if training.early_stopping.should_stop:  # the run was interrupted between its last checkpoint and its end
         return
     for step in range(first, config.steps):
@@ -64,7 +69,8 @@ class _Training:
         self.config, self.model, self.objective = config, model, objective
         self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average)
         self.early_stopping = EarlyStopping(config)
-        self._ones = torch.ones(config.replicas).squeeze()  # replicas share no parameter: each gets its own gradient
+        ones = torch.ones(config.replicas, device=device_of(model))
+        self._ones = ones.squeeze()  # replicas share no parameter: each gets its own gradient
         self._signals = objective.layout(config).signals
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
 
@@ -84,8 +90,9 @@ class _Training:
         losses.backward(self._ones)  # type: ignore[no-untyped-call]
         norm = self.optimizer.gradient_norm() if self._signals or config.optimiser.clip else None
         self.optimizer.step(step + 1, config.steps, norm)
-        signals = {"gradient_norm": norm} if self._signals and norm is not None else {}
-        return Step(step + 1, losses.detach().view(config.replicas), tokens, signals)
+        # Copying the loss waits until a GPU has finished the step, so the seconds of the event are those of the step.
+        signals = {"gradient_norm": norm.cpu()} if self._signals and norm is not None else {}
+        return Step(step + 1, losses.detach().view(config.replicas).cpu(), tokens, signals)
 
     def evaluate_and_checkpoint(self, step: int) -> Iterator[Event]:
         """Yield the evaluation and the checkpoint after `step` steps, of the averaged weights if there are any."""
@@ -104,13 +111,14 @@ class _Training:
                 samples = yield from objective.generate_samples_in_parts(step)
                 events.append(Evaluation(step, answers, samples))
             if saves or early_stopping.should_stop:
-                weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+                weights = {name: value.detach().to("cpu", copy=True) for name, value in self.model.state_dict().items()}
                 if config.replicas == 1:
                     weights = {name: value[None] for name, value in weights.items()}
         finally:
             self.optimizer.swap_averaged_weights()
         if saves or early_stopping.should_stop:
             state = {**self.optimizer.state(), **objective.state(), **early_stopping.state()}
+            state = {name: value.cpu() for name, value in state.items()}
             events.append(Checkpoint(step, weights, state, is_snapshot or early_stopping.should_stop))
         yield from events
 
@@ -124,7 +132,7 @@ class _Training:
         early_stopping.update(answers)
         if early_stopping.should_stop and not full and self.config.evaluation_size:
             answers = yield from objective.evaluate_in_parts(step, full=True)
-        return dict(answers)
+        return {name: value.cpu() for name, value in answers.items()}
 
 
 def _counting_events(model: nn.Module, objective: Objective, losses: Tensor, tokens: float) -> Iterator[Event]:

@@ -261,7 +261,7 @@ def test_a_run_that_went_on_elsewhere_names_both_kinds_of_machine(
     config = short_config()
     stop_at_step_13(executor, config)
     here = stored_run(config).card.machines
-    monkeypatch.setattr("explorer.training.train.machine_kind", lambda: "another kind")
+    monkeypatch.setattr("explorer.training.train.machine_kind", lambda device: "another kind")
     job = service.submit(config, "ada")
     wait(lambda: all_done(job))
     assert here == (machine_kind(),) and stored_run(config).card.machines == (*here, "another kind")

@@ -17,6 +17,7 @@ from explorer.catalogue import model_for_task
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.rows import position_losses, stack_replicas
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
 
@@ -39,13 +40,16 @@ class LabellingObjective(Objective):
         config, task = self.config, self.task
         each = [self.rows.batch(task, seed, config.order, step, config.batch_size) for seed in config.seeds]
         drawn = stack_replicas(each, len(task.vocabulary) - 1)
-        counted = position_losses(self.model(drawn.ids), drawn.targets) * drawn.mask
         read = (drawn.ids != len(task.vocabulary) - 1).sum()
+        drawn = move_batch(drawn, device_of(self.model))
+        counted = position_losses(self.model(drawn.ids), drawn.targets) * drawn.mask
         return counted.sum(dim=(-2, -1)) / drawn.mask.sum(dim=(-2, -1)), float(read) / config.replicas
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
-        found: Mapping[str, Tensor] = self.rows.evaluate(self.task, self.model, self.config.replicas, full)
+        found: Mapping[str, Tensor] = self.rows.evaluate(
+            self.task, on_processor(self.model), self.config.replicas, full
+        )
         return found
 
     @staticmethod

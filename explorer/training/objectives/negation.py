@@ -20,6 +20,7 @@ from explorer.seeds import generator
 from explorer.tasks.distinct_rows import batch_weights, row_ids, row_labels, row_lookup
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
 
@@ -48,8 +49,10 @@ class NegationObjective(Objective):
             ids = ids.expand(config.replicas, *ids.shape)
         else:
             targets = targets.squeeze(1)
-        self._ids, self._targets = ids, targets.unbind()
-        self._evaluation_rows = row_lookup(task)[-1]  # an evaluation takes each sentence padded to the longest one
+        device = device_of(model)
+        self._ids, self._targets = move_batch(ids, device), move_batch(targets, device).unbind()
+        # An evaluation takes each sentence padded to the longest one.
+        self._evaluation_rows = move_batch(row_lookup(task)[-1], device)
         self._cached_logits: tuple[int, Tensor] | None = (
             None  # step, and its logits, if an evaluation has computed them
         )

@@ -19,6 +19,7 @@ from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language, language_of, negation_data
 from explorer.tasks.own_sentences_rows import batch_rows, sentence_rows
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
 METRICS = (
@@ -59,7 +60,7 @@ class OwnSentencesObjective(Objective):
         return model
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
-        ids, labels, tokens = self._rows.batch(self._order[step])
+        ids, labels, tokens = move_batch(self._rows.batch(self._order[step]), device_of(self.model))
         if self.config.replicas == 1:
             ids, labels = ids[0], labels[0]
         targets = -F.one_hot(labels, self.config.task_as(NegationConfig).classes) / labels.shape[-1]
@@ -88,12 +89,12 @@ class OwnSentencesObjective(Objective):
 
     def _logits(self) -> Float[Tensor, "replicas sentences classes"]:
         """Return the logits of every sentence."""
-        replicas, count = self.config.replicas, len(self._rows.labels)
+        replicas, count, model = self.config.replicas, len(self._rows.labels), on_processor(self.model)
         parts = []
         for start in range(0, count, _EVALUATED_ROWS):
             indices = torch.arange(start, min(start + _EVALUATED_ROWS, count))
             ids = self._rows.batch(indices.expand(replicas, -1)).ids
-            parts.append(self.model(ids if replicas > 1 else ids[0]).view(replicas, len(indices), -1))
+            parts.append(model(ids if replicas > 1 else ids[0]).view(replicas, len(indices), -1))
         return torch.cat(parts, dim=1)
 
     @staticmethod

@@ -20,6 +20,7 @@ from explorer.models.recurrence import RecurrentClassifier
 from explorer.tasks.recall import RecallConfig, evaluation_lengths
 from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequences
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
 EVALUATION_SEQUENCES = 256  # new sequences of each length
@@ -31,6 +32,7 @@ class RecallObjective(Objective):
 
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         self.config, self.model, self.task = config, model, config.task_as(RecallConfig)
+        self._device = device_of(model)
 
     @staticmethod
     def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
@@ -43,7 +45,7 @@ class RecallObjective(Objective):
         config = self.config
         drawn = [batch(self.task, seed, config.order, step, config.batch_size) for seed in config.seeds]
         ids = torch.stack(drawn) if config.replicas > 1 else drawn[0]
-        return self._surprisal(ids).mean(dim=-1), float(drawn[0].numel())
+        return self._surprisal(move_batch(ids, self._device)).mean(dim=-1), float(drawn[0].numel())
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
@@ -54,7 +56,9 @@ class RecallObjective(Objective):
         answers["by_length"] = self.by_length(lengths) if full else torch.full((replicas, len(lengths)), math.nan)
         if task.sequences:
             own = [fixed_sequences(task, seed) for seed in self.config.seeds]
-            answers["train_accuracy"] = self.accuracy(torch.stack(own) if replicas > 1 else own[0])
+            answers["train_accuracy"] = self.accuracy(
+                move_batch(torch.stack(own) if replicas > 1 else own[0], self._device)
+            )
         return answers
 
     def accuracy(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, " replicas"]:
@@ -78,7 +82,7 @@ class RecallObjective(Objective):
         # The state of a recurrent network does not depend on later symbols: the longest sequences contain the others.
         ids, positions = (
             self._expand_to_replicas(evaluation_sequences(self.task, max(lengths), EVALUATION_SEQUENCES)),
-            torch.tensor(lengths) - 1,
+            torch.tensor(lengths, device=self._device) - 1,
         )
         correct = [
             self.model.prefix_logits(part).argmax(dim=-1)[..., positions] == part[..., :1]
@@ -87,6 +91,7 @@ class RecallObjective(Objective):
         return torch.cat(correct, dim=-2).float().mean(dim=-2).view(self.config.replicas, -1)
 
     def _expand_to_replicas(self, ids: Int[Tensor, "batch time"]) -> Int[Tensor, "*replicas batch time"]:
+        ids = move_batch(ids, self._device)
         return ids.expand(self.config.replicas, *ids.shape) if self.config.replicas > 1 else ids
 
     def _surprisal(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch"]:

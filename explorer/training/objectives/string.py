@@ -22,6 +22,7 @@ from explorer.models.language import State
 from explorer.models.recurrence import RecurrentStringModel
 from explorer.tasks.string import StringConfig
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, on_processor
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
 METRICS = ("loss", "accuracy")
@@ -32,7 +33,7 @@ class StringObjective(Objective):
 
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         self.config, self.model, self.task = config, cast(RecurrentStringModel, model), config.task_as(StringConfig)
-        ids = torch.tensor([self.task.ids])
+        ids = torch.tensor([self.task.ids], device=device_of(model))
         self._ids = ids.expand(config.replicas, *ids.shape) if config.replicas > 1 else ids
 
     @staticmethod
@@ -69,11 +70,11 @@ class StringObjective(Objective):
         noise = torch.stack(
             [gumbel_noise(noise_generator(seed, 0), config.sample, len(vocabulary)) for seed in config.seeds]
         )
-        ids, state = self._ids[..., :1], State()
+        model, ids, state = on_processor(self.model), self._ids[..., :1].cpu(), State()
         generated: list[Int[Tensor, "*replicas 1 1"]] = []
         for noise_at_step in noise.unbind(1):
-            features, state = self.model.features(ids, state)
-            ids = choose(self.model.readout(features), noise_at_step.view(*ids.shape, -1), Sampling())
+            features, state = model.features(ids, state)
+            ids = choose(model.readout(features), noise_at_step.view(*ids.shape, -1), Sampling())
             generated.append(ids)
         rows = torch.cat(generated, dim=-1).view(config.replicas, -1).tolist()
         return tuple("".join(vocabulary[id] for id in row) for row in rows)

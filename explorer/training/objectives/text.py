@@ -26,6 +26,7 @@ from explorer.seeds import generator
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, TextData, text_data
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.events import EvaluationPart
 from explorer.training.objective import Measurements, Objective, Parts, RecordLayout, complete
 from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal, stack_batches
@@ -43,7 +44,7 @@ class TextObjective(Objective):
         self.config, self.model = config, model
         self.data = text_data(config.task_as(TextConfig))
         self.tokenizer = self.data.tokenizer.to_json()
-        self._state: State = ()
+        self._device, self._state = device_of(model), State()
 
     @staticmethod
     def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
@@ -61,6 +62,7 @@ class TextObjective(Objective):
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config, size = self.config, self.config.batch_size
         batch = stack_batches([self.data.batch(seed, config.order, step, size) for seed in config.seeds])
+        batch = move_batch(batch, self._device)
         carries = config.task_as(TextConfig).batches == "contiguous"
         if carries and self.data.resets_state(step, size):
             self._state = ()
@@ -107,7 +109,8 @@ class TextObjective(Objective):
             return ()
         tokenizer = self.data.tokenizer
         prompt, _ = prompt_ids(tokenizer, "\n")
-        models = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
+        whole = on_processor(self.model)
+        models = [whole] if config.replicas == 1 else [replica(whole, r) for r in range(config.replicas)]
         texts = []
         for model, seed in zip(models, config.seeds, strict=True):
             text_generator = TextGenerator.for_task(model, task, tokenizer)
@@ -130,7 +133,7 @@ class TextObjective(Objective):
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         count = sum(name.startswith("carried.") for name in state)
-        parts = [state[f"carried.{i}"] for i in range(count)]
+        parts = [move_batch(state[f"carried.{i}"], self._device) for i in range(count)]
         self._state = tuple(parts if self.config.replicas > 1 else (part[0] for part in parts))
 
     @staticmethod
@@ -147,7 +150,7 @@ class TextObjective(Objective):
     def _loss_in_parts(self, batches: Iterable[Batch], carries: bool = False) -> Parts[Float[Tensor, " replicas"]]:
         loss = MeanLoss(self.model, self.config.replicas, carries)
         for batch in batches:
-            loss.add(batch)
+            loss.add(move_batch(batch, self._device))
             yield EvaluationPart()
         return loss.value
 

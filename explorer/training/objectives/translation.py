@@ -30,6 +30,7 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
 PER_LENGTH, PER_WAY = 100, 25  # sources of each length or spelling in the last evaluation
@@ -69,6 +70,7 @@ class TranslationObjective(Objective):
         config = self.config
         drawn = stack_replicas(self.task, [self._batch(seed, step) for seed in config.seeds])
         read = (drawn.source != len(source_vocabulary(self.task)) - 1).sum() + drawn.mask.sum()
+        drawn = move_batch(drawn, device_of(self.model))
         losses = surprisal(self.model(drawn.source, drawn.decoder_input), drawn.targets) * drawn.mask
         return losses.sum(dim=(-2, -1)) / drawn.mask.sum(dim=(-2, -1)), float(read) / config.replicas
 
@@ -77,15 +79,12 @@ class TranslationObjective(Objective):
 
     def _grade(self, pairs: Pairs) -> tuple[Float[Tensor, "replicas rows"], Float[Tensor, "replicas rows"]]:
         """Return for each row whether its target is right and the sum of the losses of its tokens."""
-        replicas = self.config.replicas
-        grades = [
-            grade_targets(
-                self.model,  # type: ignore[arg-type]  # a Translator
-                stack_replicas(self.task, [pairs.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas),
-            )
-            for first in range(0, len(pairs.source), _ROWS_PER_FORWARD)
-        ]
-        correct, losses = (torch.cat(each, dim=-1).view(replicas, -1) for each in zip(*grades, strict=True))
+        replicas, device = self.config.replicas, device_of(self.model)
+        grades = []
+        for first in range(0, len(pairs.source), _ROWS_PER_FORWARD):
+            rows = stack_replicas(self.task, [pairs.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas)
+            grades.append(grade_targets(self.model, move_batch(rows, device)))  # type: ignore[arg-type]  # a Translator
+        correct, losses = (torch.cat(each, dim=-1).view(replicas, -1).cpu() for each in zip(*grades, strict=True))
         return correct, losses
 
     @torch.inference_mode()

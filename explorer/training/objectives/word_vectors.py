@@ -22,6 +22,7 @@ from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.tasks.word_vectors_rows import Batch, draw_batch, stack_batches, word_data
 from explorer.tokenization.word_level import WordLevel
 from explorer.training.config import RunConfig
+from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Measurements, Objective, RecordLayout
 
 EVALUATED_ROWS = 4_096  # of the text, the same for all models and seeds
@@ -38,7 +39,9 @@ class WordVectorsObjective(Objective):
         self.tokenizer = WordLevel(self.data.index).to_json()
         self._questions = questions_of(task, self.data.index)
         self._predicts_neighbours = self.model.predicts_neighbours
-        self._evaluated = stack_batches([self._batch(0, "evaluation", EVALUATED_ROWS)] * config.replicas)
+        self._device = device_of(model)
+        evaluated = stack_batches([self._batch(0, "evaluation", EVALUATED_ROWS)] * config.replicas)
+        self._evaluated = move_batch(evaluated, self._device)
 
     @staticmethod
     def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
@@ -50,12 +53,13 @@ class WordVectorsObjective(Objective):
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
         batches = [self._batch(seed, f"{config.order}/{step}", config.batch_size) for seed in config.seeds]
-        return negative_sampling_loss(self.model(*stack_batches(batches))), float(config.batch_size)
+        batch = move_batch(stack_batches(batches), self._device)
+        return negative_sampling_loss(self.model(*batch)), float(config.batch_size)
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
         vectors = self.model.embedding.weight.detach()
-        unit = unit_vectors(vectors.view(self.config.replicas, *vectors.shape[-2:]).numpy())
+        unit = unit_vectors(vectors.view(self.config.replicas, *vectors.shape[-2:]).cpu().numpy())
         answers = {"loss": negative_sampling_loss(self.model(*self._evaluated)).view(self.config.replicas)}
         for name, exclude in ((ANALOGIES, True), (RAW_ANALOGIES, False)):
             hits = [torch.from_numpy(analogy_hits(each, self._questions, exclude=exclude)) for each in unit]
