@@ -314,6 +314,8 @@ class Job:
         last_step, pace = 0, 0.0  # step of the last view, and a running mean of steps per second
         async with contextlib.aclosing(executor.slices(order)) as slices:  # type: ignore[type-var]
             async for part in slices:
+                if part.waits_for and not self._view.problem:
+                    self.publish(problem=f"It waits for {part.waits_for}.")
                 before, seconds = recorder.checkpoint_step, recorder.seconds
                 recorder.add_slice(part)
                 metrics.TRAINING_SECONDS.inc(max(recorder.seconds - seconds, 0.0))
@@ -349,6 +351,7 @@ class Job:
             loss=float(curves.losses[-1].mean()) if len(curves.losses) else None,
             parameters=recorder.parameters,
             curves=curves,
+            problem="",
         )
 
     def _save_checkpoint_soon(self, recorder: Recorder) -> None:

@@ -114,8 +114,8 @@ class RayExecutor:
                 async for _ in _while_pending(hired):
                     yield Slice((), seconds)  # whoever waits may close this iterator now
                 worker = hired.result()
-                async for _ in _while_pending(worker.hello, worker.awaited):
-                    yield Slice((), seconds)
+                async for awaited in _while_pending(worker.hello, worker.awaited):
+                    yield Slice((), seconds, awaited)
                 worker.node = _check_hello(worker.hello.result())
                 content = await asyncio.to_thread(encode_order, order)
                 reusable = False
@@ -149,7 +149,7 @@ class RayExecutor:
             tries_again_at = time.monotonic() + _RETRY_SECONDS
             while worker is None and time.monotonic() < tries_again_at:
                 await asyncio.sleep(_IDLE_SECONDS)
-                yield Slice((), seconds)
+                yield Slice((), seconds, "a connection to the Ray cluster")
         raise ExecutorUnusable(
             f"No worker could be started in the Ray cluster: {_last_line(problem)}. Version {VERSION} of this "
             "program must be installed on all of its machines."
@@ -344,8 +344,8 @@ def _call(method: Any, *arguments: object) -> Future[Any]:
     return result
 
 
-async def _while_pending(future: Future[Any], awaited: str = "") -> AsyncIterator[None]:
-    """Yield as long as a future has no result, every tenth of a second. `awaited`: what to log if that takes long."""
+async def _while_pending(future: Future[Any], awaited: str = "") -> AsyncIterator[str]:
+    """Yield as long as a future has no result, every tenth of a second; once, when that has taken long, `awaited`."""
     loop, arrived, since = asyncio.get_running_loop(), asyncio.Event(), time.monotonic()
 
     def notify(_: Future[Any]) -> None:
@@ -357,10 +357,11 @@ async def _while_pending(future: Future[Any], awaited: str = "") -> AsyncIterato
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(arrived.wait(), _IDLE_SECONDS)
         if not future.done():
-            if awaited and time.monotonic() - since > _PATIENCE_SECONDS:
-                log.warning("a training waits for %s", awaited)
+            overdue = awaited if time.monotonic() - since > _PATIENCE_SECONDS else ""
+            if overdue:
+                log.warning("a training waits for %s", overdue)
                 awaited = ""
-            yield
+            yield overdue
 
 
 def _check_hello(content: bytes) -> str:

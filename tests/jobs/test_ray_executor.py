@@ -124,7 +124,7 @@ def test_a_cluster_that_is_not_reached_is_tried_again(monkeypatch: pytest.Monkey
     async def close_after_three_tries() -> None:
         async with aclosing(executor.slices(Order(short_config()))) as slices:  # type: ignore[type-var]
             async for part in slices:
-                assert part == Slice((), 0.0)
+                assert part in (Slice((), 0.0), Slice((), 0.0, "a connection to the Ray cluster"))
                 if len(tries) == 3:
                     return
 
@@ -225,15 +225,32 @@ def test_closing_the_executor_ends_every_process(cluster: RayExecutor) -> None:
     assert psutil.wait_procs(begun, timeout=30)[1] == []
 
 
-def test_a_waiting_future_yields_until_it_has_a_result() -> None:
+def test_a_waiting_future_yields_until_it_has_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_executor, "_PATIENCE_SECONDS", 0.0)
     future: Future[int] = Future()
 
-    async def count() -> int:
-        yields = 0
-        async for _ in ray_executor._while_pending(future):
-            yields += 1
-            if yields == 2:
+    async def collect() -> list[str]:
+        yielded = []
+        async for overdue in ray_executor._while_pending(future, "a GPU"):
+            yielded.append(overdue)
+            if len(yielded) == 2:
                 future.set_result(3)
-        return yields
+        return yielded
 
-    assert asyncio.run(count()) == 2
+    assert asyncio.run(collect()) == ["a GPU", ""], "what it waits for is yielded and logged once"
+
+
+def test_the_view_of_a_waiting_job_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = RayExecutor()
+
+    def fail(_: RayExecutor) -> None:
+        raise ConnectionError("no answer")
+
+    monkeypatch.setattr(RayExecutor, "_connect", fail)
+    service = JobService(executor)
+    job = service.submit(short_config(), "ada")
+    while not job.view().problem:
+        time.sleep(0.01)
+    service.close()
+    executor.close()
+    assert job.view().problem == "It waits for a connection to the Ray cluster."

@@ -137,7 +137,10 @@ def describe_state(views: Views) -> str:
         return describe_progress(views)
     if state == "finished":
         return _describe_duration(views)
-    return {"never trained": "not trained yet", "waiting": "waiting in the queue"}.get(state, state)
+    if state == "waiting":
+        problem = next((view.job.problem for view in views.values() if view.job and view.job.problem), "")
+        return f"waiting in the queue. {problem}".rstrip(". ")
+    return {"never trained": "not trained yet"}.get(state, state)
 
 
 def _describe_duration(views: Views) -> str:

@@ -71,6 +71,11 @@ STATES: dict[str, tuple[RunView, str, str]] = {
 }
 
 
+def test_a_waiting_training_says_what_it_waits_for() -> None:
+    view = with_job("waiting", problem="It waits for a connection to the Ray cluster.")
+    assert describe_state({"model": view}) == "waiting in the queue. It waits for a connection to the Ray cluster"
+
+
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_of_a_training_has_its_words(state: str) -> None:
     view, words, outcome = STATES[state]
