@@ -28,7 +28,8 @@ from benchmarks.load.light_http import LightBrowser, Traffic, trusting_context
 from benchmarks.load.load_generator import Visitor, connect_page
 
 POLL_SECONDS = 1.0  # EVERY of the component `classroom`
-RUN_TAKES = 5.0  # of the component `classroom`
+RUN_TAKES = 5.0  # of the component `classroom`, as are the next two
+OPENING_EACH, OPENING_MOST = 0.015, 5.0  # seconds
 JOBS_SECONDS = 5.0  # of the component `jobs_panel`, while nothing trains
 PING_SECONDS = 0.1, 4.0  # least and most between two pings of Streamlit's page without a connection
 HEADERS = {"X-Lineage": "1"}
@@ -258,7 +259,8 @@ class Student:
         if page is None:
             return
         if (number, state["open"]) != (page["number"], page["open"]):
-            await self._run_page(visitor, (number, state["open"]))
+            delay = self.chance.uniform(0, min(OPENING_MOST, OPENING_EACH * state["present"]))
+            await self._run_page(visitor, (number, state["open"]), delay if number == page["number"] else 0.0)
         if "answer" in state and number not in self._revealed:
             self._revealed.add(number)
             self.note("revealed", number)
@@ -268,16 +270,23 @@ class Student:
             self._answered.add(number)
             self._start(self._answer(number, choose_answer(question, self.number, self.plan.total)))
 
-    async def _run_page(self, visitor: Visitor, state: object) -> None:
+    async def _run_page(self, visitor: Visitor, state: object, delay: float = 0.0) -> None:
         """Have the page run, so that it follows the class, as `runPage` of the component does."""
         now = time.monotonic()
-        followed, until, wait = self._followed
-        if state != followed:
-            until, wait = 0.0, RUN_TAKES / 2
+        if state != self._followed[0]:
+            self._followed = state, now + delay, RUN_TAKES / 2
+            if delay:
+                self._start(self._run_page_later(visitor, state, delay))
+        _, until, wait = self._followed
         if now >= until:
             self._followed = state, now + 2 * wait, 2 * wait
             with contextlib.suppress(*LOST):
                 await visitor.send_class_event("moved", time.time())
+
+    async def _run_page_later(self, visitor: Visitor, state: object, delay: float) -> None:
+        await asyncio.sleep(delay)
+        if state == self._followed[0]:
+            await self._run_page(visitor, state)
 
     async def _answer(self, number: int, given: object) -> None:
         """Answer at a random moment, and send the answer until the server confirms it."""

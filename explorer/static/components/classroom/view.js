@@ -31,6 +31,8 @@ import { node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const EVERY = 1000; // ms
+const OPENING_EACH = 15; // ms of a server to open the page of one student
+const OPENING_MOST = 5000; // ms
 const RUN_TAKES = 5000; // ms after which the page is asked to follow the class once more
 
 export default defineComponent((place) => {
@@ -123,16 +125,24 @@ export default defineComponent((place) => {
     }
   }
 
-  /** Run the page, so that it follows the class. A request that interrupts a run which has begun would make a busy
-      server run it again and again, so the same request is repeated only after some time, each time a longer one. */
-  function runPage(state) {
+  /** Run the page after `delay` milliseconds, so that it follows the class. A request that interrupts a run which has
+      begun would make a busy server run it again and again, so the same request is repeated only after some time, each
+      time a longer one. */
+  function runPage(state, delay = 0) {
     const now = Date.now();
-    if (state !== followed.state) followed = { state, until: 0, wait: RUN_TAKES / 2 };
+    if (state !== followed.state) {
+      followed = { state, until: now + delay, wait: RUN_TAKES / 2 };
+      if (delay) setTimeout(() => !isClosed && state === followed.state && runPage(state), delay + 1);
+    }
     if (now < followed.until) return;
     followed.wait *= 2;
     followed.until = now + followed.wait;
     component.setTriggerValue("moved", now);
   }
+
+  /** Milliseconds until the page below the revealed answer is opened: a large class has the answers first, and its
+      pages then open one after the other. */
+  const openingDelay = (state) => Math.random() * Math.min(OPENING_MOST, OPENING_EACH * state.present);
 
   function receiveState(state) {
     if (state.problem && !sending) message.textContent = state.problem;
@@ -140,7 +150,8 @@ export default defineComponent((place) => {
     if (isOver) runPage("over"); // the page leaves the class
     if (state.number === undefined) return;
     session = state;
-    if (state.number !== data.number || state.open !== data.open) runPage(`${state.number} ${state.open}`);
+    if (state.number !== data.number || state.open !== data.open)
+      runPage(`${state.number} ${state.open}`, state.number === data.number ? openingDelay(state) : 0);
     drawState();
   }
 
