@@ -45,7 +45,7 @@ def train(
         A name that two sections have is given with its section: `**{"task.seed": 1}`. `corpus` is the name of a text
         of the task, or the path of a text file in UTF-8.
 
-    The same settings give the same curves, bit for bit on one kind of machine.
+    The same settings give the same curves, bit for bit on one kind of processor.
 
     A training that is interrupted (Ctrl-C, or the stop button of a notebook) returns the run up to its last
     checkpoint with a warning; `Run.resume` trains the rest. The same holds for a training whose numbers grow without

@@ -1,6 +1,6 @@
 """Training as a generator: from a configuration to events, without threads, screen, disk or knowledge of the task.
 
-The same configuration gives the same curve, bit for bit on one kind of machine, whatever runs at the same time, and
+The same configuration gives the same curve, bit for bit on one kind of processor, whatever runs at the same time, and
 however often the training is interrupted and resumed at a checkpoint.
 """
 

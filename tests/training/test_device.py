@@ -70,7 +70,11 @@ SHORT: dict[str, dict[str, object]] = {  # of a task; the others take one step o
 SPECIAL: dict[str, tuple[str, str, dict[str, object]]] = {  # settings that have code of their own
     "dropout": ("text", "feedforward", {"dropout": 0.1, "batch_norm": True}),
     "large vocabulary": ("text", "feedforward", {"batch_size": 1, "context": 4}),
-    "carried state": ("text", "lstm", {"batches": "contiguous", "dropout": 0.1, "layers": 2}),
+    "carried state": (
+        "text",
+        "lstm",
+        {"batches": "contiguous", "dropout": 0.1, "layers": 2, "iterations": 2, "snapshots": 3},
+    ),
     "samples": ("text", "gru", {"sample": 3}),
     "prefixes": ("text", "rnn", {"rows": "prefixes", "split": "sentences", "size": 1_000}),
     "sinusoidal": ("text", "transformer", {"positions": "sinusoidal", "dropout": 0.1, "context": 8}),
@@ -101,10 +105,10 @@ def short(task: str, model: str, **changes: object) -> RunConfig:
 
 
 def assert_trains(config: RunConfig) -> None:
-    """Train on the second device, and go on from the first checkpoint there."""
+    """Train on the second device, and go on there from the last checkpoint before the end."""
     with SecondDevice():
         events = list(train(config, device=META))
-        checkpoint = next(event for event in events if isinstance(event, Checkpoint))
+        *_, checkpoint, _ = (event for event in events if isinstance(event, Checkpoint))
         resumed = train(config, checkpoint, device=META)
         assert any(isinstance(event, Step) for event in resumed)
     assert {type(event) for event in events} >= {Started, Step, Evaluation, Checkpoint}
