@@ -48,11 +48,13 @@ def _read_jobs() -> dict[str, float]:
 
 
 def _read_workers() -> dict[str, str | int]:
-    executor = environment().executor
-    is_this_machine = executor in ("here", "processes") and "torch" in sys.modules  # its import takes a second
+    executor, device = environment().executor, environment().device
+    machine = "" if device == "cpu" else f"LINEAGE_DEVICE = {device}"
+    if not machine and executor in ("here", "processes") and "torch" in sys.modules:  # its import takes a second
+        machine = machine_kind()
     return {
         "executor": executor,
-        "machine": machine_kind() if is_this_machine else "",
+        "machine": machine,
         "most": environment().jobs_at_once,
     }
 
