@@ -1,11 +1,14 @@
 """A course at several servers: PostgreSQL, three app servers, nginx with TLS, and students in real Streamlit sessions.
 
-    python -m benchmarks.course [--part class|idle] [--students 300]
+    python -m benchmarks.course [--part class|idle|sweep] [--students 300]
 
 class: all students are in one class. They answer six questions of a lesson, and see the answer and the next step. A
     server is killed while they answer the second question, and all servers are restarted one after the other during the
     fourth.
 idle: memory of sessions that do nothing.
+sweep: 200 runs of a sweep, in worker processes of the servers or (`--executor ray`) in a Ray cluster of a head and two
+    nodes. Every 20 s a worker is killed, and two servers are killed and started again. Every run is compared with one
+    that was trained undisturbed, bit for bit.
 
 All parts share the machine with the students, whose own use of the processor is printed.
 """
@@ -17,11 +20,13 @@ import contextlib
 import math
 import os
 import platform
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +35,7 @@ from benchmarks.class_link import read_class_code
 from benchmarks.load.cluster import SERVERS, Cluster, Cost, running_cluster
 from benchmarks.load.light_http import trusting_context
 from benchmarks.load.students import HEADERS, LOST, Attendance, Course, OpenPage, Plan
+from benchmarks.load.sweep_kills import MOST_RUNS, make_runs, print_sweep, ray_cluster, run_disturbed, train_undisturbed
 from tests.serving import is_healthy
 
 LESSON, STEPS = "counting", 6
@@ -37,11 +43,18 @@ SOON = 3.0  # seconds within which the class should have what its teacher does
 KILLED_AT, RESTARTED_AT = 2, 4  # the questions during which a server is killed, and all are restarted in turn
 ANSWER_SECONDS = 10.0
 MOST_WAIT = 60.0  # seconds
+JOBS_AT_ONCE = 4  # trainings of a sweep that each server carries out at once
 
 
 class Part(StrEnum):
     classroom = "class"
     idle = "idle"
+    sweep = "sweep"
+
+
+class Executor(StrEnum):
+    processes = "processes"
+    ray = "ray"
 
 
 @dataclass
@@ -283,24 +296,52 @@ async def measure_memory(cluster: Cluster, sessions: int) -> None:
     print(f"  a session                         {(after - before) / max(1, arrived):.2f} MB")
 
 
+# ---- a sweep ----
+
+
+def measure_sweep(runs: int, epochs: int, executor: Executor) -> None:
+    """Train a sweep undisturbed, then over several servers that are killed, and print what is different."""
+    sweep = make_runs(runs, epochs)
+    with contextlib.ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lineage-undisturbed-")))
+        undisturbed = train_undisturbed(sweep, home, JOBS_AT_ONCE)
+        address = executor.value
+        if executor is Executor.ray:
+            address = stack.enter_context(ray_cluster(SERVERS * JOBS_AT_ONCE))
+        settings = {"LINEAGE_EXECUTOR": address, "LINEAGE_JOBS_AT_ONCE": str(JOBS_AT_ONCE)}
+        cluster = stack.enter_context(running_cluster(**settings))
+        outcome = run_disturbed(cluster, sweep, home)
+        print_sweep(outcome, sweep, undisturbed)
+        _print_tracebacks(cluster)
+
+
+def _print_tracebacks(cluster: Cluster) -> None:
+    if count := cluster.logs().count("Traceback"):
+        print(f"  tracebacks in the logs            {count}")
+
+
 def main(
     part: Annotated[Part | None, typer.Option(help="Only this one.")] = None,
     students: Annotated[int, typer.Option(help="How many are in the class.")] = 300,
     questions: Annotated[int, typer.Option(help="How many questions the class answers.", min=1, max=STEPS)] = STEPS,
     arrival: Annotated[float, typer.Option(help="Seconds within which they arrive.")] = 30,
+    runs: Annotated[int, typer.Option(help="How many runs the sweep has: a multiple of 10.")] = MOST_RUNS,
+    epochs: Annotated[int, typer.Option(help="Epochs of each run of the sweep.")] = 150,
+    executor: Annotated[Executor, typer.Option(help="Where the runs of the sweep train.")] = Executor.processes,
 ) -> None:
     """Measure a course at several servers."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
     for each in (part,) if part else Part:
         print(flush=True)
+        if each is Part.sweep:
+            measure_sweep(runs, epochs, executor)
+            continue
         with running_cluster() as cluster:
-            match each:
-                case Part.classroom:
-                    asyncio.run(lead_class(cluster, students, arrival, questions))
-                case Part.idle:
-                    asyncio.run(measure_memory(cluster, students))
-            if count := cluster.logs().count("Traceback"):
-                print(f"  tracebacks in the logs            {count}")
+            if each is Part.classroom:
+                asyncio.run(lead_class(cluster, students, arrival, questions))
+            else:
+                asyncio.run(measure_memory(cluster, students))
+            _print_tracebacks(cluster)
     print(f"load {os.getloadavg()[0]:.1f} after")
 
 

@@ -50,7 +50,9 @@ class Cluster:
         self.folder = folder
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}/{BASE_PATH}"
+        self.runs = folder / "shared-runs"
         self.database = PostgresServer("-c max_connections=200")
+        self.database_url = ""  # once it has started
         self._settings = settings
         self.servers: list[Server] = []
         self._stack = contextlib.ExitStack()
@@ -60,13 +62,13 @@ class Cluster:
         """Start everything. Raises RuntimeError with the log of what does not start."""
         self._stack.callback(self.database.remove)
         self.database.start()
-        url, runs = self.database.fresh_database(), self.folder / "shared-runs"
-        runs.mkdir(parents=True)
+        self.database_url = self.database.fresh_database()
+        self.runs.mkdir(parents=True)
         settings = {
             "STREAMLIT_SERVER_BASE_URL_PATH": BASE_PATH,
             "LINEAGE_TRUSTED_PROXIES": "127.0.0.1",
-            "LINEAGE_DATABASE_URL": url,
-            "LINEAGE_RUNS": str(runs),
+            "LINEAGE_DATABASE_URL": self.database_url,
+            "LINEAGE_RUNS": str(self.runs),
             "LINEAGE_SECRET": "the same for all servers",
             "LINEAGE_OPERATOR_PASSWORD": "a password for the operator",
         } | self._settings

@@ -157,6 +157,11 @@ class Job:
         """Whether it has a row in the database that all servers share; see `shared_jobs.py`."""
         return type(self.ownership) is not Ownership
 
+    @property
+    def waits_after_crashes(self) -> bool:
+        """Whether it has ended because what trained it crashed too often; then it may be submitted again."""
+        return self._view.state == "stopped" and self.crashes >= MAX_CRASHES
+
     def counted_crashes(self, running: bool) -> int:
         """Return the crashes to write down; a job with a new checkpoint has none to count.
 

@@ -10,12 +10,14 @@ import logging
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
+from explorer.jobs.job import Job
 from explorer.jobs.scheduler import JobService, make_executor, service
 from explorer.run_store import store
 from explorer.sweeps import stored
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1  # between two looks at the runs of a sweep in a terminal
 _DRIVER_SECONDS = 0.5  # likewise in the server
 _RENEW_SECONDS = stored.LEASE_SECONDS / 3
+_MOST_REPEATS = 2  # times that a run is submitted again after what trained it has crashed twice (`jobs/job.py`)
 
 
 def check_limits(sweep: Sweep) -> Sweep:
@@ -58,17 +61,21 @@ def estimated_seconds(sweep: Sweep) -> float:
     return share * mean + confirmation
 
 
-def run_status(config: RunConfig, service: JobService, visitor: str = "") -> RunStatus:
+def run_status(
+    config: RunConfig, service: JobService, visitor: str = "", repeats: Counter[str] | None = None
+) -> RunStatus:
     """Return what is known of a run: the finished stored run, or else its job, or else the stored run of a stopped one.
 
     visitor: on whose behalf it is looked for; imported runs of others do not count
+    repeats: see `advance`; a run that crashed and may be submitted again has no problem
     """
     run = store.find_by_config(config, unfinished=True, visitor=visitor)
     job = None if run and run.card.finished else service.find(key(config), visitor)
     if job:
         view = job.view()
         if run is None or view.curves is not None or not view.done:
-            return RunStatus(view.state, view.step, view.seconds, view.parameters, view.curves, view.problem)
+            problem = "" if repeats is not None and _may_repeat(job, repeats) else view.problem
+            return RunStatus(view.state, view.step, view.seconds, view.parameters, view.curves, problem)
     if run is None:
         return ABSENT
     card = run.card
@@ -76,22 +83,35 @@ def run_status(config: RunConfig, service: JobService, visitor: str = "") -> Run
     return RunStatus(state, card.step, card.seconds, card.parameters, run.curves, card.problem)
 
 
+def _may_repeat(job: Job, repeats: Counter[str]) -> bool:
+    """Return whether a run is submitted again because what trained it has crashed too often."""
+    return job.waits_after_crashes and repeats[job.key] < _MOST_REPEATS
+
+
 def look_at(sweep: Sweep, service: JobService, visitor: str = "") -> Plan:
     """Return where a sweep stands."""
     return next_actions(sweep, lambda config: run_status(config, service, visitor))
 
 
-def advance(sweep: Sweep, service: JobService, owner: str = "") -> Plan:
+def advance(sweep: Sweep, service: JobService, owner: str = "", repeats: Counter[str] | None = None) -> Plan:
     """Submit the next runs of a sweep, as many as the service should have at a time, and return where it stands.
+
+    repeats: how often each run, by its key, was submitted again after crashes; it is updated. A visitor decides whether
+        their training goes on after crashes. Nobody looks at each run of a sweep, so the sweep goes on by itself, a few
+        times: a run may need more memory than there is.
 
     Raises LineageError if a run cannot be trained here, for example because a limit was lowered.
     """
-    plan = look_at(sweep, service, owner)
+    repeats = Counter() if repeats is None else repeats
+    plan = next_actions(sweep, lambda config: run_status(config, service, owner, repeats))
     under_way = sum(status.run.state in ("waiting", "running") for status in (*plan.trials, *plan.finalists))
     at_once = max(1, min(2 * environment().jobs_at_once, environment().most_jobs // 2))
     for submission in plan.submit[: max(at_once - under_way, 0)]:
+        previous = service.find(key(submission.config), owner)
+        crashed = previous is not None and previous.waits_after_crashes
         try:
-            service.submit(submission.config, owner, submission.until)
+            job = service.submit(submission.config, owner, submission.until)
+            repeats[job.key] += crashed
         except (NotAllowed, StoreError) as error:  # too many trainings wait, or the disk is full: later
             log.info("sweep %s waits: %s", sweep.key, error)
             break
@@ -121,10 +141,11 @@ def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], No
     stored.start(check_limits(sweep), "", hold=True)
     folder = environment().home / "sweeps" / sweep.key  # not that of the server, which would restore these jobs
     service = JobService(make_executor(executor), folder)
+    repeats = Counter[str]()
     try:
         renewed = time.monotonic()
         while True:
-            plan = advance(sweep, service)
+            plan = advance(sweep, service, repeats=repeats)
             on_progress(plan)
             if plan.finished:
                 return plan
@@ -159,6 +180,7 @@ class SweepDriver:
         self._closing = False
         self._thread: threading.Thread | None = None
         self._carried: dict[str, StoredSweep] = {}  # the sweeps of the last turn
+        self._repeats = Counter[str]()  # how often runs were submitted again after crashes
 
     def start(self) -> None:
         """Begin to carry sweeps out."""
@@ -196,7 +218,7 @@ class SweepDriver:
             try:
                 sweep = self._carried.get(sweep_key) or stored.find(sweep_key)
                 self._carried[sweep_key] = sweep
-                if advance(sweep.sweep, self._service, sweep.owner).finished:
+                if advance(sweep.sweep, self._service, sweep.owner, self._repeats).finished:
                     stored.finish(sweep_key)
                     del self._carried[sweep_key]
             except StoreError:

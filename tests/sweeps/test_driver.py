@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from pandas import DataFrame
 from pandas.testing import assert_frame_equal
 
 from explorer.errors import InvalidSetting, NotAllowed, UnknownSweep
-from explorer.jobs.executor import InProcessExecutor
+from explorer.jobs.executor import InProcessExecutor, WorkerLost
+from explorer.jobs.job import MAX_CRASHES
+from explorer.jobs.order import Order
 from explorer.jobs.scheduler import JobService
 from explorer.run_store import store
 from explorer.sweeps import driver, stored
@@ -19,7 +22,8 @@ from explorer.sweeps.controller import Plan
 from explorer.sweeps.driver import SweepDriver, carry_out, check_limits, estimated_seconds, look_at
 from explorer.sweeps.results import results_table
 from explorer.sweeps.space import Sweep, make_sweep, trials
-from explorer.training.config import default_config, with_settings
+from explorer.training.config import default_config, key, with_settings
+from explorer.training.slices import Slice
 
 BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "hidden": 4})
 SWEEP = make_sweep(BASE, {"learning_rate": [1e-4, 1e-3, 1e-2, 1e-1]}, seeds=2)
@@ -106,6 +110,46 @@ def test_the_server_carries_sweeps_out_and_continues_them_after_a_restart() -> N
     plan = look_at(SWEEP, service, VISITOR)
     assert plan.finished
     assert {store.find(status.trial.key).card.owner for status in plan.trials} == {VISITOR}
+
+
+class CrashingExecutor(InProcessExecutor):
+    """Crashes at the first attempts of every order, before it trains."""
+
+    def __init__(self, crashes: int) -> None:
+        super().__init__()
+        self.crashes, self.attempts = crashes, Counter[str]()
+
+    async def slices(self, order: Order) -> AsyncIterator[Slice]:
+        self.attempts[key(order.config)] += 1
+        if self.attempts[key(order.config)] <= self.crashes:
+            raise WorkerLost("it was killed")
+        async for part in super().slices(order):
+            yield part
+
+
+def _train_with_crashes(crashes: int) -> tuple[Plan, Counter[str]]:
+    sweep = make_sweep(BASE, {"learning_rate": [1e-3, 1e-2]}, finalists=0, halving=False)
+    executor = CrashingExecutor(crashes)
+    service = JobService(executor)
+    try:
+        stored.start(sweep, VISITOR)
+        sweeps = SweepDriver(service)
+        wait_for(lambda: sweeps.turn() or stored.find(sweep.key).state == "finished")
+        return look_at(sweep, service, VISITOR), executor.attempts
+    finally:
+        service.close()
+
+
+def test_a_run_that_crashed_too_often_for_a_visitor_is_trained_again_by_its_sweep() -> None:
+    plan, attempts = _train_with_crashes(MAX_CRASHES + 1)
+    assert [status.state for status in plan.trials] == ["finished", "finished"]
+    assert set(attempts.values()) == {MAX_CRASHES + 2}
+
+
+def test_a_run_that_always_crashes_fails_in_the_end() -> None:
+    plan, attempts = _train_with_crashes(1_000)
+    assert [status.state for status in plan.trials] == ["failed", "failed"]
+    assert set(attempts.values()) == {MAX_CRASHES * (1 + driver._MOST_REPEATS)}
 
 
 def test_only_the_owner_stops_a_sweep_and_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
