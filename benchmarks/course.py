@@ -43,6 +43,9 @@ SOON = 3.0  # seconds within which the class should have what its teacher does
 KILLED_AT, RESTARTED_AT = 2, 4  # the questions during which a server is killed, and all are restarted in turn
 ANSWER_SECONDS = 10.0
 MOST_WAIT = 60.0  # seconds
+WARM_SESSIONS = 30
+ARRIVAL_EVERY = 0.4  # seconds between two sessions that shall do nothing
+SETTLE_SECONDS = 20.0  # after which their pages are whole
 JOBS_AT_ONCE = 4  # trainings of a sweep that each server carries out at once
 
 
@@ -276,24 +279,33 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 
 async def measure_memory(cluster: Cluster, sessions: int) -> None:
-    """Print the memory of sessions that have the page of the negation task open and do nothing."""
-    plan = Plan(cluster.url, "", 0, sessions, sessions, 10.0, 0.0, False, "negation")
-    warm = Course(Plan(cluster.url, "", 0, 12, 12, 1.0, 0.0, False, "negation"), 1)
-    warm.start()
-    await asyncio.sleep(10)
-    warm.stop()
-    await asyncio.sleep(20)
-    before = cluster.megabytes()
-    course = Course(plan)
-    course.start()
+    """Print the memory of sessions that have the page of the negation task open and do nothing.
+
+    The servers are warm before: `WARM_SESSIONS` further sessions have the page open from before the first measurement
+    to the end. The others come in three groups, so that one sees whether the memory grows evenly.
+    """
+    groups = [WARM_SESSIONS, *(sessions * (i + 1) // 3 - sessions * i // 3 for i in range(3))]
+    courses: list[Course] = []
+    measured: list[float] = []
     try:
-        await asyncio.sleep(30)
-        after = cluster.megabytes()
-        arrived = len(course.stop().select("arrived"))
+        for count in groups:
+            arrival = count * ARRIVAL_EVERY
+            courses.append(Course(Plan(cluster.url, "", 0, count, count, arrival, 0.0, False, "negation"), 1))
+            courses[-1].start()
+            await asyncio.sleep(arrival + SETTLE_SECONDS)
+            measured.append(cluster.megabytes())
+        attendances = [course.stop() for course in courses]
     finally:
-        course.kill()
-    print(f"memory of {SERVERS} servers: {before:.0f} MB, with {arrived} idle sessions {after:.0f} MB")
-    print(f"  a session                         {(after - before) / max(1, arrived):.2f} MB")
+        for course in courses:
+            course.kill()
+    arrived = [len(attendance.select("arrived")) for attendance in attendances]
+    print(f"memory of {SERVERS} servers with {arrived[0]} sessions: {measured[0]:.0f} MB")
+    print("  further idle sessions        MB   MB for each of them")
+    for group in range(1, len(groups)):
+        count, more = sum(arrived[1 : group + 1]), measured[group] - measured[0]
+        print(f"    {count:18} {measured[group]:11.0f} {more / max(count, 1):14.2f}")
+    for text, count in Counter(str(e.value) for each in attendances for e in each.select("failed")).most_common(3):
+        print(f"    failed {count} times: {text}")
 
 
 # ---- a sweep ----
@@ -326,7 +338,7 @@ def main(
     questions: Annotated[int, typer.Option(help="How many questions the class answers.", min=1, max=STEPS)] = STEPS,
     arrival: Annotated[float, typer.Option(help="Seconds within which they arrive.")] = 30,
     runs: Annotated[int, typer.Option(help="How many runs the sweep has: a multiple of 10.")] = MOST_RUNS,
-    epochs: Annotated[int, typer.Option(help="Epochs of each run of the sweep.")] = 150,
+    epochs: Annotated[int, typer.Option(help="Epochs of each run of the sweep.")] = 60,
     executor: Annotated[Executor, typer.Option(help="Where the runs of the sweep train.")] = Executor.processes,
 ) -> None:
     """Measure a course at several servers."""

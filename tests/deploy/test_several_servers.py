@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from sqlalchemy import select
 
 from benchmarks.class_link import read_class_code
 from benchmarks.course import Board
@@ -18,7 +19,13 @@ from benchmarks.load.cluster import SERVERS, Cluster, running_cluster
 from benchmarks.load.light_http import LightBrowser, trusting_context
 from benchmarks.load.load_generator import Visitor, connect_page, open_page
 from benchmarks.load.students import Attendance, Course, OpenPage, Plan
+from benchmarks.load.sweep_kills import settings
+from explorer.database.engine import run_transaction
+from explorer.jobs.shared_jobs import _Row
+from explorer.run_store import store
+from explorer.training.recorder import record_run
 from tests import needs
+from tests.export.alike import assert_records_equal
 
 pytestmark = [pytest.mark.slow, needs.nginx, needs.postgresql]
 
@@ -27,7 +34,7 @@ CONTEXT = trusting_context()
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+    with running_cluster(tmp_path_factory.mktemp("cluster"), LINEAGE_CHECKPOINT_SECONDS="1") as running:
         yield running
         assert "Traceback" not in running.logs()
 
@@ -139,6 +146,39 @@ def test_one_class_over_three_servers_loses_no_answer_when_one_is_killed(cluster
         assert len(attendance.select("revealed", question)) == STUDENTS
         answers = [each.value for each in attendance.select("sent", question)]
         assert Counter(given[question]) == Counter(answers)  # none is lost, and none counts twice
+
+
+def test_a_training_of_a_killed_server_goes_on_at_another_to_the_same_curve(cluster: Cluster) -> None:
+    async def scenario() -> str:
+        async with visit(cluster, "negation", "models=rnn&rnn.epochs=500&seed=7") as visitor:
+            await visitor.press("train")
+            (job,) = await visitor.jobs()
+            # It is claimed by the server of its page, which has a free slot.
+            checkpoint = cluster.runs / "checkpoints" / f"{job['key']}.zip"
+            await _wait_for(checkpoint.exists)
+            assert isinstance(visitor.browser, LightBrowser)
+            killed = cluster.server_of(visitor.browser.cookies)
+            cluster.kill(killed)
+            try:
+                await _wait_for_end(visitor)
+            finally:
+                await asyncio.to_thread(cluster.restart, killed)
+            return str(job["key"])
+
+    run_key = asyncio.run(scenario())
+    with settings(LINEAGE_DATABASE_URL=cluster.database_url, LINEAGE_RUNS=str(cluster.runs)):
+        run = store.find(run_key)
+        claims = run_transaction(lambda session: session.scalar(select(_Row.claims).where(_Row.key == run_key)))
+    assert claims == 2, "two servers have trained it"
+    assert_records_equal(run.record(), record_run(run.config), from_disk=True)
+
+
+async def _wait_for_end(visitor: Visitor) -> None:
+    """Wait until the only training of a visitor has finished. Another server answers."""
+    end = time.monotonic() + LONGEST
+    while (states := [row["state"] for row in await visitor.jobs()]) != ["finished"]:
+        assert time.monotonic() < end, states
+        await asyncio.sleep(0.5)
 
 
 async def _shown_when_revealed(board: Board) -> dict[str, Any]:
