@@ -21,7 +21,7 @@ second training thread would not be faster: steps of models this small are mostl
 at a time can run.
 
 A run that has ended and cannot be stored, because the disk is full, is kept and stored later. A job during whose
-training this process or a worker has crashed twice waits for its owner.
+training this process or a worker has crashed twice waits for its owner, or for the sweep that it belongs to.
 
 Servers that share a database share their jobs: they remember those of all servers, and whoever has a free slot claims a
 waiting one (`shared_jobs.py`). Then a job that pauses is released, so that any server may go on, and so are all jobs of
