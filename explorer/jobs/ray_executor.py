@@ -45,6 +45,7 @@ _LOSS_SECONDS = 3.0  # without a connection to a worker before its machine count
 _PATIENCE_SECONDS = 30.0  # without a free worker before that is logged
 _THREADS = 8  # that call Ray
 _CLIENT_PORT = 10001  # Ray's own default
+_BUSY_MESSAGE = "Starting Ray client server failed"  # of the cluster's head if it takes longer than Ray waits
 _OBJECT_STORE_BYTES = 200_000_000  # of a cluster that is started here; messages of more than 100 kB pass through it
 
 
@@ -251,7 +252,10 @@ class RayExecutor:
                 address = f"{address}:{_CLIENT_PORT}"
             try:
                 self._ray.init(address or "local", **options)
-            except (RuntimeError, ValueError) as error:  # another version of Python or Ray, or a wrong token
+            except (RuntimeError, ValueError) as error:
+                if _BUSY_MESSAGE in str(error):
+                    raise ConnectionError(f"The Ray cluster {address} is busy: {error}") from error
+                # another version of Python or Ray, or a wrong token
                 raise ExecutorUnusable(f"The Ray cluster {address} cannot be used: {error}") from error
             except ConnectionError:
                 raise

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import aclosing
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -132,6 +133,26 @@ def test_a_cluster_that_is_not_reached_is_tried_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr(ray_executor, "_RETRY_SECONDS", 0.05)
     asyncio.run(close_after_three_tries())
     executor.close()
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Starting Ray client server failed. See ray_client_server.err for detailed logs.", ConnectionError),
+        (
+            "Python minor versions differ between client and server: client is 3.11, server is 3.12",
+            ExecutorUnusable,
+        ),
+    ],
+)
+def test_a_busy_cluster_is_tried_again_and_an_unsuitable_one_is_not(message: str, expected: type[Exception]) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(message)
+
+    executor = RayExecutor("ray://cluster")
+    executor._ray = SimpleNamespace(is_initialized=lambda: False, init=fail)  # type: ignore[assignment]
+    with pytest.raises(expected, match=message[:20]):
+        executor._connect()
 
 
 @pytest.mark.slow
