@@ -44,7 +44,8 @@ KILLED_AT, RESTARTED_AT = 2, 4  # the questions during which a server is killed,
 ANSWER_SECONDS = 10.0
 MOST_WAIT = 60.0  # seconds
 WARM_SESSIONS = 30
-ARRIVAL_EVERY = 0.4  # seconds between two sessions that shall do nothing
+WARM_SECONDS = 40.0  # longer than what the servers prepare after their start
+ARRIVAL_EVERY = 0.3  # seconds between two sessions that shall do nothing
 SETTLE_SECONDS = 20.0  # after which their pages are whole
 JOBS_AT_ONCE = 4  # trainings of a sweep that each server carries out at once
 
@@ -282,7 +283,8 @@ async def measure_memory(cluster: Cluster, sessions: int) -> None:
     """Print the memory of sessions that have the page of the negation task open and do nothing.
 
     The servers are warm before: `WARM_SESSIONS` further sessions have the page open from before the first measurement
-    to the end. The others come in three groups, so that one sees whether the memory grows evenly.
+    to the end. The others come in three groups, so that one sees whether the memory grows evenly. Copies of files do
+    not count: pages of libraries are shared with other programs, so their share changes when one of these ends.
     """
     groups = [WARM_SESSIONS, *(sessions * (i + 1) // 3 - sessions * i // 3 for i in range(3))]
     courses: list[Course] = []
@@ -292,7 +294,7 @@ async def measure_memory(cluster: Cluster, sessions: int) -> None:
             arrival = count * ARRIVAL_EVERY
             courses.append(Course(Plan(cluster.url, "", 0, count, count, arrival, 0.0, False, "negation"), 1))
             courses[-1].start()
-            await asyncio.sleep(arrival + SETTLE_SECONDS)
+            await asyncio.sleep(arrival + SETTLE_SECONDS + (0 if measured else WARM_SECONDS))
             measured.append(cluster.megabytes())
         attendances = [course.stop() for course in courses]
     finally:

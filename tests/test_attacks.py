@@ -52,7 +52,7 @@ def test_hostile_archives_are_refused_with_a_sentence(mutation: archives.Mutatio
 
 def test_growth_is_told_from_memory_that_rises_and_falls() -> None:
     def states(megabytes: list[float]) -> list[ServerState]:
-        return [ServerState(each, 100, 20, 1, 0) for each in megabytes]
+        return [ServerState(each, each, 100, 20, 1, 0) for each in megabytes]
 
     assert soak.describe_growth(states([100.0, 600.0] + [700.0, 720.0] * 10))[0]
     assert not soak.describe_growth(states([500.0 + 5 * i for i in range(30)]))[0]

@@ -126,8 +126,8 @@ class Cluster:
         )
 
     def megabytes(self) -> float:
-        """Return the memory of all app servers and what they have started; pages that several share count once."""
-        return sum(read_state(server).megabytes for server in self.servers)
+        """Return the memory of all app servers and what they have started, without copies of files."""
+        return sum(read_state(server).own_megabytes for server in self.servers)
 
 
 def _processor_seconds(process: psutil.Process) -> float:

@@ -15,6 +15,7 @@ class ServerState:
     """Figures of a server's process and its children at one moment."""
 
     megabytes: float  # proportional resident memory (PSS) of all its processes together
+    own_megabytes: float  # of it, what is no copy of a file; the rest depends on who else has the same libraries loaded
     files: int  # open files and sockets
     threads: int
     processes: int
@@ -24,18 +25,18 @@ class ServerState:
 def read_state(server: Server) -> ServerState:
     """Measure the processes of a running server."""
     assert server.process
-    kilobytes = files = threads = count = 0
+    kilobytes = own = files = threads = count = 0
     for process in process_folders(server.process.pid):
         try:
-            kilobytes += int(
-                re.findall(r"^Pss: +(\d+)", (process / "smaps_rollup").read_text("utf-8"), re.MULTILINE)[0]
-            )
+            sizes = dict(re.findall(r"^(\w+): +(\d+)", (process / "smaps_rollup").read_text("utf-8"), re.MULTILINE))
+            kilobytes, own = kilobytes + int(sizes["Pss"]), own + int(sizes["Pss_Anon"])
             files += len(list((process / "fd").iterdir()))
             threads += len(list((process / "task").iterdir()))
             count += 1
-        except (OSError, IndexError):  # it ended meanwhile
+        except (OSError, KeyError):  # it ended meanwhile
             continue
-    return ServerState(kilobytes * 1024 / 1e6, files, threads, count, read_log(server).count("Traceback"))
+    traces = read_log(server).count("Traceback")
+    return ServerState(kilobytes * 1024 / 1e6, own * 1024 / 1e6, files, threads, count, traces)
 
 
 def process_folders(number: int) -> Iterator[Path]:
