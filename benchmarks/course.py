@@ -44,7 +44,7 @@ KILLED_AT, RESTARTED_AT = 2, 4  # the questions during which a server is killed,
 ANSWER_SECONDS = 10.0
 MOST_WAIT = 60.0  # seconds
 WARM_SESSIONS = 30
-WARM_SECONDS = 40.0  # longer than what the servers prepare after their start
+WARM_SECONDS = 120.0  # the servers release some 220 MB each in the second minute after their start
 ARRIVAL_EVERY = 0.3  # seconds between two sessions that shall do nothing
 SETTLE_SECONDS = 20.0  # after which their pages are whole
 JOBS_AT_ONCE = 4  # trainings of a sweep that each server carries out at once
@@ -302,10 +302,10 @@ async def measure_memory(cluster: Cluster, sessions: int) -> None:
             course.kill()
     arrived = [len(attendance.select("arrived")) for attendance in attendances]
     print(f"memory of {SERVERS} servers with {arrived[0]} sessions: {measured[0]:.0f} MB")
-    print("  further idle sessions        MB   MB for each of them")
+    print("  further idle sessions        MB   MB for each of the last third")
     for group in range(1, len(groups)):
-        count, more = sum(arrived[1 : group + 1]), measured[group] - measured[0]
-        print(f"    {count:18} {measured[group]:11.0f} {more / max(count, 1):14.2f}")
+        more = (measured[group] - measured[group - 1]) / max(arrived[group], 1)
+        print(f"    {sum(arrived[1 : group + 1]):18} {measured[group]:11.0f} {more:14.2f}")
     for text, count in Counter(str(e.value) for each in attendances for e in each.select("failed")).most_common(3):
         print(f"    failed {count} times: {text}")
 
