@@ -17,6 +17,7 @@ PASSWORD = "the password of the operator"
 
 @needs.postgresql
 def test_the_operator_of_one_server_sees_and_drains_the_other(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
     settings = {
         "LINEAGE_DATABASE_URL": postgres.fresh_database(),
         "LINEAGE_RUNS": (tmp_path / "runs").as_uri(),

@@ -47,6 +47,7 @@ from explorer.errors import InvalidSetting, StoreError, shorten
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _LOCK_TIMEOUT = 2.0  # seconds to wait for another transaction
+_MOST_OPENED = 8  # databases of one process; a server has one
 _WRITE_LOCK_ID = 0x11EA6E  # the advisory locks of writers to a PostgreSQL database
 _UNREACHABLE = (
     "The list of runs cannot be read now: the database does not answer. "
@@ -100,12 +101,18 @@ class Database:
     card_marks: dict[str, str] = field(default_factory=dict)  # with LINEAGE_RUNS: the cards that were compared
     checked_included: bool = False  # with LINEAGE_RUNS: whether the rows of the included runs were compared
 
+    def close(self) -> None:
+        self.engine.dispose()
+        if self.idle:
+            self.idle.close()
+
 
 class _DamagedDatabase(Exception):
     """The database file is damaged."""
 
 
 lock = threading.RLock()
+_opened: dict[tuple[str, Path], Database] = {}  # by LINEAGE_DATABASE_URL and LINEAGE_HOME
 
 
 def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: str = "runs", attempts: int = 1) -> _T:
@@ -159,23 +166,25 @@ def read_clock(session: Session) -> datetime.datetime:
 
 
 def close_database() -> None:
-    """Close the database; the next access opens it again."""
+    """Close every open database; the next access opens it again."""
     with lock:
-        found = database()
-        found.engine.dispose()
-        if found.idle:
-            found.idle.close()
-        _open_database.cache_clear()
+        for each in _opened.values():
+            each.close()
+        _opened.clear()
 
 
 def database() -> Database:
     """Return the open database of the current environment. Raises StoreError or InvalidSetting."""
     settings = environment()
+    place = (settings.database_url, settings.home)
     with lock:
-        return _open_database(settings.database_url, settings.home)
+        if place not in _opened:
+            if len(_opened) >= _MOST_OPENED:
+                _opened.pop(next(iter(_opened))).close()
+            _opened[place] = _open_database(*place)
+        return _opened[place]
 
 
-@lru_cache(maxsize=8)
 def _open_database(given: str, home: Path) -> Database:
     """Open a database and migrate it to this version. Raises StoreError or InvalidSetting."""
     file = home / "index.db"

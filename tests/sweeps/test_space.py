@@ -102,7 +102,7 @@ def test_the_default_metric_is_a_loss_on_new_data(task: str, model: str, metric:
         ({"learning_rate": RATES}, {"finalists": 1}, "Give 0 or 2"),
         ({"learning_rate": RATES}, {"metric": "beauty"}, "do not record “beauty”. There is train_loss"),
         ({"learning_rate": RATES}, {"halving": 3}, "nothing to halve"),
-        ({"learning_rate": RATES}, {"halving": 1}, "factor of 2 to 10"),
+        ({"learning_rate": RATES}, {"halving": 1}, "factor from 2 to 10"),
         ({"epochs": [5, 10, 20, 40]}, {}, "after the same number of steps"),
         ({"patience": [0, 1, 2, 3]}, {}, "cannot end early"),
     ],

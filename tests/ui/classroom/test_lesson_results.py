@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import sys
 
 import pytest
 
@@ -119,5 +120,6 @@ def test_an_invalid_lesson_stops_the_server_at_startup(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(app, "read_lessons", fail)
     monkeypatch.setattr(app.service, "restore", lambda: pytest.fail("it went on"))
+    monkeypatch.setattr(sys, "tracebacklimit", 1_000, raising=False)  # the server sets it, and later tests need it
     with pytest.raises(LessonError, match="line 7"):
         asyncio.run(start())
