@@ -33,7 +33,8 @@ def wait_for_figure(page: Page, runs: int = 4) -> Page:
     """Wait until the figure is drawn and the page is idle; return the page."""
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
     expect(readout_rows(page)).to_have_count(runs)
-    expect(page.get_by_text("Which settings differ between these runs?")).to_be_attached()
+    # Not the entry of the contents with the same text.
+    expect(page.locator("summary", has_text="Which settings differ between these runs?")).to_be_attached()
     wait_until_idle(page)
     return page
 

@@ -91,6 +91,8 @@ def _values(kind: type[Any], name: str, hint: Any, about: Any) -> SearchStrategy
         return st.none() | _values(kind, name, get_args(hint)[0], about)
     if hint is int and "low" in about:
         return st.integers(about["low"], about["high"]).filter(lambda v: _is_accepted(about, v)) | default
+    if hint in (int, float) and "options" in about:
+        return st.sampled_from(list(about["options"]))
     if hint is float:
         return st.floats(about["low"], about["high"]).map(lambda v: float(f"{v:.6g}"))
     texts: Iterable[str] = about.get("options", ()) if hint is str else ()
@@ -114,7 +116,8 @@ def _is_accepted(about: Any, value: object) -> bool:
 
 def _states(kind: type[Any]) -> SearchStrategy[Any]:
     hints = typing.get_type_hints(kind)
-    fields = {f.name: _values(kind, f.name, hints[f.name], f.metadata) for f in dataclasses.fields(kind)}
+    in_url = [f for f in dataclasses.fields(kind) if f.metadata.get("in_url", True)]  # the others are not written
+    fields = {f.name: _values(kind, f.name, hints[f.name], f.metadata) for f in in_url}
     return st.fixed_dictionaries({}, optional=fields).map(lambda values: kind(**values))
 
 

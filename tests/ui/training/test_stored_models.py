@@ -8,10 +8,12 @@ import pytest
 import streamlit as st
 
 from explorer.errors import DamagedRun, InvalidSetting, UnknownRun
+from explorer.experiments.pretraining import shipped_configs
 from explorer.jobs.scheduler import service
 from explorer.run_store import index, store
 from explorer.tasks.own_sentences import own_task
 from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import default_config, key, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.training import stored_models
@@ -54,7 +56,8 @@ def test_a_stored_run_is_listed_until_it_is_deleted() -> None:
     names = stored_models.model_titles(("text",))
     assert names[run.key] == f"RNN {run.key}"
     assert next(iter(names)) == "text-ngram"
-    assert all(name.startswith("text-") or name == run.key for name in names)
+    included = {name for name, config in shipped_configs().items() if isinstance(config.task, TextConfig)}
+    assert {"text-rnn", "tuned-text-rnn"} < names.keys() - {run.key} <= included
     assert run.key not in stored_models.model_titles(("negation",), ("transformer",))
     assert stored_models.find_run(run.key).model() is not None
     shutil.rmtree(run.folder)
