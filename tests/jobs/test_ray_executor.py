@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,6 +50,19 @@ def process_of(executor: RayExecutor) -> psutil.Process:
     """Return the process of the worker that trains."""
     (worker,) = executor._busy
     return psutil.Process(decode(worker.hello.result())[0]["pid"])
+
+
+def processes_of_ray() -> list[psutil.Process]:
+    """Return the processes of the cluster that was started here, without those of other tests."""
+    import ray
+
+    folder = str(Path(ray.__file__).parent)
+    found = []
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it ends now
+            if folder in " ".join(child.cmdline()):
+                found += [child, *child.children(recursive=True)]
+    return found
 
 
 def wait_for_end(process: psutil.Process) -> None:
@@ -240,8 +253,8 @@ def test_a_training_whose_worker_is_killed_goes_on_to_the_same_curve(cluster: Ra
 @pytest.mark.slow
 def test_closing_the_executor_ends_every_process(cluster: RayExecutor) -> None:
     assert isinstance(events(Order(short_config()), cluster)[0], Started)
-    begun = psutil.Process().children(recursive=True)
-    assert any("RayWorker" in process.name() or "ray" in process.name() for process in begun)
+    begun = processes_of_ray()
+    assert any("RayWorker" in process.name() for process in begun)
     cluster.close()
     assert psutil.wait_procs(begun, timeout=30)[1] == []
 
