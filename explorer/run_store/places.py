@@ -68,7 +68,7 @@ class Place(Protocol):
     def names(self, folder: str) -> dict[str, str]:
         """Return the names of the files and folders in a folder, each with a text that differs after a change."""
 
-    def changed(self, name: str) -> datetime.datetime | None:
+    def change_time(self, name: str) -> datetime.datetime | None:
         """Return when a file, or the newest file of a folder, was last changed; None if there is none."""
 
 
@@ -202,7 +202,7 @@ class Folder:
                 return {}
             return found
 
-    def changed(self, name: str) -> datetime.datetime | None:
+    def change_time(self, name: str) -> datetime.datetime | None:
         with self._answering():
             path = self._path(name)
             times = []
@@ -320,7 +320,7 @@ class ObjectStorage:
                 return {}
             return {str(each["name"]).rstrip("/").rpartition("/")[2]: _change_of(each) for each in found}
 
-    def changed(self, name: str) -> datetime.datetime | None:
+    def change_time(self, name: str) -> datetime.datetime | None:
         with self._answering():
             self._files.invalidate_cache()
             found = self._files.find(self._path(name), detail=True)

@@ -315,19 +315,19 @@ class Storage:
             return None
 
     def _is_older(self, name: str, moment: datetime.datetime) -> bool:
-        changed = self.place.changed(name)
+        changed = self.place.change_time(name)
         return changed is not None and changed < moment
 
 
 def _card_name(run_key: str, deleted: bool = False) -> str:
-    return f"{'trash' if deleted else 'cards'}/{_checked(run_key)}.json"
+    return f"{'trash' if deleted else 'cards'}/{_require_key(run_key)}.json"
 
 
 def _checkpoint_name(run_key: str) -> str:
-    return f"checkpoints/{_checked(run_key)}.zip"
+    return f"checkpoints/{_require_key(run_key)}.zip"
 
 
-def _checked(run_key: str) -> str:
+def _require_key(run_key: str) -> str:
     if not KEY.fullmatch(run_key):
         raise ValueError(f"“{shorten(run_key)}” is not the key of a run")
     return run_key

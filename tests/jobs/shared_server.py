@@ -60,11 +60,11 @@ class JobServer:
     def wait_for(self, config: RunConfig, state: str, step: int | None = None) -> JobView:
         """Wait until this server shows a job in this state, at this step or after it."""
 
-        def arrived() -> bool:
+        def has_arrived() -> bool:
             found = self.call(view, config)
             return found is not None and found.state == state and (step is None or found.step >= step)
 
-        wait(arrived)
+        wait(has_arrived)
         found = self.call(view, config)
         assert found
         return found

@@ -99,7 +99,7 @@ def servers(kind: str, database: str, tmp_path: Path, monkeypatch: pytest.Monkey
     db.close_database()
 
 
-def opened() -> Storage:
+def open_storage() -> Storage:
     found = storage.current()
     assert found
     return found
@@ -157,7 +157,7 @@ def test_a_finished_run_replaces_a_stopped_one_and_keeps_what_users_entered(serv
     server("a")
     found = store.find(stopped.key)
     assert (found.card.state, found.card.name, found.card.owner) == ("finished", "Mine", "ada")
-    assert len(opened().place.names(f"runs/{stopped.key}")) == 1
+    assert len(open_storage().place.names(f"runs/{stopped.key}")) == 1
     assert found.curves.losses.tobytes() == stopped.curves.losses.tobytes()
 
 
@@ -201,7 +201,7 @@ def test_a_run_that_one_server_deletes_is_restored_by_another(server: UseServer)
     operations.purge_runs([run.key, "../abcdefghijkl"])
     with pytest.raises(UnknownRun):
         operations.restore_runs([run.key], "ada", False)
-    assert list(opened().place.names(f"runs/{run.key}")) == []
+    assert list(open_storage().place.names(f"runs/{run.key}")) == []
     assert store.find(kept.key).weights()
 
 
@@ -232,13 +232,13 @@ def test_the_index_keeps_the_rows_of_other_servers(server: UseServer) -> None:
 def test_a_comparison_repairs_the_index(server: UseServer) -> None:
     run, lost = store_run(0), store_run(1)
     index.remove_run(run.key)
-    opened().place.delete(f"cards/{lost.key}.json")
+    open_storage().place.delete(f"cards/{lost.key}.json")
     server("b")
     index.compare_with_storage()
     assert indexed_keys() == [run.key]
-    found = opened().find(run.key)
+    found = open_storage().find(run.key)
     assert found
-    opened().publish(dataclasses.replace(found, card=found.card.model_copy(update={"name": "New"})))
+    open_storage().publish(dataclasses.replace(found, card=found.card.model_copy(update={"name": "New"})))
     index.compare_with_storage()
     assert [entry.name for entry in search(Query(shipped=False))] == ["New"]
     index.remove_run(run.key)
@@ -269,10 +269,10 @@ def test_a_server_that_is_killed_while_it_uploads_shows_nothing_of_the_run(
     assert indexed_keys() == [run.key]
     assert store.find_by_config(record_of_seed(1).config) is None
     now = datetime.datetime.now(datetime.UTC)
-    opened().tidy(now)
-    assert set(opened().place.names("runs")) == {key_of(0), key_of(1)}  # another server may be writing it
-    opened().tidy(now + datetime.timedelta(hours=2))
-    assert set(opened().place.names("runs")) == {key_of(0)}
+    open_storage().tidy(now)
+    assert set(open_storage().place.names("runs")) == {key_of(0), key_of(1)}  # another server may be writing it
+    open_storage().tidy(now + datetime.timedelta(hours=2))
+    assert set(open_storage().place.names("runs")) == {key_of(0)}
     assert store.find(run.key).weights()
     server("a")
     assert (environment().jobs / key_of(1) / "card.json").is_file()
@@ -284,10 +284,10 @@ def test_the_trash_is_emptied_after_a_day(server: UseServer) -> None:
     run = store_run()
     operations.delete_runs([run.key], "ada", False)
     operations.tidy_storage()
-    assert list(opened().keys(deleted=True)) == [run.key]
-    opened().tidy(datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=25))
-    assert list(opened().keys(deleted=True)) == []
-    assert run.key not in opened().place.names("runs") or not opened().place.names(f"runs/{run.key}")
+    assert list(open_storage().keys(deleted=True)) == [run.key]
+    open_storage().tidy(datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=25))
+    assert list(open_storage().keys(deleted=True)) == []
+    assert run.key not in open_storage().place.names("runs") or not open_storage().place.names(f"runs/{run.key}")
 
 
 def test_many_threads_download_a_run_once(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +317,7 @@ def test_two_servers_that_store_the_same_run_at_once(server: UseServer) -> None:
     assert all(run.curves.losses.tobytes() == record().curves.losses.tobytes() for run in done)
     server("b")
     assert store.find(key_of(0)).weights()
-    assert len(opened().place.names(f"runs/{key_of(0)}")) == 1
+    assert len(open_storage().place.names(f"runs/{key_of(0)}")) == 1
 
 
 def test_the_limit_of_all_runs_counts_those_of_all_servers(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,7 +333,7 @@ def test_the_limit_of_all_runs_counts_those_of_all_servers(server: UseServer, mo
     operations.edit_card(new.key, "ada", False, pinned=True)
     with pytest.raises(StoreError, match="There is no space"):
         store_run(2)
-    assert set(opened().keys()) == {new.key}
+    assert set(open_storage().keys()) == {new.key}
     assert (environment().jobs / key_of(2) / "card.json").is_file()  # nothing is lost
 
 
@@ -444,7 +444,7 @@ def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(folder_server: UseSe
     (tmp_path / "shared" / ".lineage-store").unlink()
     (tmp_path / "shared").rmdir()
     with pytest.raises(StoreError, match="does not answer"):
-        opened().keys()
+        open_storage().keys()
     storage.reset()
     with pytest.raises(StoreError, match="no such folder"):
         index.check_store()
@@ -498,7 +498,7 @@ def test_a_home_whose_database_is_a_file_in_it_may_change_to_a_storage_and_back(
     db.database().refreshed_at = float("-inf")
     upkeep.run_once()
     assert indexed_keys() == sorted([shared.key, local.key])
-    assert set(opened().keys()) == {shared.key, local.key}
+    assert set(open_storage().keys()) == {shared.key, local.key}
 
 
 def test_servers_that_start_together_agree_on_an_id(server: UseServer) -> None:
@@ -511,13 +511,13 @@ def test_servers_that_start_together_agree_on_an_id(server: UseServer) -> None:
 def test_programs_with_other_included_runs_do_not_strike_their_rows_in_turn(
     folder_server: UseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def included() -> list[str]:
+    def list_included() -> list[str]:
         return sorted(entry.folder for entry in search() if entry.shipped)
 
     def start(name: str, pretrained: Path) -> list[str]:
         monkeypatch.setattr(store, "PRETRAINED", pretrained)
         folder_server(name)
-        return included()
+        return list_included()
 
     old, new = tmp_path / "pretrained", tmp_path / "new"
     store.save_run(record_of_seed(98), new / "included-two")
@@ -587,7 +587,7 @@ def test_links_in_a_shared_folder_are_not_followed(folder_server: UseServer, tmp
         store.find(run.key)
     index.compare_with_storage()
     assert indexed_keys() == sorted([run.key, other.key])
-    opened().tidy(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=2))
+    open_storage().tidy(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=2))
     operations.delete_runs([run.key], "", True)
     operations.purge_runs([run.key])
     assert secret.is_file()
@@ -659,7 +659,7 @@ def test_a_bucket_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_an_object_storage_that_is_down_is_not_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_RUNS", "memory://down")
-    shared, calls = opened(), []
+    shared, calls = open_storage(), []
 
     def fail(*_: Any, **__: Any) -> None:
         calls.append(1)
@@ -707,7 +707,7 @@ def test_the_terminal_trains_lists_and_repairs_in_the_storage(
     folder_server("b")
     with pytest.raises(UnknownRun):
         store.find(kept.name)
-    assert set(opened().place.names("trash")) == set()
+    assert set(open_storage().place.names("trash")) == set()
 
 
 def test_an_imported_run_is_in_the_storage(folder_server: UseServer) -> None:

@@ -55,7 +55,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "shared"
 
 
-def opened() -> Storage:
+def open_storage() -> Storage:
     found = storage.current()
     assert found
     return found

@@ -65,13 +65,13 @@ def test_the_order_in_which_runs_progress_changes_nothing(seed: int) -> None:
 def test_where_curves_do_not_cross_halving_finds_the_best(places: list[int], seed: int) -> None:
     """With equal noise in every trial, the trial that is best at each rung is the best at the end."""
 
-    def ordered(config: RunConfig, step: int) -> ndarray:
+    def rank_losses(config: RunConfig, step: int) -> ndarray:
         place = places[RATES.index(setting_value(config, "learning_rate"))]
         noise = np.random.default_rng([seed, step]).normal(size=config.replicas)  # the same for all trials
         return place / len(RATES) + noise
 
-    with_halving = SimulatedRuns(sweep_of(), ordered)
-    without = SimulatedRuns(sweep_of(halving=False), ordered)
+    with_halving = SimulatedRuns(sweep_of(), rank_losses)
+    without = SimulatedRuns(sweep_of(halving=False), rank_losses)
     best = [trial.settings for trial in trials(with_halving.sweep) if places[trial.number - 1] < 2]
     for runs in (with_halving, without):
         plan = runs.carry_out(in_turns)

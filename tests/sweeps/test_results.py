@@ -22,7 +22,7 @@ BASE = default_config("negation", "rnn")
 RATES = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
 
 
-def finished(sweep: Sweep, gap: float, noise: float = 1.0, diverging: Mapping[str, int] | None = None) -> Plan:
+def final_plan(sweep: Sweep, gap: float, noise: float = 1.0, diverging: Mapping[str, int] | None = None) -> Plan:
     """Return the end of a sweep whose trials are each `gap` better than the next higher learning rate."""
 
     def values(config: RunConfig, step: int) -> ndarray:
@@ -35,7 +35,7 @@ def finished(sweep: Sweep, gap: float, noise: float = 1.0, diverging: Mapping[st
 
 def test_a_clear_difference_has_a_winner() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
-    plan = finished(sweep, gap=5)
+    plan = final_plan(sweep, gap=5)
     found = winner(sweep, plan)
     assert found and found.settings == (("learning_rate", 1e-4),)
     assert found.config.seeds == sweep.base.seeds
@@ -61,7 +61,7 @@ def test_equal_trials_have_no_winner() -> None:
 
 def test_a_difference_within_the_noise_is_not_told() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
-    plan = finished(sweep, gap=0.01)
+    plan = final_plan(sweep, gap=0.01)
     assert winner(sweep, plan) is None
     assert result_finding(sweep, plan).startswith("Cannot tell which is best: learning rate ")
     assert "within seed noise, " in result_details(sweep, plan)
@@ -70,7 +70,7 @@ def test_a_difference_within_the_noise_is_not_told() -> None:
 
 def test_without_finalists_nothing_is_tested() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES}, finalists=0)
-    plan = finished(sweep, gap=5)
+    plan = final_plan(sweep, gap=5)
     assert compare_finalists(sweep, plan) is None and winner(sweep, plan) is None
     assert "is not tested" in result_finding(sweep, plan)
     assert best_trial(sweep, plan) == plan.trials[0].trial
@@ -78,7 +78,7 @@ def test_without_finalists_nothing_is_tested() -> None:
 
 def test_the_table_has_the_best_trial_first_and_those_given_up_last() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
-    plan = finished(sweep, gap=5)
+    plan = final_plan(sweep, gap=5)
     table = results_table(sweep, plan)
     assert table.learning_rate.tolist()[:2] == RATES[:2]
     assert table.state.tolist() == ["finished"] * 2 + ["given up"] * 4
@@ -95,16 +95,16 @@ def test_the_table_has_the_best_trial_first_and_those_given_up_last() -> None:
 def test_a_diverged_trial_is_last_in_the_table() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
     first = make_sweep(BASE, {"learning_rate": RATES}).space[0][1][0]  # type: ignore[index]
-    key = next(status.trial.key for status in finished(sweep, 5).trials if status.trial.settings[0][1] == first)
-    table = results_table(sweep, finished(sweep, 5, diverging={key: 5}))
+    key = next(status.trial.key for status in final_plan(sweep, 5).trials if status.trial.settings[0][1] == first)
+    table = results_table(sweep, final_plan(sweep, 5, diverging={key: 5}))
     assert table.iloc[-1][["learning_rate", "state"]].tolist() == [first, "diverged"]
     assert math.isinf(table.test_loss.iloc[-1]) and math.isnan(table.sd.iloc[-1])
 
 
 def test_all_trials_that_diverge_leave_no_best_one() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
-    keys = {status.trial.key: 5 for status in finished(sweep, 5).trials}
-    plan = finished(sweep, 5, diverging=keys)
+    keys = {status.trial.key: 5 for status in final_plan(sweep, 5).trials}
+    plan = final_plan(sweep, 5, diverging=keys)
     assert plan.finished and best_trial(sweep, plan) is None
     assert "No trial has a result" in result_finding(sweep, plan)
 
@@ -138,7 +138,10 @@ def test_the_picture_has_every_trial(
     colours: object, space: dict[str, object], options: dict[str, object], kind: str
 ) -> None:
     sweep = make_sweep(BASE, space, **options)  # type: ignore[arg-type]
-    for plan in (finished(sweep, 1), SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan()):
+    for plan in (
+        final_plan(sweep, 1),
+        SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan(),
+    ):
         figure = sweep_figure(sweep, plan, colours)  # type: ignore[arg-type]
         assert all(trace.type == kind for trace in figure.data)
         if kind == "heatmap":
@@ -151,12 +154,12 @@ def test_a_point_of_the_picture_is_a_trial() -> None:
     line = make_sweep(BASE, {"learning_rate": RATES})
     grid = make_sweep(BASE, {"learning_rate": RATES, "hidden": [8, 16]})
     cube = make_sweep(BASE, {"learning_rate": RATES, "hidden": [8, 16], "schedule": ["constant", "cosine"]})
-    plan = finished(line, 1)
+    plan = final_plan(line, 1)
     assert picked_trial(line, plan, 2, 10.0).trial.settings == (("learning_rate", 1e-3),)  # type: ignore[union-attr]
-    plan = finished(grid, 1)
+    plan = final_plan(grid, 1)
     assert picked_trial(grid, plan, 5, 1).trial.label == "learning rate 0.03, hidden 16"  # type: ignore[union-attr]
     assert picked_trial(grid, plan, 50, 1) is None
-    plan = finished(cube, 1)
+    plan = final_plan(cube, 1)
     order = ranked(cube, plan)
     assert picked_trial(cube, plan, 3, 1.0) == order[0] and picked_trial(cube, plan, 3, 0.0) == order[-1]
     assert picked_trial(cube, plan, 1, 1.0) is None

@@ -121,7 +121,7 @@ def _add_results(document: Document, comparison: str, results: Mapping[str, Tune
         )
     rows = []
     for name, each in results.items():
-        solved = each.solved(comparison) if solves else None
+        solved = each.seeds_that_solve(comparison) if solves else None
         text = f"{each.values.mean():.3f}" if solved is None else f"{int(solved.sum())} of {len(solved)}"
         cells: dict[str, object] = {
             "name": {"text": each.title, "colour": MODELS[each.config.model_name].colour},

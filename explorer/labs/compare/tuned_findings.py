@@ -50,7 +50,7 @@ class TunedResult:
     values: Float[ndarray, " seeds"]
     default_values: Float[ndarray, " seeds"] | None  # at its default rate; None if that run is not stored
 
-    def solved(self, comparison: str) -> Bool[ndarray, " seeds"]:
+    def seeds_that_solve(self, comparison: str) -> Bool[ndarray, " seeds"]:
         """Return which seeds solve the task."""
         return self.values >= _LEAST[comparison]
 
@@ -75,7 +75,7 @@ def headline(comparison: str, results: Sequence[TunedResult]) -> str:
         unclear = [name for name in found.others if name not in found.with_verdict("different")] if found else []
         doubt = f"; one cannot tell it from that of {join_words(unclear)}" if unclear else ""
         return f"At equal tuning budget, {best.title} has the lowest mean loss, {loss} nats per character{doubt}."
-    names = [each.title for each in results if each.solved(comparison).all()]
+    names = [each.title for each in results if each.seeds_that_solve(comparison).all()]
     seeds = count_seeds(len(results[0].values))
     count = f"{number_word(len(names))} of {number_word(len(results))} models" if names else "no model"
     return f"At equal tuning budget, {count} {_verb(comparison, len(names))} with all {seeds}."
@@ -91,7 +91,9 @@ def _verb(comparison: str, count: int) -> str:
 def verdict(comparison: str, results: Sequence[TunedResult]) -> str:
     """Return which models are worse than the best one, and for which one cannot tell."""
     if has_solutions(comparison):
-        return solved_comparison({each.title: each.solved(comparison) for each in results}, _ACHIEVEMENTS[comparison])
+        return solved_comparison(
+            {each.title: each.seeds_that_solve(comparison) for each in results}, _ACHIEVEMENTS[comparison]
+        )
     found = _compare_losses(results)
     return f"{comparison_finding(found, 3, 'nats')} {comparison_note(found)}".strip()
 
@@ -107,7 +109,7 @@ def changed_by_tuning(comparison: str, results: Sequence[TunedResult]) -> str:
         return ""
     parts = []
     for each in results:
-        before, after = each.default_solved(comparison), each.solved(comparison)
+        before, after = each.default_solved(comparison), each.seeds_that_solve(comparison)
         if before is not None and before.sum() != after.sum():
             rates = f"{each.search.best:g} instead of {each.search.used:g}"
             parts.append(f"{each.title} {int(after.sum())} instead of {int(before.sum())} (rate {rates})")
