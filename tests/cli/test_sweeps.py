@@ -52,7 +52,7 @@ def test_what_is_not_possible_is_said(ask: RunCommand, options: tuple[str, ...],
 
 
 def test_an_interruption_keeps_what_there_is(ask: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
