@@ -138,7 +138,7 @@ class SweepResults:
 
     def plot(self) -> go.Figure:
         """Return a plotly figure: lines for one searched setting, a map for two, otherwise parallel coordinates."""
-        from explorer.figures.sweeps import NOTEBOOK
+        from explorer.figures.runs.sweeps import NOTEBOOK
         from explorer.sweeps.picture import sweep_figure
 
         return sweep_figure(self.definition, self._plan, NOTEBOOK)

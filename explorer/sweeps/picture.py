@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.figures.sweeps import Colours, Level, trial_lines, trial_map, trial_parallel
+from explorer.figures.runs.sweeps import Colours, Level, trial_lines, trial_map, trial_parallel
 from explorer.sweeps.controller import Plan, TrialStatus, values_at
 from explorer.sweeps.findings import format_measured
 from explorer.sweeps.results import ranked

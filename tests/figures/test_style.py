@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from explorer.catalogue import MODELS
-from explorer.figures import learning_curves, linear_readout_ceiling, model_internals
+from explorer.figures.runs import learning_curves
 from explorer.figures.style import (
     css_colour,
     escape_markup,
@@ -20,6 +20,7 @@ from explorer.figures.style import (
     line_with_dots,
     spread_apart,
 )
+from explorer.figures.words import linear_readout_ceiling, model_internals
 
 ROOT = Path(__file__).parents[2]
 SHEET = (ROOT / "explorer/static/shared/base.css").read_text()

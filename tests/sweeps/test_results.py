@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy import ndarray
 
-from explorer.figures.sweeps import NOTEBOOK, app_colours
+from explorer.figures.runs.sweeps import NOTEBOOK, app_colours
 from explorer.sweeps.controller import Plan
 from explorer.sweeps.findings import format_measured, progress_sentence, result_details, result_finding, rule_sentences
 from explorer.sweeps.picture import picked_trial, sweep_figure

@@ -1,0 +1,1 @@
+"""Figures of language models: losses by context, perplexity, sampling, tokens and texts."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from explorer.figures import attention as figures
+from explorer.figures.attention import layers_and_heads as figures
 from explorer.labs.attention import findings
 from explorer.labs.attention.measurements import query_position
 from explorer.labs.attention.results import AttentionReading

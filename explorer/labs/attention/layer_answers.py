@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.errors import shorten
-from explorer.figures import attention as figures
-from explorer.figures.attention import rollout_map
+from explorer.figures.attention import layers_and_heads as figures
+from explorer.figures.attention.layers_and_heads import rollout_map
 from explorer.labs.attention import findings
 from explorer.labs.attention.ablation import answer_row
 from explorer.labs.attention.measurements import (

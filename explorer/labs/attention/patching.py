@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 from numpy import ndarray
 
-from explorer.figures import patching as figures
+from explorer.figures.attention import patching as figures
 from explorer.labs.attention import findings
 from explorer.labs.attention.changed_texts import COUNTERPARTS, LETTER_PAIRS, PAIRS
 from explorer.labs.attention.chosen_answers import chosen_outcomes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explorer.figures.structure import attention_detail, diagram_height, feedforward_detail, stack_diagram
+from explorer.figures.transformer.structure import attention_detail, diagram_height, feedforward_detail, stack_diagram
 from explorer.labs.block import findings
 from explorer.models.structure import ModelStructure
 from explorer.ui.components.plot_frame import Panel, add_plot_frame

@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer.catalogue import model_row
 from explorer.errors import LineageError
-from explorer.figures.sweeps import app_colours
+from explorer.figures.runs.sweeps import app_colours
 from explorer.jobs.scheduler import service
 from explorer.labs.compare.state import Comparison
 from explorer.labs.compare.sweep_choices import (

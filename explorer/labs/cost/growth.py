@@ -17,7 +17,7 @@ from explorer.experiments.growth import (
     growth_configs,
     included_result,
 )
-from explorer.figures.growth import TRACES_PER_LINE, GrowthLine, growth_figure
+from explorer.figures.runs.growth import TRACES_PER_LINE, GrowthLine, growth_figure
 from explorer.labs.cost import growth_findings as findings
 from explorer.labs.cost.growth_findings import Results
 from explorer.labs.cost.state import ALL_MODELS, CostState

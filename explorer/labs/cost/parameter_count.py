@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.catalogue import MODELS, TASKS, ModelConfig
-from explorer.figures.cost import ROW_HEIGHT, parameter_bars
+from explorer.figures.transformer.cost import ROW_HEIGHT, parameter_bars
 from explorer.jobs import limits
 from explorer.labs.cost.findings import layer_name, parameters_finding
 from explorer.labs.cost.state import CostState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from explorer.figures.cost import ROW_HEIGHT, parameter_bars
+from explorer.figures.transformer.cost import ROW_HEIGHT, parameter_bars
 from explorer.labs.cost import findings
 from explorer.models.structure import PARTS, ModelStructure, Part
 from explorer.number_format import format_count, format_percent

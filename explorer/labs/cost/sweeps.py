@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.figures.cost import TRACES_PER_LINE, CostLine, cost_figure
+from explorer.figures.transformer.cost import TRACES_PER_LINE, CostLine, cost_figure
 from explorer.inspection.transformer import cost_formulas as formulas
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost import findings, measurements

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.figures.pretrained import DepthLine, by_depth
+from explorer.figures.transformer.pretrained import DepthLine, by_depth
 from explorer.hub.card import ModelCard
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState

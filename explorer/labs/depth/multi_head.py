@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
-from explorer.figures.depth import HeadMeasure, measure_by_heads
+from explorer.figures.transformer.depth import HeadMeasure, measure_by_heads
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
 from explorer.models.configs import TransformerTextConfig

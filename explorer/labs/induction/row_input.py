@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
-from explorer.figures.induction import next_symbol_map
+from explorer.figures.transformer.induction import next_symbol_map
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame

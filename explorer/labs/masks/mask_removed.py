@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
-from explorer.figures.masks import loss_figure
+from explorer.figures.transformer.masks import loss_figure
 from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
 from explorer.labs.masks import findings
 from explorer.labs.masks.findings import FinalLosses

@@ -14,8 +14,8 @@ from numpy import ndarray
 from explorer.catalogue import MODELS
 from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS, LENGTH, ClippingCell
 from explorer.figures.comparison import Line
-from explorer.figures.experiments import low_comparison_figure
-from explorer.figures.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
+from explorer.figures.recurrent.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
+from explorer.figures.runs.experiments import low_comparison_figure
 from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.gradient_findings import ClippingResult

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
+from explorer.figures.recurrent.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.state import MemoryState
 from explorer.run_store.store import StoredRun

@@ -16,7 +16,7 @@ from explorer.experiments.recall import (
     learning_rate_sweep,
     length_sweep,
 )
-from explorer.figures.recall import solved_shares
+from explorer.figures.recurrent.recall import solved_shares
 from explorer.jobs.cost import estimate_cost
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult

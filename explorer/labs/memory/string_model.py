@@ -14,7 +14,7 @@ import streamlit as st
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.figures.comparison import Line
-from explorer.figures.memory_string import string_loss_figure
+from explorer.figures.recurrent.memory_string import string_loss_figure
 from explorer.inspection.compare import median_and_range
 from explorer.labs.memory import string_findings as findings
 from explorer.labs.memory.state import MemoryState

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from explorer.catalogue import MODELS
 from explorer.experiments.recall import NOTEBOOK_STEPS, notebook_configs
 from explorer.figures.comparison import Line
-from explorer.figures.recall import train_and_test_accuracy
+from explorer.figures.recurrent.recall import train_and_test_accuracy
 from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.memory import findings
 from explorer.training.record import Curves

@@ -14,7 +14,7 @@ from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED
 from explorer.figures.comparison import Line, variant_line
-from explorer.figures.recall import accuracy_by_length, accuracy_by_step
+from explorer.figures.recurrent.recall import accuracy_by_length, accuracy_by_step
 from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult

@@ -11,7 +11,7 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures import linear_readout_ceiling
+from explorer.figures.words import linear_readout_ceiling
 from explorer.labs.negation import findings
 from explorer.labs.negation.session import NegationSession
 from explorer.tasks.ceiling import LinearReadout, cross_entropy_accuracy, fit_linear_readout

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS, model_row, models_of
-from explorer.figures.learning_curves import HIGH, LOW, MEDIAN, learning_curve
+from explorer.figures.runs.learning_curves import HIGH, LOW, MEDIAN, learning_curve
 from explorer.inspection.compare import downsample
 from explorer.labs.negation.results_tables import readout_ceiling
 from explorer.labs.negation.session import NegationSession

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.positions import ROUNDING
+from explorer.figures.transformer.positions import ROUNDING
 from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_range, format_significant
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note

@@ -10,8 +10,8 @@ import streamlit as st
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
-from explorer.figures.positions import exact_match_by_length
-from explorer.figures.translation import exact_match_by_step
+from explorer.figures.seq2seq.translation import exact_match_by_step
+from explorer.figures.transformer.positions import exact_match_by_length
 from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
 from explorer.labs.positions import findings
 from explorer.labs.positions.findings import CopyAccuracy

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.figures.positions import order_sensitivity
+from explorer.figures.transformer.positions import order_sensitivity
 from explorer.labs.positions import findings
 from explorer.labs.positions.state import PositionsState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from explorer.figures.pretrained import heads_by_layer
+from explorer.figures.transformer.pretrained import heads_by_layer
 from explorer.hub.card import ModelCard
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState

@@ -10,8 +10,8 @@ import numpy as np
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
-from explorer.figures.sense_similarity import OTHER, SAME, similarity_by_layer
-from explorer.figures.translation import exact_match_by_step
+from explorer.figures.seq2seq.translation import exact_match_by_step
+from explorer.figures.words.sense_similarity import OTHER, SAME, similarity_by_layer
 from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import SentenceEncoderState

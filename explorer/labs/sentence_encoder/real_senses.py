@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
-from explorer.figures.pretrained import DepthLine, by_depth
+from explorer.figures.transformer.pretrained import DepthLine, by_depth
 from explorer.hub.card import ModelCard
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.real_word import real_word_section

@@ -10,7 +10,7 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.sense_similarity import SimilarityLine, similarity_to_one
+from explorer.figures.words.sense_similarity import SimilarityLine, similarity_to_one
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES, MIN_REAL_SENTENCES, SentenceEncoderState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame

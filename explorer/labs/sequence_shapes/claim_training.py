@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 import streamlit as st
 
 from explorer.figures.comparison import TRACES_PER_RUN, Line
-from explorer.figures.translation import exact_match_by_step
+from explorer.figures.seq2seq.translation import exact_match_by_step
 from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves

@@ -13,7 +13,7 @@ from explorer.catalogue import MODELS
 from explorer.experiments import sequence_shapes
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
 from explorer.figures.comparison import TRACES_PER_RUN, Line
-from explorer.figures.unrolled import accuracy_by_position
+from explorer.figures.recurrent.unrolled import accuracy_by_position
 from explorer.inspection.compare import last_answers
 from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.claim_training import ClaimTraining, CurveSpec, training_section

@@ -14,7 +14,7 @@ from numpy import ndarray
 from explorer.catalogue import MODELS
 from explorer.experiments.paper_experiments import UNIFORM_BITS, Experiment, ExperimentPanel, Trial
 from explorer.figures.comparison import Line as Curve
-from explorer.figures.experiments import FinalValues, final_values_figure, low_comparison_figure
+from explorer.figures.runs.experiments import FinalValues, final_values_figure, low_comparison_figure
 from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_findings import Outcome

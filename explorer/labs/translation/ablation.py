@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.translation import exact_match_by_ablation
+from explorer.figures.seq2seq.translation import exact_match_by_ablation
 from explorer.labs.translation import copy_control, findings
 from explorer.labs.translation.state import Task, TranslationState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame

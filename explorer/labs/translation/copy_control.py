@@ -10,7 +10,7 @@ import numpy as np
 
 from explorer.catalogue import MODELS
 from explorer.figures.comparison import Line
-from explorer.figures.translation import copy_accuracy_by_step
+from explorer.figures.seq2seq.translation import copy_accuracy_by_step
 from explorer.inspection.compare import median_and_range
 from explorer.labs.translation import findings
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks

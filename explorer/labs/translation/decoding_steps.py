@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer.errors import InvalidSetting
 from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.translation_steps import curves_by_position, teacher_forcing_lines
+from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.answers import load_view_model
 from explorer.labs.translation.model_picker import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.errors import InvalidSetting
-from explorer.figures.translation import alignment_map
+from explorer.figures.seq2seq.translation import alignment_map
 from explorer.hub.files import CONFIG, read_json
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.state import TranslationState

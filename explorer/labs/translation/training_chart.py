@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
-from explorer.figures.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
+from explorer.figures.seq2seq.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
 from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.labs.translation import findings
 from explorer.labs.translation.findings import TranslationResult

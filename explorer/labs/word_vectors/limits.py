@@ -12,7 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.experiments import word_vectors
-from explorer.figures.word_vectors import agreement_by_count, length_by_count
+from explorer.figures.words.word_vectors import agreement_by_count, length_by_count
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import Views, select_finished, table_of
 from explorer.labs.word_vectors.state import WordVectorsState

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.figures.word_vectors import word_map
+from explorer.figures.words.word_vectors import word_map
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import Views, select_finished, table_of, title_of
 from explorer.labs.word_vectors.state import MAX_SHOWN, WordVectorsState

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.growth import TRACES_PER_LINE, GrowthLine, growth_figure
+from explorer.figures.runs.growth import TRACES_PER_LINE, GrowthLine, growth_figure
 
 
 def line(name: str, mean: list[float]) -> GrowthLine:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.depth import TRACES_PER_LINE, HeadMeasure, measure_by_heads
+from explorer.figures.transformer.depth import TRACES_PER_LINE, HeadMeasure, measure_by_heads
 
 LINES = [
     HeadMeasure("trained", "--m-transformer", "solid", np.array([[np.nan] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),

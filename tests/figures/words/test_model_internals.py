@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.model_internals import (
+from explorer.figures.words.model_internals import (
     answer_after_each_token,
     attention_map,
     contributions,

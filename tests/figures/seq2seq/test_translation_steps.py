@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.translation_steps import curves_by_position, teacher_forcing_lines
+from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
 
 GIVEN = np.array([[1.0, 0.8, 0.6], [1.0, 0.6, 0.8]])
 OWN = np.array([[1.0, 0.4, 0.0], [0.8, 0.2, 0.2]])

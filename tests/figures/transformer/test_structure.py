@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from explorer.figures.structure import diagram_height, stack_diagram
+from explorer.figures.transformer.structure import diagram_height, stack_diagram
 from explorer.models.structure import ModelStructure, StackStructure
 
 STACK = StackStructure(

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from explorer.figures.comparison import TRACES_PER_RUN, Line
-from explorer.figures.recall import accuracy_by_length, accuracy_by_step, solved_shares, train_and_test_accuracy
+from explorer.figures.recurrent.recall import (
+    accuracy_by_length,
+    accuracy_by_step,
+    solved_shares,
+    train_and_test_accuracy,
+)
 
 X = np.array([1.0, 10.0, 50.0, 1_000.0])
 LINES = [

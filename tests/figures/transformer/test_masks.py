@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from explorer.figures.comparison import Line
-from explorer.figures.masks import loss_figure
+from explorer.figures.transformer.masks import loss_figure
 
 SPAN = (0.01, 8.0)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.attention import head_importance, logit_lens, rollout_map
+from explorer.figures.attention.layers_and_heads import head_importance, logit_lens, rollout_map
 
 
 def test_rollout_has_a_colour_scale_and_values() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.figures.comparison import Line
-from explorer.figures.positions import LOWEST, ROUNDING, exact_match_by_length, order_sensitivity
+from explorer.figures.transformer.positions import LOWEST, ROUNDING, exact_match_by_length, order_sensitivity
 
 
 def test_seeds_are_dots_and_zero_is_at_the_edge() -> None:

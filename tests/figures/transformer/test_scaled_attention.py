@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.scaled_attention import Axis, quantity_by_width, weight_bars
+from explorer.figures.transformer.scaled_attention import Axis, quantity_by_width, weight_bars
 
 WIDTHS = (1, 4, 16)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.sense_similarity import (
+from explorer.figures.words.sense_similarity import (
     OTHER,
     SAME,
     SimilarityLine,

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 from numpy import ndarray
 
-from explorer.figures.learning_curves import HIGH, LOW, MEDIAN, learning_curve
+from explorer.figures.runs.learning_curves import HIGH, LOW, MEDIAN, learning_curve
 
 EPOCHS = np.array([0, 0.25, 1, 3.5])  # a checkpoint is not always at the end of an epoch
 VALUES = np.array([[0.5, 0.4, 0.6], [0.7, 0.5, 0.9], [0.8, 0.8, 0.8], [1.0, 0.7, 1.0]])

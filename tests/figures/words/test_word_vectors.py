@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.word_vectors import agreement_by_count, label_positions, length_by_count, word_map
+from explorer.figures.words.word_vectors import agreement_by_count, label_positions, length_by_count, word_map
 
 
 def test_labels_of_neighbouring_points_stand_on_different_sides() -> None:

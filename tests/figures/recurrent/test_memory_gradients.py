@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.memory_gradients import (
+from explorer.figures.recurrent.memory_gradients import (
     MAX_POSITIONS,
     TRACES_PER_LINE,
     GradientLine,

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from explorer.figures.linear_readout_ceiling import FinalAccuracy, ceiling_by_probability, final_accuracy_figure
+from explorer.figures.words.linear_readout_ceiling import FinalAccuracy, ceiling_by_probability, final_accuracy_figure
 
 CHANCES = [i / 20 for i in range(1, 20)]
 CEILINGS = [1 - min(p, 1 - p) / 3 for p in CHANCES]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.figures.comparison import Line
-from explorer.figures.memory_string import _LABEL_GAP, _label_heights, string_loss_figure
+from explorer.figures.recurrent.memory_string import _LABEL_GAP, _label_heights, string_loss_figure
 
 
 def line(label: str, dash: str, end: float) -> Line:

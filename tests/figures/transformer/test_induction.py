@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.induction import next_symbol_map
+from explorer.figures.transformer.induction import next_symbol_map
 
 
 def test_tiles_have_the_probability_and_the_predicted_symbol() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.patching import patched_answers, share_map
+from explorer.figures.attention.patching import patched_answers, share_map
 
 
 def test_a_map_of_shares_has_diverging_colours_and_a_frame() -> None:

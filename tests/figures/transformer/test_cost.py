@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.cost import TRACES_PER_LINE, CostLine, cost_figure, parameter_bars
+from explorer.figures.transformer.cost import TRACES_PER_LINE, CostLine, cost_figure, parameter_bars
 
 X = np.array([32, 64, 128])
 

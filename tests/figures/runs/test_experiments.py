@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.figures.comparison import Line
-from explorer.figures.experiments import FinalValues, final_values_figure, log_ticks, low_comparison_figure
+from explorer.figures.runs.experiments import FinalValues, final_values_figure, log_ticks, low_comparison_figure
 
 WITHOUT = FinalValues("none", "without", "--m-rnn", "6px,4px", np.array([[3.0, 3.2], [9.0, 90.0], [4.0, 4.2]]))
 WITH = FinalValues("clip", "with", "--m-rnn", "solid", np.array([[3.0, 3.1], [np.nan, np.nan], [3.2, np.inf]]))

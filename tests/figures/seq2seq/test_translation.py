@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.figures.comparison import TRACES_PER_RUN, Line
-from explorer.figures.translation import (
+from explorer.figures.seq2seq.translation import (
     copy_accuracy_by_step,
     exact_match_by_ablation,
     exact_match_by_format,

@@ -1,0 +1,1 @@
+"""Figures of attention: predictions by layer, the importance of heads, activation patching."""

@@ -1,0 +1,1 @@
+"""Figures of recurrent networks: gradients over time, memory and recall by length."""

@@ -1,0 +1,1 @@
+"""Figures of stored runs: learning curves, experiments over one setting, sweeps and growth."""

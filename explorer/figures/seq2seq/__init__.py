@@ -1,0 +1,1 @@
+"""Figures of tasks that turn one sequence into another."""

@@ -1,0 +1,1 @@
+"""Figures of words: the negation task, word vectors and senses."""
