@@ -33,24 +33,19 @@ from explorer.program_files import STATIC_FILES
 from explorer.sweeps.driver import sweep_driver
 from explorer.ui.base_path import base_path
 from explorer.ui.state import page_states
-from explorer.web import (
-    class_store,
-    classroom_endpoints,
-    job_endpoints,
-    lesson_sheet,
+from explorer.web import job_endpoints, lesson_sheet, results, security, unknown_address, visitors
+from explorer.web.classes import endpoints as class_endpoints
+from explorer.web.classes import store as class_store
+from explorer.web.client_address import ClientAddressMiddleware
+from explorer.web.operations import (
     metrics,
     operator_endpoints,
     readiness,
-    results,
-    security,
     server_facts,
     server_log,
     start_message,
-    unknown_address,
-    visitors,
     warmup,
 )
-from explorer.web.client_address import ClientAddressMiddleware
 from explorer.web.signing import signing_key
 
 server_log.configure()  # before the server logs its start
@@ -154,7 +149,7 @@ ROUTES: list[Mount | Route] = [
     *operator_endpoints.ROUTES,
     *job_endpoints.ROUTES,
     *results.ROUTES,
-    *classroom_endpoints.ROUTES,
+    *class_endpoints.ROUTES,
     *lesson_sheet.ROUTES,
     *metrics.ROUTES,
     *readiness.ROUTES,

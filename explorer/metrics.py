@@ -1,7 +1,8 @@
 """What this process counts about itself, for the operator: events that leave no other trace.
 
-`explorer.web.metrics` adds what can be read at the moment of a request, such as the number of running trainings. No
-label contains a visitor's id, text or address, or the key of a run, so the number of time series stays small.
+`explorer.web.operations.metrics` adds what can be read at the moment of a request, such as the number of running
+trainings. No label contains a visitor's id, text or address, or the key of a run, so the number of time series stays
+small.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def rate_limits_start_anew() -> None:
 @pytest.fixture(autouse=True)
 def copies_of_the_database() -> None:
     """Forget what earlier tests have read from their databases."""
-    for name in ("class_store", "predictions"):
+    for name in ("classes.store", "predictions"):
         if module := sys.modules.get(f"explorer.web.{name}"):
             module.forget()
 

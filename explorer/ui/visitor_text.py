@@ -1,7 +1,7 @@
 """The corpora that a visitor can choose, and the visitor's own text, which is kept for the duration of the visit.
 
 An own text is held in memory only and never written to a file, unless a teacher shares it with a class
-(`web/class_store.py`). URLs name it by its SHA-256, which lets nobody else read it.
+(`web/classes/store.py`). URLs name it by its SHA-256, which lets nobody else read it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.web import class_store
-from explorer.web.classroom import ClassroomQuestion
+from explorer.web.classes import store
+from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.lesson_results import all_lessons, find_part, next_lesson
 from explorer.web.visitors import Visitor
 from tests.pages.screen import (
@@ -47,7 +47,7 @@ def asks_for_prediction(at: AppTest) -> bool:
 
 @pytest.fixture(autouse=True)
 def reset_stores(monkeypatch: pytest.MonkeyPatch) -> None:
-    class_store.reset()
+    store.reset()
 
 
 def test_all_lessons_are_offered_and_one_begins() -> None:
@@ -162,22 +162,22 @@ def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     at = press(open_lesson("counting", 1), "Give it to a class")
     (data,) = component_data(at, "classroom")
     assert data["teaches"] and data["lesson"] == {"step": 1, "steps": 6} and data["qr"] and not data["open"]
-    room = class_store.find_classroom(str(data["code"]))
+    room = store.find_classroom(str(data["code"]))
     assert url_params(at)["class"] == room.code and "lesson" not in url_params(at)
     student = wait_until_ready(page("home.py", {"class": room.code}, visitor="bob"))
     assert "appears here when your teacher shows the answer" in page_text(student)
     (seen,) = component_data(student, "classroom")
     assert not seen["teaches"] and seen["qr"] is None and url_params(student)["models"] == "bag_of_words"
     assert not component_data(student, "verdicts")
-    class_store.reveal_answer(room.code, Visitor("ada"), 1)
+    store.reveal_answer(room.code, Visitor("ada"), 1)
     student = wait_until_ready(assert_no_errors(student.run()))
     assert component_data(student, "verdicts")
-    class_store.show_question("ada", ClassroomQuestion("negation", {"max_nots": "2"}, ("say",)))
+    store.show_question("ada", ClassroomQuestion("negation", {"max_nots": "2"}, ("say",)))
     student = wait_until_ready(assert_no_errors(student.run()))
     assert url_params(student) == {"max_nots": "2", "lock": "say", "class": room.code}
     assert component_data(student, "verdicts")
     assert any("st-key-say" in str(each.proto) for each in student.get("html")), student
-    class_store.reset()
+    store.reset()
     student = wait_until_ready(assert_no_errors(student.run()))
     assert any("The class has ended" in each for each in warnings_of(student))
 

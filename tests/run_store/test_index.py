@@ -33,7 +33,8 @@ from explorer.training import config as run_config
 from explorer.training.config import Branch, changed_settings, default_config, with_settings
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
-from explorer.web import class_store  # noqa: F401  # classes and predictions have tables
+from explorer.web import predictions  # noqa: F401  # it has a table
+from explorer.web.classes import tables  # noqa: F401  # it has tables
 from tests import needs, postgres
 
 TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}

@@ -34,7 +34,7 @@ from explorer.ui.training.learning_chart import describe_state, live_training_se
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
-from explorer.web import warmup
+from explorer.web.operations import warmup
 
 _ROW = 34  # px
 

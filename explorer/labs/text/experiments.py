@@ -21,7 +21,7 @@ from explorer.ui.training.learning_chart import draw_learning_chart
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
-from explorer.web import warmup
+from explorer.web.operations import warmup
 
 
 def experiments_section(selected: str, select: Callable[[str], None]) -> None:

@@ -17,8 +17,9 @@ from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import count_action, current_visitor
-from explorer.web import class_store, lesson_results, rate_limits
-from explorer.web.classroom import Classroom, ClassroomQuestion, UnknownClassroom
+from explorer.web import lesson_results, rate_limits
+from explorer.web.classes import store
+from explorer.web.classes.classroom import Classroom, ClassroomQuestion, UnknownClassroom
 
 _classroom = register("classroom")
 _SHOWN = "lineage.class"  # the code of this tab's classroom, and the number of the question that it shows
@@ -36,9 +37,9 @@ def show_question_to_class(shown: ClassroomQuestion) -> None:
     """Show a question to this visitor's class, which is started if needed, and open its page."""
     owner = current_visitor().id
     try:
-        if class_store.classroom_of_teacher(owner) is None:
+        if store.classroom_of_teacher(owner) is None:
             count_action(rate_limits.NEW_CLASSES)
-        classroom = class_store.show_question(owner, shown)
+        classroom = store.show_question(owner, shown)
     except LineageError as error:
         show_problems([str(error)])
     else:
@@ -56,7 +57,7 @@ def _open_classroom(classroom: Classroom) -> None:
 
 def enter_classroom(code: str) -> None:
     """Join a class. Raises UnknownClassroom, NotAllowed if it is closed to others, or StoreError."""
-    _open_classroom(class_store.find_classroom_for(code, current_visitor()))
+    _open_classroom(store.find_classroom_for(code, current_visitor()))
 
 
 def current_classroom(page: str) -> Classroom | None:
@@ -65,7 +66,7 @@ def current_classroom(page: str) -> Classroom | None:
     if code is None:
         return None
     try:
-        classroom = class_store.find_classroom_for(code, current_visitor())
+        classroom = store.find_classroom_for(code, current_visitor())
     except (NotAllowed, StoreError) as error:
         show_problems([str(error)])
         return None
@@ -76,7 +77,7 @@ def current_classroom(page: str) -> Classroom | None:
             show_problems([str(error)])
         return None
     if not classroom.is_led_by(visitor := current_visitor()):
-        class_store.record_presence(classroom, visitor.id)
+        store.record_presence(classroom, visitor.id)
     if st.session_state.get(_SHOWN) != (classroom.code, classroom.number) or page != classroom.shown.page:
         _open_classroom(classroom)
     return classroom
@@ -96,12 +97,12 @@ def _last_classroom() -> Classroom | None:
     code, _ = st.session_state.get(_SHOWN, ("", 0))
     if code:
         try:
-            return class_store.find_classroom_for(code, current_visitor())
+            return store.find_classroom_for(code, current_visitor())
         except (UnknownClassroom, NotAllowed):
             del st.session_state[_SHOWN]
         except StoreError:
             return None
-    return class_store.classroom_of_visitor(current_visitor())
+    return store.classroom_of_visitor(current_visitor())
 
 
 def draw_classroom_card(classroom: Classroom) -> bool:
@@ -138,7 +139,7 @@ def _draw_text_sharing(classroom: Classroom) -> None:
 
     def share() -> None:
         try:
-            class_store.share_text(classroom.code, current_visitor(), sha if st.session_state[key] else "")
+            store.share_text(classroom.code, current_visitor(), sha if st.session_state[key] else "")
         except LineageError as error:
             st.session_state[_PROBLEM] = str(error)
 

@@ -21,9 +21,9 @@ from explorer.ui.state import page_states
 from explorer.ui.state.fields import PageState, setting
 from explorer.ui.state.session import PageSession, open_page, page_url_params
 from explorer.ui.state.visitor import current_visitor
-from explorer.web import class_store
-from explorer.web.class_store import CODE_LENGTH
-from explorer.web.classroom import Classroom, ClassroomQuestion
+from explorer.web.classes import store
+from explorer.web.classes.classroom import Classroom, ClassroomQuestion
+from explorer.web.classes.store import CODE_LENGTH
 
 _share = register("share_button")
 _CONTROLS = "lineage.controls"  # controls of the last shared page, as `_read_controls` returns them
@@ -121,7 +121,7 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
 def _current_class() -> Classroom | None:
     """Return this visitor's class, or None."""
     try:
-        return class_store.classroom_of_teacher(current_visitor().id)
+        return store.classroom_of_teacher(current_visitor().id)
     except StoreError as error:
         show_problems([str(error)])
         return None

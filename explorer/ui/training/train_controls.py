@@ -18,7 +18,8 @@ from explorer.ui.state.visitor import count_action, current_visitor
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words, number_word
-from explorer.web import rate_limits, warmup
+from explorer.web import rate_limits
+from explorer.web.operations import warmup
 
 
 @dataclass

@@ -14,9 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError, TooManyRequests
-from explorer.web import class_changes, class_csv, class_store, lesson_results, rate_limits
+from explorer.web import lesson_results, rate_limits
 from explorer.web.background import submit
-from explorer.web.classroom import Classroom, UnknownClassroom
+from explorer.web.classes import answers_csv, store, waiting
+from explorer.web.classes.classroom import Classroom, UnknownClassroom
 from explorer.web.client_address import client_address
 from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
@@ -57,7 +58,7 @@ async def classroom_endpoint(request: Request) -> Response:
     measured, because the end of a measurement is announced to nobody.
     """
     code, mark = request.path_params["code"], request.query_params.get("mark")
-    with class_changes.changes_of_class(code) as change:  # one that happens during the reading is not missed
+    with waiting.changes_of_class(code) as change:  # one that happens during the reading is not missed
         data, status = await run_in_threadpool(_read_state, request, code)
         is_known = bool(mark) and data.get("mark") == mark
         if is_known:
@@ -72,9 +73,9 @@ def _read_state(request: Request, code: str) -> tuple[dict[str, object], int]:
     """Return the state of a class for the visitor of a request, and the status of the answer."""
     visitor = visitor_from_cookies(request.cookies)
     try:
-        classroom = class_store.find_classroom_for(code, visitor)
+        classroom = store.find_classroom_for(code, visitor)
         if not classroom.is_led_by(visitor) and visitor.id != NOBODY:
-            class_store.record_presence(classroom, visitor.id)
+            store.record_presence(classroom, visitor.id)
         data = _classroom_data(classroom, visitor)
     except UnknownClassroom as error:
         return {"over": True, "problem": str(error)}, 200
@@ -96,13 +97,13 @@ def answers_endpoint(request: Request) -> Response:
     """GET /class/CODE/answers.csv: return all answers of the class to its teacher as a CSV file."""
     visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
     try:
-        answered, _ = class_store.answered_questions(code, visitor)
+        answered, _ = store.answered_questions(code, visitor)
         rate_limits.check(rate_limits.DOWNLOADS, client_address(request.scope), visitor.id)
     except LineageError as error:
         return _error_response(error)
     name = f"class-{code.strip().upper()}.csv"
     headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(class_csv.format_answers(answered), media_type="text/csv; charset=utf-8", headers=headers)
+    return Response(answers_csv.format_answers(answered), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 async def command_endpoint(request: Request) -> Response:
@@ -136,19 +137,19 @@ def _obey_command(request: Request, body: dict[str, object]) -> Response:
             if not isinstance(vote, int) or isinstance(vote, bool):
                 raise InvalidSetting("The request does not say which vote it is for.")
             answer = given if isinstance(given, str | int | float) else None
-            classroom = class_store.record_answer(code, visitor.id, number, answer, vote)
+            classroom = store.record_answer(code, visitor.id, number, answer, vote)
         case "reveal":
-            classroom = class_store.reveal_answer(code, visitor, number)
+            classroom = store.reveal_answer(code, visitor, number)
         case "show" | "hide" as command:
-            classroom = class_store.show_votes(code, visitor, number, command == "show")
+            classroom = store.show_votes(code, visitor, number, command == "show")
         case "again":
-            classroom = class_store.start_second_vote(code, visitor, number)
+            classroom = store.start_second_vote(code, visitor, number)
         case "remove":
-            classroom = class_store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
+            classroom = store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
         case "close" | "open" as command:
-            classroom = class_store.set_closed(code, visitor, command == "close")
+            classroom = store.set_closed(code, visitor, command == "close")
         case "end":
-            class_store.end_classroom(code, visitor)
+            store.end_classroom(code, visitor)
             return _json_response({"over": True, "problem": "The class has ended."})
         case _:
             return _json_response({"problem": "A class has no such command."}, 404)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from explorer.database import notifications
 from explorer.errors import LineageError
-from explorer.web import class_store
+from explorer.web.classes import store
 
 _waiting: defaultdict[str, set[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = defaultdict(set)  # by code
 _lock = threading.Lock()
@@ -50,11 +50,11 @@ def _read_notification(text: str | None) -> None:
 def _read_and_wake(code: str) -> None:
     """Read the class once for all who wait, so that none of them finds the earlier state."""
     with contextlib.suppress(LineageError):  # they are told so themselves
-        class_store.read_changes(code)
+        store.read_changes(code)
     with _lock:
         for loop, event in _waiting.get(code, ()):
             with contextlib.suppress(RuntimeError):  # the server has ended, and its loop is closed
                 loop.call_soon_threadsafe(event.set)
 
 
-notifications.subscribe("classes", _read_notification)  # after class_store, which learns first what is to be read
+notifications.subscribe("classes", _read_notification)  # after the store, which learns first what is to be read

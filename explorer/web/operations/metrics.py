@@ -26,9 +26,9 @@ from explorer.errors import LineageError
 from explorer.jobs.scheduler import service
 from explorer.metrics import REGISTRY, REQUEST_SECONDS, REQUESTS
 from explorer.run_store import index
-from explorer.web import class_store
+from explorer.web.classes import store
 from explorer.web.client_address import is_loopback
-from explorer.web.server_facts import read_memory
+from explorer.web.operations.server_facts import read_memory
 from explorer.web.visitors import visitor_from_cookies
 
 _NOT_ALLOWED = (
@@ -161,7 +161,7 @@ class _ServerCollector(Collector):
     def _read_database(self) -> Iterator[Metric]:
         """Yield what is in the database, which several servers may share. Raises StoreError."""
         yield GaugeMetricFamily("lineage_disk_used_bytes", "Size of all stored runs.", index.used_bytes())
-        classes = class_store.list_classes()
+        classes = store.list_classes()
         yield GaugeMetricFamily("lineage_classes", "Classes that have not ended.", len(classes))
         members = GaugeMetricFamily(
             "lineage_class_members", "Students of all classes: present now, or joined at any time.", labels=["state"]

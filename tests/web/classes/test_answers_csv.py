@@ -9,8 +9,8 @@ import pytest
 
 from explorer.csv_files import escape_formula
 from explorer.lessons.lesson import Choice, Question, Scale
-from explorer.web.class_csv import COLUMNS, format_answers
-from explorer.web.classroom import AnsweredQuestion, AnswerRecord
+from explorer.web.classes.answers_csv import COLUMNS, format_answers
+from explorer.web.classes.classroom import AnsweredQuestion, AnswerRecord
 
 
 def read_rows(answered: list[AnsweredQuestion]) -> list[list[str]]:

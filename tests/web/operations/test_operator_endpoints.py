@@ -16,17 +16,11 @@ from explorer.database import servers
 from explorer.errors import StoreError
 from explorer.jobs.scheduler import JobService
 from explorer.training.config import default_config, with_settings
-from explorer.web import (
-    class_store,
-    classroom_endpoints,
-    job_endpoints,
-    operator_endpoints,
-    readiness,
-    server_facts,
-    server_log,
-)
-from explorer.web.classroom import ClassroomQuestion
-from explorer.web.server_log import LoggedError
+from explorer.web import job_endpoints
+from explorer.web.classes import endpoints, store
+from explorer.web.classes.classroom import ClassroomQuestion
+from explorer.web.operations import operator_endpoints, readiness, server_facts, server_log
+from explorer.web.operations.server_log import LoggedError
 from explorer.web.visitors import operator_endpoint
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
@@ -50,7 +44,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[JobService]:
 def visitor(service: JobService, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A browser of somebody who has not signed in, at a server that runs."""
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", PASSWORD)
-    class_store.reset()
+    store.reset()
     server_log.reset()
     server_facts.register()
     server_facts.read_memory.cache_clear()
@@ -59,12 +53,12 @@ def visitor(service: JobService, home: Path, monkeypatch: pytest.MonkeyPatch) ->
         Route("/operator", operator_endpoint, methods=["GET", "POST"]),
         *operator_endpoints.ROUTES,
         *job_endpoints.ROUTES,
-        *classroom_endpoints.ROUTES,
+        *endpoints.ROUTES,
         *readiness.ROUTES,
     ]
     yield TestClient(Starlette(routes=routes))
     servers.stop()
-    class_store.reset()
+    store.reset()
 
 
 @pytest.fixture
@@ -114,9 +108,9 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
 
 
 def test_the_operator_ends_a_class_of_somebody_else_and_sees_no_answer(operator: TestClient) -> None:
-    classroom = class_store.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
-    class_store.record_presence(classroom, "ada")
-    class_store.write_presence()
+    classroom = store.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
+    store.record_presence(classroom, "ada")
+    store.write_presence()
     answer = operator.get("/operator/state")
     (row,) = answer.json()["classes"]
     assert row["seconds"] >= 0

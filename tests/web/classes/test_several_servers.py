@@ -21,9 +21,9 @@ from explorer.errors import LineageError, NotAllowed, StoreError
 from explorer.lessons.lesson import Choice, Question
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.web import class_store, classroom_endpoints
-from explorer.web.class_store import find_classroom
-from explorer.web.classroom import Classroom, ClassroomQuestion, UnknownClassroom
+from explorer.web.classes import endpoints, store
+from explorer.web.classes.classroom import Classroom, ClassroomQuestion, UnknownClassroom
+from explorer.web.classes.store import find_classroom
 from explorer.web.visitors import COOKIE, Visitor, issue_cookie
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
@@ -39,27 +39,27 @@ from explorer.database import servers
 from explorer.errors import LineageError
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.web import class_store
+from explorer.web.classes import store
 from explorer.web.visitors import Visitor
 servers.start("other:1", "1.0")
-class_store.MAX_AGE = 1_000.0  # only notifications make a copy younger
+store.MAX_AGE = 1_000.0  # only notifications make a copy younger
 def obey(words):
     match words:
         case ["state", code, visitor]:
-            return class_store.find_classroom(code).state_for(Visitor(visitor))
+            return store.find_classroom(code).state_for(Visitor(visitor))
         case ["join", code, visitor]:
-            class_store.record_presence(class_store.find_classroom(code), visitor)
-            class_store.write_presence()
+            store.record_presence(store.find_classroom(code), visitor)
+            store.write_presence()
         case ["answer", code, number, first, last]:
             def answer(i):
-                class_store.record_answer(code, f"student {i}", int(number), "ab"[i % 2])
+                store.record_answer(code, f"student {i}", int(number), "ab"[i % 2])
             with ThreadPoolExecutor(20) as pool:
                 list(pool.map(answer, range(int(first), int(last))))
         case ["read", sha, visitor]:
             with corpora.read_as(visitor):
                 return corpora.load_text(TextConfig(corpus="own", text=sha))
         case ["forget"]:
-            class_store.forget_texts()
+            store.forget_texts()
             return corpora.texts_of("a class") == set()
 print("ready", flush=True)
 for line in sys.stdin:
@@ -106,7 +106,7 @@ class OtherServer:
 @pytest.fixture
 def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OtherServer]:
     """Another server, while this process is a server, too; only notifications make the copies younger."""
-    monkeypatch.setattr(class_store, "MAX_AGE", 1_000.0)
+    monkeypatch.setattr(store, "MAX_AGE", 1_000.0)
     servers.start("this:1", "1.0")
     process = OtherServer(tmp_path / "other", monkeypatch)
     yield process
@@ -130,65 +130,65 @@ def arrivals(classroom: Classroom) -> list[int]:
 
 @two_servers
 def test_of_300_answers_at_two_servers_none_is_lost_and_none_counts_twice(database: str, other: OtherServer) -> None:
-    code = class_store.show_question("teacher", SHOWN).code
+    code = store.show_question("teacher", SHOWN).code
     other.send("answer", code, 1, 0, 200)  # a hundred students answer at both
     with ThreadPoolExecutor(20) as pool:
-        list(pool.map(lambda i: class_store.record_answer(code, f"student {i}", 1, "ab"[i % 2]), range(100, 300)))
+        list(pool.map(lambda i: store.record_answer(code, f"student {i}", 1, "ab"[i % 2]), range(100, 300)))
     assert other.receive() == "null"
-    class_store.forget()
+    store.forget()
     classroom = find_classroom(code)
     assert classroom.answers == {f"student {i}": "ab"[i % 2] for i in range(300)}
     assert arrivals(classroom) == list(range(1, 301))
-    (answered,), _ = class_store.answered_questions(code, TEACHER)
+    (answered,), _ = store.answered_questions(code, TEACHER)
     assert len({record.student for record in answered.records}) == 300
 
 
 @two_servers
 def test_a_class_at_two_servers_works_as_one(database: str, other: OtherServer) -> None:
-    code = class_store.show_question("teacher", SHOWN).code
+    code = store.show_question("teacher", SHOWN).code
     assert other.request("join", code, "ada") == "null"
     assert other.request("answer", code, 1, 0, 3) == "null"
     wait_until(lambda: len(find_classroom(code).answers) == 3)
-    class_store.forget()  # members are read every two seconds, which this test has switched off
+    store.forget()  # members are read every two seconds, which this test has switched off
     assert find_classroom(code).present == 4
     for change, seen in (
-        (lambda: class_store.remove_answers(code, TEACHER, 1, [2]), '"answered": 2'),
-        (lambda: class_store.start_second_vote(code, TEACHER, 1), '"vote": 2'),
-        (lambda: class_store.reveal_answer(code, TEACHER, 1), '"revealed": true'),
-        (lambda: class_store.show_question("teacher", SHOWN), '"number": 2'),
-        (lambda: class_store.set_closed(code, TEACHER, True), '"closed": true'),
+        (lambda: store.remove_answers(code, TEACHER, 1, [2]), '"answered": 2'),
+        (lambda: store.start_second_vote(code, TEACHER, 1), '"vote": 2'),
+        (lambda: store.reveal_answer(code, TEACHER, 1), '"revealed": true'),
+        (lambda: store.show_question("teacher", SHOWN), '"number": 2'),
+        (lambda: store.set_closed(code, TEACHER, True), '"closed": true'),
     ):
         change()
         wait_until(lambda seen=seen: seen in other.request("state", code, "teacher"))  # type: ignore[misc]
     with pytest.raises(NotAllowed, match="closed to newcomers"):
-        class_store.record_answer(code, "eve", 2, "a")
-    assert class_store.record_answer(code, "ada", 2, "a").answers == {"ada": "a"}, "who joined at the other server"
-    class_store.end_classroom(code, TEACHER)
+        store.record_answer(code, "eve", 2, "a")
+    assert store.record_answer(code, "ada", 2, "a").answers == {"ada": "a"}, "who joined at the other server"
+    store.end_classroom(code, TEACHER)
     wait_until(lambda: "UnknownClassroom" in other.request("state", code, "ada"))
 
 
 @two_servers
 def test_a_server_that_is_killed_loses_no_answer(database: str, other: OtherServer) -> None:
-    code = class_store.show_question("teacher", SHOWN).code
+    code = store.show_question("teacher", SHOWN).code
     other.request("answer", code, 1, 0, 30)
     other.send("answer", code, 1, 30, 60)
     wait_until(lambda: len(find_classroom(code).answers) > 32)
     other.kill()
     for i in range(60):  # the browsers of its students send again what was not confirmed, some of it twice
-        class_store.record_answer(code, f"student {i}", 1, "ab"[i % 2])
+        store.record_answer(code, f"student {i}", 1, "ab"[i % 2])
     assert arrivals(find_classroom(code)) == list(range(1, 61))
 
 
 @two_servers
 def test_a_shared_text_can_be_read_at_the_other_server_until_the_class_ends(database: str, other: OtherServer) -> None:
     sha = corpora.store_text(TEXT, "teacher")
-    code = class_store.show_question("teacher", SHOWN).code
-    class_store.share_text(code, TEACHER, sha)
+    code = store.show_question("teacher", SHOWN).code
+    store.share_text(code, TEACHER, sha)
     assert "NeedsText" in other.request("read", sha, "ada"), "who has not joined cannot read it"
     other.request("join", code, "ada")
     assert "To be, or not to be" in other.request("read", sha, "ada")
     assert "NeedsText" in other.request("read", sha, "eve")
-    class_store.end_classroom(code, TEACHER)
+    store.end_classroom(code, TEACHER)
     wait_until(lambda: "NeedsText" in other.request("read", sha, "ada"))
     assert other.request("forget") == "true", "nor is it in the memory of the other server"
     assert run_transaction(lambda session: session.execute(text("SELECT count(*) FROM class_texts")).scalar()) == 0
@@ -196,25 +196,25 @@ def test_a_shared_text_can_be_read_at_the_other_server_until_the_class_ends(data
 
 
 def test_a_class_survives_a_restart(database: str) -> None:
-    code = class_store.show_question("teacher", SHOWN).code
-    class_store.record_answer(code, "ada", 1, "a")
-    class_store.show_question("teacher", SHOWN)
-    class_store.record_answer(code, "bob", 2, "b")
-    class_store.record_presence(find_classroom(code), "eve")
-    class_store.write_presence()
+    code = store.show_question("teacher", SHOWN).code
+    store.record_answer(code, "ada", 1, "a")
+    store.show_question("teacher", SHOWN)
+    store.record_answer(code, "bob", 2, "b")
+    store.record_presence(find_classroom(code), "eve")
+    store.write_presence()
     before = find_classroom(code)
-    class_store.forget()
+    store.forget()
     close_database()
     after = find_classroom(code)
     assert after == before and "eve" in after.members
-    answered, _ = class_store.answered_questions(code, TEACHER)
+    answered, _ = store.answered_questions(code, TEACHER)
     assert [[record.votes for record in each.records] for each in answered] == [[("a", None)], [("b", None)]]
-    assert class_store.classroom_of_teacher("teacher") == after
+    assert store.classroom_of_teacher("teacher") == after
 
 
 @two_servers
 def test_an_answer_waits_for_a_lock_that_is_held_for_long(database: str) -> None:
-    code = class_store.show_question("teacher", SHOWN).code
+    code = store.show_question("teacher", SHOWN).code
     held, answered = threading.Event(), threading.Event()
 
     def hold(session: object) -> None:
@@ -224,16 +224,16 @@ def test_an_answer_waits_for_a_lock_that_is_held_for_long(database: str) -> None
     thread = threading.Thread(target=run_transaction, args=(hold, True, f"class {code}"))
     thread.start()
     held.wait()
-    assert class_store.record_answer(code, "ada", 1, "a").answers == {"ada": "a"}
+    assert store.record_answer(code, "ada", 1, "a").answers == {"ada": "a"}
     thread.join()
 
 
 def test_without_a_database_the_last_state_is_shown_and_an_answer_is_refused_for_now(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = Starlette(routes=classroom_endpoints.ROUTES)
+    app = Starlette(routes=endpoints.ROUTES)
     student = TestClient(app, cookies={COOKIE: issue_cookie("abcdefghijklmnopqrstuv")})
-    code = class_store.show_question("teacher", SHOWN).code
+    code = store.show_question("teacher", SHOWN).code
     url, own = f"/class/{code}", {"X-Lineage": "1"}
     assert student.get(url).json()["number"] == 1
 
@@ -241,15 +241,15 @@ def test_without_a_database_the_last_state_is_shown_and_an_answer_is_refused_for
         raise StoreError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr(class_store, "run_transaction", fail)
-        patch.setattr(class_store, "MAX_AGE", -1.0)
+        patch.setattr(store, "run_transaction", fail)
+        patch.setattr(store, "MAX_AGE", -1.0)
         assert student.get(url).json()["number"] == 1
         response = student.post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=own)
         assert response.status_code == 503 and "does not answer" in response.json()["problem"]
         assert student.get("/class/ABCDE").status_code == 503, "it is not known whether there is such a class"
         with pytest.raises(LineageError, match="does not answer"):
-            class_store.reveal_answer(code, TEACHER, 1)
-    monkeypatch.setattr(class_store, "_down_until", 0.0)
+            store.reveal_answer(code, TEACHER, 1)
+    monkeypatch.setattr(store, "_down_until", 0.0)
     response = student.post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=own)
     assert response.status_code == 200 and response.json()["mine"] == "a"
     with pytest.raises(UnknownClassroom):

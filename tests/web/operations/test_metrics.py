@@ -19,9 +19,11 @@ from explorer.errors import StoreError, TooManyRequests
 from explorer.jobs.job import Job
 from explorer.jobs.scheduler import JobService
 from explorer.training.config import default_config, with_settings
-from explorer.web import class_store, metrics, rate_limits
-from explorer.web.classroom import ClassroomQuestion
+from explorer.web import rate_limits
+from explorer.web.classes import store
+from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.client_address import ClientAddressMiddleware
+from explorer.web.operations import metrics
 from explorer.web.visitors import OPERATOR, operator_endpoint
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
@@ -228,17 +230,17 @@ def test_a_training_that_is_stopped_is_counted_once(connect: Callable[..., TestC
 
 
 def test_classes_are_counted_without_their_codes(connect: Callable[..., TestClient]) -> None:
-    class_store.reset()
+    store.reset()
     client = connect()
-    classroom = class_store.show_question("teacher", ClassroomQuestion("negation", {"sentence": MARKER}))
+    classroom = store.show_question("teacher", ClassroomQuestion("negation", {"sentence": MARKER}))
     for student in ("ada", "bob"):
-        class_store.record_presence(classroom, student)
-    class_store.write_presence()
+        store.record_presence(classroom, student)
+    store.write_presence()
     found = read(client)
     assert found["lineage_classes", ()] == 1
     assert found["lineage_class_members", ("present",)] == found["lineage_class_members", ("joined",)] == 2
     assert not {classroom.code, "ada", "bob", MARKER} & {label for _, labels in found for label in labels}
-    class_store.reset()
+    store.reset()
     assert read(client)["lineage_classes", ()] == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from explorer.errors import StoreError
-from explorer.web import readiness
+from explorer.web.operations import readiness
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient

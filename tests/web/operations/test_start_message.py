@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web import start_message
-from explorer.web.start_message import describe_start
+from explorer.web.operations import start_message
+from explorer.web.operations.start_message import describe_start
 
 HOME = Path("runs-of-a-test")
 

@@ -4,7 +4,7 @@
     POST  /operator/servers/ID/drain        let a server take no more trainings and no new visitors
     POST  /operator/servers/ID/undrain      let it take them again
 
-Trainings are stopped and classes ended by the same addresses as elsewhere (`job_endpoints`, `classroom_endpoints`).
+Trainings are stopped and classes ended by the same addresses as elsewhere (`job_endpoints`, `classes/endpoints`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from explorer.database.servers import Server
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, UnknownServer
 from explorer.run_store import index
-from explorer.web import class_store, job_endpoints
-from explorer.web.class_store import ClassOverview
+from explorer.web import job_endpoints
+from explorer.web.classes import store
+from explorer.web.classes.store import ClassOverview
 from explorer.web.visitors import Visitor, visitor_from_cookies
 
 _NOT_ALLOWED = "Only the operator sees this. Sign in at /operator."
@@ -49,7 +50,7 @@ def state_endpoint(request: Request) -> Response:
     disk = {"limit": environment().most_disk}
     try:
         found = servers.living()
-        classes = class_store.list_classes()
+        classes = store.list_classes()
         disk["used"] = index.used_bytes()
     except LineageError as error:
         problem = str(error)

@@ -34,7 +34,16 @@ from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.web import own_texts, predictions
-from explorer.web.class_tables import (
+from explorer.web.classes.classroom import (
+    MAX_VISITORS,
+    PRESENCE_SECONDS,
+    AnsweredQuestion,
+    Classroom,
+    ClassroomQuestion,
+    Members,
+    UnknownClassroom,
+)
+from explorer.web.classes.tables import (
     AnswerRow,
     ClassRow,
     MemberRow,
@@ -47,15 +56,6 @@ from explorer.web.class_tables import (
     read_classroom,
     shown_to_json,
     upsert,
-)
-from explorer.web.classroom import (
-    MAX_VISITORS,
-    PRESENCE_SECONDS,
-    AnsweredQuestion,
-    Classroom,
-    ClassroomQuestion,
-    Members,
-    UnknownClassroom,
 )
 from explorer.web.visitors import Visitor
 

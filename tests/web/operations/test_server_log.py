@@ -14,7 +14,7 @@ import pytest
 
 from explorer.errors import InvalidSetting
 from explorer.metrics import REGISTRY
-from explorer.web import server_log
+from explorer.web.operations import server_log
 
 TYPED = "typed-by-a-visitor"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from explorer.csv_files import to_csv_file
 from explorer.lessons.lesson import Question
-from explorer.web.classroom import AnsweredQuestion
+from explorer.web.classes.classroom import AnsweredQuestion
 
 COLUMNS = ("question number", "question", "student", "vote 1", "vote 2")
 

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from explorer.database.engine import Base
 from explorer.lessons.lesson import Question
-from explorer.web.classroom import (
+from explorer.web.classes.classroom import (
     AnsweredQuestion,
     AnswerRecord,
     Classroom,

@@ -18,7 +18,7 @@ from explorer.database import servers
 from explorer.environment import environment
 from explorer.jobs.scheduler import service
 from explorer.training.machine import machine_kind
-from explorer.web import server_log
+from explorer.web.operations import server_log
 
 _SHOWN_ERRORS = 20  # of each server
 
