@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,26 @@ Run = Annotated[
         metavar="RUN",
         help="Name of an included run, key of a run of this machine, or a run folder.",
         autocompletion=completion.runs,
+        show_default=False,
+    ),
+]
+TrainedTask = Annotated[
+    str,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help=f"Task to train on: {', '.join(catalogue.TASKS)}.",
+        autocompletion=completion.tasks,
+        show_default=False,
+    ),
+]
+TrainedModel = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help=f"Model to train: {', '.join(catalogue.MODELS)}.",
+        autocompletion=completion.models,
         show_default=False,
     ),
 ]
@@ -92,6 +113,20 @@ def write_new_file(file: Path, content: bytes, force: bool) -> None:
         file.write_bytes(content)
     except OSError as error:
         raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
+
+
+def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
+    """Return the key and the value of every --set.
+
+    example: how to write one, for the message
+
+    Raises InvalidSetting.
+    """
+    for text in settings:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InvalidSetting(f"--set {text} has no “=”. Write it as {example}.")
+        yield name, value
 
 
 def check_names(task: str, model: str) -> None:

@@ -20,6 +20,7 @@ from explorer.errors import LineageError, NeedsText
 from explorer.visible_text import escape_in_json, escape_invisible
 
 SUCCESS, UNWRITABLE, IMPOSSIBLE, INTERRUPTED = 0, 1, 2, 130
+SIGNAL_EXIT = 128  # plus the number of the signal, as in a shell
 EXIT_CODES = """\b
 Exit codes:
   0    the command has done what was requested

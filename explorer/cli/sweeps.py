@@ -11,41 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer.catalogue import MODELS, TASKS
 from explorer.cli import completion
-from explorer.cli.common import Force, Json, check_new_file, write_new_file
-from explorer.cli.program import INTERRUPTED, print_json, program_name
+from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_new_file, split_settings, write_new_file
+from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
 from explorer.errors import InvalidSetting
 
 if TYPE_CHECKING:
     from explorer.sweeps.controller import Plan
     from explorer.sweeps.space import Sweep
 
-_SIGNAL_EXIT = 128  # plus the number of the signal, as in a shell
 _FIRST_LINE_SECONDS, _MOST_LINE_SECONDS = 10.0, 300.0  # between two lines of progress, which become rarer
 _SHOWN = ("state", "step")  # columns of the printed table after the settings
 _SPREAD = ("lowest", "highest", "confirmed")
 
 
 def sweep(
-    task: Annotated[
-        str,
-        typer.Option(
-            metavar="TASK",
-            help=f"Task to train on: {', '.join(TASKS)}.",
-            autocompletion=completion.tasks,
-            show_default=False,
-        ),
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help=f"Model to train: {', '.join(MODELS)}.",
-            autocompletion=completion.models,
-            show_default=False,
-        ),
-    ] = "",
+    task: TrainedTask = "",
+    model: TrainedModel = "",
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -135,7 +117,7 @@ def sweep(
         typer.echo(
             f"Stopped; what there is of each run is stored. To continue: the same {program_name()} sweep.", err=True
         )
-        raise typer.Exit(_SIGNAL_EXIT + received if received else INTERRUPTED) from None
+        raise typer.Exit(SIGNAL_EXIT + received if received else INTERRUPTED) from None
     table = results_table(definition, plan)
     if out is not None:
         write_new_file(out, to_csv_file(table), force)
@@ -156,10 +138,7 @@ def _parse_settings(settings: Sequence[str]) -> tuple[dict[str, object], dict[st
     """Return the settings with one value, and those with several. Raises InvalidSetting."""
     fixed: dict[str, object] = {}
     space: dict[str, object] = {}
-    for text in settings:
-        name, equals, values = (part.strip() for part in text.partition("="))
-        if not equals:
-            raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUES, e.g. learning_rate=1e-3,3e-3.")
+    for name, values in split_settings(settings, "KEY=VALUES, e.g. learning_rate=1e-3,3e-3"):
         if name in fixed or name in space:
             raise InvalidSetting(f"--set {name} is given twice. Give all of its values once.")
         (space if "," in values or ":" in values else fixed)[name] = values

@@ -6,7 +6,7 @@ import difflib
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer.catalogue import MODELS, TASKS, task_row
+from explorer.catalogue import task_row
 from explorer.cli import completion
 from explorer.cli.common import (
     Json,
+    TrainedModel,
+    TrainedTask,
     check_same_text,
     check_task_and_model,
     keep_text_file,
     print_metrics,
+    split_settings,
     stored_run,
 )
-from explorer.cli.program import print_json, program_name
+from explorer.cli.program import SIGNAL_EXIT, print_json, program_name
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.visible_text import escape_invisible
 
@@ -33,28 +36,10 @@ if TYPE_CHECKING:
     from explorer.training.config import RunConfig
     from explorer.training.record import Record
 
-_SIGNAL_EXIT = 128  # plus the number of the signal, as in a shell
-
 
 def train(
-    task: Annotated[
-        str,
-        typer.Option(
-            metavar="TASK",
-            help=f"Task to train on: {', '.join(TASKS)}.",
-            autocompletion=completion.tasks,
-            show_default=False,
-        ),
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help=f"Model to train: {', '.join(MODELS)}.",
-            autocompletion=completion.models,
-            show_default=False,
-        ),
-    ] = "",
+    task: TrainedTask = "",
+    model: TrainedModel = "",
     preset: Annotated[
         str,
         typer.Option(
@@ -132,7 +117,7 @@ def train(
             raise InvalidSetting("--resume continues a run with its own settings. Leave all other settings out.")
         _resume(resume, corpus, as_json)
         return
-    given = _parse_settings(settings or ())
+    given = dict(split_settings(settings or (), "KEY=VALUE, e.g. --set p_not=0.5"))
     base = _base_config(task, model, preset)
     changes: dict[str, object] = {"seed": seed, "replicas": replicas, "tokenizer": tokenizer}
     if corpus is not None:
@@ -157,17 +142,6 @@ def train(
         _show_existing(existing, config, out, as_json)
         return
     _train_and_save(config, out or store.run_folder(config), as_json)
-
-
-def _parse_settings(settings: Iterable[str]) -> dict[str, object]:
-    """Return the values of --set by key. Raises InvalidSetting."""
-    found: dict[str, object] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
-        found[name.strip()] = value.strip()
-    return found
 
 
 def _run_in_folder(out: Path) -> store.StoredRun | None:
@@ -404,7 +378,7 @@ def _train_and_save(
         typer.echo(f"The training was stopped; the finished run that was there stays in {folder}.", err=True)
     else:
         _report_stopped(_save(record, folder), as_json)
-    raise typer.Exit(_SIGNAL_EXIT + received)
+    raise typer.Exit(SIGNAL_EXIT + received)
 
 
 def _save(record: Record, folder: Path) -> store.StoredRun:
