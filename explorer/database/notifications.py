@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import threading
 from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeAlias
@@ -20,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from explorer.database.engine import after_commit, database, is_shared
 from explorer.errors import LineageError
+from explorer.periodic_thread import PeriodicThread
 
 log = logging.getLogger(__name__)
 Callback: TypeAlias = Callable[[str | None], None]
@@ -28,8 +28,6 @@ _LISTEN_SECONDS = 1.0  # seconds after which the thread looks whether it should 
 _RETRY_SECONDS = 1.0  # seconds between two attempts to connect
 _SENDER = secrets.token_hex(8)  # of this process, whose own notifications have been delivered already
 _callbacks: defaultdict[str, list[Callback]] = defaultdict(list)  # by channel
-_stopped = threading.Event()
-_thread: threading.Thread | None = None
 
 
 def subscribe(channel: str, callback: Callback) -> None:
@@ -53,20 +51,13 @@ def publish(session: Session, channel: str, text: str) -> None:
 
 def start() -> None:
     """Begin to listen to the other servers, if the database can be shared. Raises StoreError."""
-    global _thread
-    if _thread is None and is_shared():
-        _stopped.clear()
-        _thread = threading.Thread(target=_listen, name="notifications", daemon=True)
+    if is_shared():
         _thread.start()
 
 
 def stop() -> None:
     """Stop listening."""
-    global _thread
-    _stopped.set()
-    if _thread:
-        _thread.join()
-        _thread = None
+    _thread.stop()
 
 
 def _deliver(channel: str, text: str | None) -> None:
@@ -78,15 +69,10 @@ def _deliver(channel: str, text: str | None) -> None:
 
 
 def _listen() -> None:
-    while not _stopped.is_set():
-        try:
-            _listen_on(database().engine)
-        except (SQLAlchemyError, LineageError, OSError) as error:
-            log.warning(
-                "the database sends no notifications (%s); it is connected again",
-                type(error).__name__,
-            )
-            _stopped.wait(_RETRY_SECONDS)
+    try:
+        _listen_on(database().engine)
+    except (SQLAlchemyError, LineageError, OSError) as error:
+        log.warning("the database sends no notifications (%s); it is connected again", type(error).__name__)
 
 
 def _listen_on(engine: Engine) -> None:
@@ -96,7 +82,7 @@ def _listen_on(engine: Engine) -> None:
         for channel in list(_callbacks):  # whatever happened before is not announced
             _deliver(channel, None)
         try:
-            while not _stopped.is_set():
+            while not _thread.stopping:
                 _deliver_waiting(connection)
                 connection.exec_driver_sql("SELECT 1")  # raises if the connection is lost
         finally:
@@ -114,7 +100,10 @@ def _deliver_waiting(connection: Connection) -> None:
             sender, channel, text = notice.payload.split(" ", 2)
             if sender != _SENDER:
                 _deliver(channel, text)
-            if _stopped.is_set():
+            if _thread.stopping:
                 return
     except psycopg.Error as error:
         raise OSError("the connection is lost") from error
+
+
+_thread = PeriodicThread("notifications", _listen, _RETRY_SECONDS, "the database sends no notifications")

@@ -13,7 +13,6 @@ import datetime
 import logging
 import math
 import secrets
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from explorer.database import notifications
 from explorer.database.engine import Base, database, is_shared, read_clock, run_transaction
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownServer
+from explorer.periodic_thread import PeriodicThread
 
 log = logging.getLogger(__name__)
 LEASE_SECONDS = 10.0  # seconds without a sign of life after which a server counts as dead
@@ -74,10 +74,8 @@ class _Membership:
         self.started = datetime.datetime.now(datetime.UTC)
         self.renewed = -math.inf  # when its row was last written (`time.monotonic`)
         self.draining = False
-        self.leads = False
+        self.leader: Connection | None = None  # the connection that holds the lock of the leader, if this one leads
         self.home_lock: FileLock | None = None
-        self.thread: threading.Thread | None = None  # renews the row
-        self.stopped = threading.Event()
 
 
 _this = _Membership()
@@ -96,7 +94,7 @@ def is_registered() -> bool:
 
 def is_leader() -> bool:
     """Return whether this process tidies up for all: the leading server, or any process with a database of its own."""
-    return _this.leads or not is_shared()
+    return _this.leader is not None or not is_shared()
 
 
 def is_living() -> bool:
@@ -148,17 +146,16 @@ def start(name: str, version: str) -> None:
     if is_shared():
         _renew()
         notifications.start()
-        _this.thread = threading.Thread(target=_renew_periodically, args=(_this,), name="server", daemon=True)
-        _this.thread.start()
+        _thread.start()
 
 
 def stop() -> None:
     """Remove this server from the list, so that others go on with what it did."""
     global _this
+    _thread.stop()  # before this server gets a new id, which would appear in the list
+    _stop_leading()
     stopped, _this = _this, _Membership()
-    if stopped.thread:
-        stopped.stopped.set()
-        stopped.thread.join()
+    if stopped.name and is_shared():
         notifications.stop()
         try:
             run_transaction(lambda session: _remove(session, stopped.id))
@@ -185,24 +182,23 @@ def _lock_home(home: Path) -> FileLock:
     return lock
 
 
-def _renew_periodically(this: _Membership) -> None:
-    """Renew the row of this server until it stops, and lead if nobody does."""
-    leader: Connection | None = None
-    while not this.stopped.wait(_RENEWAL_SECONDS):
-        try:
-            leader = leader or _try_to_lead()
-            if leader:
-                leader.exec_driver_sql("SELECT 1")  # raises if the connection, and with it the lock, is lost
-            this.leads = leader is not None
-            _renew()
-        except (SQLAlchemyError, LineageError) as error:
-            log.warning("this server could not renew its row: %s", type(error).__name__)
-            if leader:
-                leader.invalidate()
-                leader.close()
-            leader, this.leads = None, False
-    if leader:
-        leader.invalidate()  # closes the connection, so that the next server gets the lock
+def _renew_and_lead() -> None:
+    """Renew the row of this server, and lead if nobody does."""
+    try:
+        _this.leader = _this.leader or _try_to_lead()
+        if _this.leader:
+            _this.leader.exec_driver_sql("SELECT 1")  # raises if the connection, and with it the lock, is lost
+        _renew()
+    except (SQLAlchemyError, LineageError) as error:
+        log.warning("this server could not renew its row: %s", type(error).__name__)
+        _stop_leading()
+
+
+def _stop_leading() -> None:
+    """Give up the lock of the leader, so that the next server gets it."""
+    if leader := _this.leader:
+        _this.leader = None
+        leader.invalidate()  # closes the connection of the database, which would otherwise keep the lock
         leader.close()
 
 
@@ -228,9 +224,9 @@ def _write_row(session: Session, facts: dict[str, Any]) -> None:
     if row is None:
         row = _Row(id=_this.id, name=_this.name, version=_this.version, started=now, draining=_this.draining)
         session.add(row)
-    row.seen, row.leads, row.facts = now, _this.leads, facts
+    row.seen, row.leads, row.facts = now, is_leader(), facts
     _this.draining = row.draining
-    if _this.leads:
+    if is_leader():
         session.execute(delete(_Row).where(_Row.seen < now - datetime.timedelta(seconds=_FORGET_SECONDS)))
 
 
@@ -263,3 +259,4 @@ def _read_draining(server: str | None) -> None:
 
 
 notifications.subscribe("servers", _read_draining)
+_thread = PeriodicThread("server", _renew_and_lead, _RENEWAL_SECONDS, "this server could not renew its row")

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 
 from explorer.database.servers import is_leader
-from explorer.environment import environment
 from explorer.errors import LineageError
+from explorer.periodic_thread import PeriodicThread
 from explorer.run_store import index, local_copies, operations
 
 log = logging.getLogger(__name__)
 _SECONDS = 300.0
-_stop = threading.Event()
 
 
 def start() -> None:
-    """Begin the work, if there is a storage that several servers share. Called once by the server."""
-    if environment().run_storage:
-        _stop.clear()
-        threading.Thread(target=_repeat, name="run-storage", daemon=True).start()
-
-
-def stop() -> None:
-    """End the work."""
-    _stop.set()
+    """Begin the work, which ends with the process: what is interrupted is repeated after the next start."""
+    PeriodicThread("run-storage", run_once, _SECONDS, "the storage of runs could not be kept in order").start()
 
 
 def run_once() -> None:
@@ -38,13 +29,3 @@ def run_once() -> None:
             step()
         except LineageError as error:
             log.warning("the storage of runs could not be kept in order: %s", error)  # tried again in a few minutes
-
-
-def _repeat() -> None:
-    while True:
-        try:
-            run_once()
-        except Exception:  # the next round may succeed
-            log.exception("the storage of runs could not be kept in order")
-        if _stop.wait(_SECONDS):
-            return

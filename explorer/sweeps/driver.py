@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.job import Job
 from explorer.jobs.scheduler import JobService, make_executor, service
+from explorer.periodic_thread import PeriodicThread
 from explorer.run_store import store
 from explorer.sweeps import stored
 from explorer.sweeps.controller import ABSENT, Plan, RunStatus, next_actions, survivors, sweep_runs
@@ -176,35 +176,26 @@ class SweepDriver:
 
     def __init__(self, service: JobService) -> None:
         self._service = service
-        self._wake = threading.Event()
-        self._closing = False
-        self._thread: threading.Thread | None = None
+        self._thread = PeriodicThread("sweeps", self.turn, self._pause, "the sweeps wait")
         self._carried: dict[str, StoredSweep] = {}  # the sweeps of the last turn
         self._repeats = Counter[str]()  # how often runs were submitted again after crashes
 
     def start(self) -> None:
         """Begin to carry sweeps out."""
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="sweeps", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
         """Look for sweeps at once, because one was started or stopped; start the thread if it does not run."""
-        if self._thread is None:
-            self.start()
-        self._wake.set()
+        self._thread.start()
+        self._thread.wake()
 
     def close(self) -> None:
         """Stop driving and give up the leases; the sweeps stay as they are. Call it before the service is closed."""
-        self._closing = True
-        self._wake.set()
-        if self._thread:
-            self._thread.join()
-            self._thread = None
-            try:
-                stored.release()
-            except LineageError:
-                log.warning("the sweeps of this process continue elsewhere only after %g s", stored.LEASE_SECONDS)
+        self._thread.stop()
+        try:
+            stored.release()
+        except LineageError:
+            log.warning("the sweeps of this process continue elsewhere only after %g s", stored.LEASE_SECONDS)
 
     def turn(self) -> None:
         """Advance every running sweep that this process may carry out, and stop the runs of those that were stopped."""
@@ -227,16 +218,8 @@ class SweepDriver:
                 log.warning("sweep %s is stopped: %s", sweep_key, error)
                 stored.stop(sweep_key, operator=True, problem=str(error))
 
-    def _run(self) -> None:
-        while not self._closing:
-            try:
-                self.turn()
-            except LineageError as error:  # the database does not answer: later
-                log.warning("the sweeps wait: %s", error)
-            except Exception:  # the outermost level of this thread: log it and go on
-                log.exception("the sweeps wait")
-            self._wake.wait(_DRIVER_SECONDS if self._carried else 10 * _DRIVER_SECONDS)
-            self._wake.clear()
+    def _pause(self) -> float:
+        return _DRIVER_SECONDS if self._carried else 10 * _DRIVER_SECONDS
 
 
 sweep_driver = SweepDriver(service)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -149,6 +150,26 @@ def test_two_servers_hear_each_other_and_one_leads(this: str, tmp_path: Path, mo
     other.wait_for("stopped")
     assert [each.id for each in servers.living()] == [this]
     other.kill()
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_server_that_stops_during_a_renewal_leaves_no_row(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    renewing, may_go_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        if threading.current_thread().name == "server":
+            renewing.set()
+            assert may_go_on.wait(60)
+
+    monkeypatch.setitem(servers._facts, "slow", wait)
+    servers.start("this:1", "1.0")
+    assert renewing.wait(60)
+    stopping = threading.Thread(target=servers.stop)
+    stopping.start()
+    wait_until(lambda: servers._thread.stopping)
+    may_go_on.set()
+    stopping.join()
+    assert servers.living() == []
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)

@@ -14,8 +14,8 @@ answer.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import logging
 import secrets
 import threading
 import time
@@ -30,7 +30,8 @@ from sqlalchemy.orm import Session
 
 from explorer.database import notifications, servers
 from explorer.database.engine import is_busy, read_clock, run_transaction
-from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError, shorten
+from explorer.errors import InvalidSetting, NotAllowed, StoreError, shorten
+from explorer.periodic_thread import PeriodicThread
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.web import own_texts, predictions
@@ -59,7 +60,6 @@ from explorer.web.classes.tables import (
 )
 from explorer.web.visitors import Visitor
 
-log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 CODE_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # letters that cannot be confused with digits
 CODE_LENGTH = 5
@@ -114,25 +114,19 @@ _unwritten: set[tuple[str, str]] = set()  # code and id of the members to write
 _written: TTLCache[tuple[str, str], None] = TTLCache(50_000, _SEEN_SECONDS, lambda: time.monotonic())
 _lock = threading.RLock()  # of all of the above
 _down_until = 0.0
-_stopped = threading.Event()
-_thread: threading.Thread | None = None
+_tidied = 0.0  # when (`time.monotonic`)
 
 
 def start() -> None:
     """Write who is present, and delete what has ended, on a thread of its own."""
-    global _thread
-    _stopped.clear()
-    _thread = threading.Thread(target=_work_periodically, name="classes", daemon=True)
     _thread.start()
 
 
 def stop() -> None:
-    """End the thread; it writes for a last time who is present."""
-    global _thread
-    _stopped.set()
-    if _thread:
-        _thread.join()
-        _thread = None
+    """End the thread, and write for a last time who is present."""
+    _thread.stop()
+    with contextlib.suppress(StoreError):  # the browsers ask again, at another server
+        write_presence()
 
 
 def reset() -> None:
@@ -697,22 +691,16 @@ def write_presence() -> None:
 
 def _work_periodically() -> None:
     """Write who is present; as the leader, delete what has ended."""
-    tidied = time.monotonic()
-    while True:
-        is_last = _stopped.wait(_WRITE_SECONDS)
-        try:
-            write_presence()
-            if time.monotonic() - tidied > _TIDY_SECONDS:
-                tidied = time.monotonic()
-                forget_texts()
-                if servers.is_leader():
-                    tidy()
-        except LineageError as error:
-            log.warning("who is present in the classes could not be written: %s", error)
-        except Exception:  # the thread goes on
-            log.exception("the classes could not be tidied")
-        if is_last:
-            return
+    global _tidied
+    write_presence()
+    if time.monotonic() - _tidied > _TIDY_SECONDS:
+        _tidied = time.monotonic()
+        forget_texts()
+        if servers.is_leader():
+            tidy()
+
+
+_thread = PeriodicThread("classes", _work_periodically, _WRITE_SECONDS, "members of classes could not be written")
 
 
 def tidy() -> None:
