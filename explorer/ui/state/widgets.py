@@ -46,11 +46,14 @@ def bind_widget(
         arguments of `draw`.
 
     If the visitor deselects the only selected option, nothing changes.
+
+    A browser whose connection was lost may continue on a server that does not know the page. What the visitor has
+    changed meanwhile arrives there as the first value of the widget, and changes the state as well.
     """
     state = session.state
     declared: Mapping[str, Any] = {each.name: each.metadata for each in dataclasses.fields(state)}.get(name, {})
     value = getattr(state, name) if shown is _FIELD else shown
-    value = list(value) if isinstance(value, tuple) else value
+    value = _as_list(value)
 
     def with_value(state: State, new: Any) -> State:
         if new is None:
@@ -60,7 +63,16 @@ def bind_widget(
 
     key = key or _widget_key(session, name)
     arguments = _widget_arguments(draw, declared, more, state)
-    draw(**arguments, **_initial_value(draw, value, arguments), **_bind(session, key, value, with_value, redraw))
+    is_new = key not in st.session_state.get(_VERSIONS, {})
+    bound = _bind(session, key, value, with_value, redraw)
+    draw(**arguments, **_initial_value(draw, value, arguments), **bound)
+    if is_new and _as_list(st.session_state.get(bound["key"], value)) != value:
+        bound["on_change"]()
+        st.rerun()
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _widget_arguments(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from explorer.errors import InvalidSetting
 from explorer.ui.state import session as sessions
@@ -307,3 +308,33 @@ def test_the_defaults_are_restored_once(
     reset_button(session)
     screen.drawn["on_click"]()
     assert session.state == Declared()
+
+
+def _page_with_a_widget() -> None:
+    from dataclasses import dataclass
+
+    import streamlit as st
+
+    from explorer.ui.state.fields import PageState, setting
+    from explorer.ui.state.session import PageSession
+    from explorer.ui.state.widgets import bind_widget
+
+    @dataclass(frozen=True)
+    class Sentence(PageState):
+        say: str = setting("as in the URL", "Sentence", longest=20)
+
+    if "page" not in st.session_state:
+        st.session_state["page"] = PageSession(Sentence())
+    bind_widget(st.session_state["page"], "say", st.text_area)
+
+
+def test_what_a_browser_sends_to_a_server_that_does_not_know_the_page_changes_the_state() -> None:
+    page = AppTest.from_function(_page_with_a_widget).run()
+    assert page.session_state["page"].state.say == "as in the URL"
+    continued = AppTest.from_function(_page_with_a_widget)
+    continued.session_state["say"] = "typed meanwhile"
+    continued.run()
+    assert not continued.exception
+    assert continued.session_state["page"].state.say == continued.text_area[0].value == "typed meanwhile"
+    continued.text_area[0].set_value("typed later").run()
+    assert continued.session_state["page"].state.say == "typed later"
