@@ -29,7 +29,8 @@ from benchmarks.load.load_generator import Visitor, connect_page
 
 POLL_SECONDS = 1.0  # EVERY of the component `classroom`
 RUN_TAKES = 5.0  # of the component `classroom`, as are the next two
-OPENING_EACH, OPENING_MOST = 0.015, 5.0  # seconds
+EACH = {"open": 0.015, "next": 0.006}  # seconds
+MOST = {"open": 5.0, "next": 2.0}
 JOBS_SECONDS = 5.0  # of the component `jobs_panel`, while nothing trains
 PING_SECONDS = 0.1, 4.0  # least and most between two pings of Streamlit's page without a connection
 HEADERS = {"X-Lineage": "1"}
@@ -259,8 +260,9 @@ class Student:
         if page is None:
             return
         if (number, state["open"]) != (page["number"], page["open"]):
-            delay = self.chance.uniform(0, min(OPENING_MOST, OPENING_EACH * state["present"]))
-            await self._run_page(visitor, (number, state["open"]), delay if number == page["number"] else 0.0)
+            why = "open" if number == page["number"] else "next"
+            delay = self.chance.uniform(0, min(MOST[why], EACH[why] * state["present"]))
+            await self._run_page(visitor, (number, state["open"]), delay)
         if "answer" in state and number not in self._revealed:
             self._revealed.add(number)
             self.note("revealed", number)

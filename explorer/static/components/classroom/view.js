@@ -31,8 +31,8 @@ import { node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const EVERY = 1000; // ms
-const OPENING_EACH = 15; // ms of a server to open the page of one student
-const OPENING_MOST = 5000; // ms
+const EACH = { open: 15, next: 6 }; // ms of the processors to open the page of one student, and to show them a step
+const MOST = { open: 5000, next: 2000 }; // ms
 const RUN_TAKES = 5000; // ms after which the page is asked to follow the class once more
 
 export default defineComponent((place) => {
@@ -140,9 +140,12 @@ export default defineComponent((place) => {
     component.setTriggerValue("moved", now);
   }
 
-  /** Milliseconds until the page below the revealed answer is opened: a large class has the answers first, and its
-      pages then open one after the other. */
-  const openingDelay = (state) => Math.random() * Math.min(OPENING_MOST, OPENING_EACH * state.present);
+  /** Milliseconds until the page follows the class. The pages of a large class follow one after the other: if all ran at
+      once, each would be shown only when the last one is computed. A revealed answer is shown before its page opens. */
+  function delayOfPage(state) {
+    const why = state.number === data.number ? "open" : "next";
+    return Math.random() * Math.min(MOST[why], EACH[why] * state.present);
+  }
 
   function receiveState(state) {
     if (state.problem && !sending) message.textContent = state.problem;
@@ -151,7 +154,7 @@ export default defineComponent((place) => {
     if (state.number === undefined) return;
     session = state;
     if (state.number !== data.number || state.open !== data.open)
-      runPage(`${state.number} ${state.open}`, state.number === data.number ? openingDelay(state) : 0);
+      runPage(`${state.number} ${state.open}`, delayOfPage(state));
     drawState();
   }
 
