@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer.errors import InvalidSetting
+
 if TYPE_CHECKING:
     import torch
 
@@ -35,6 +37,16 @@ def machine_kind(device: torch.device | None = None) -> str:
     elif device is not None and device.type == "mps":
         name = f"GPU of {name}"
     return f"{platform.machine() or 'unknown architecture'}, {name}, torch {torch.__version__}"
+
+
+def local_kinds() -> set[str]:
+    """Return the kinds of machine of trainings in this process: of the processor, and of the device if it is here."""
+    from explorer.training.device import training_device
+
+    try:
+        return {machine_kind(), machine_kind(training_device())}
+    except InvalidSetting:  # the device of LINEAGE_DEVICE is on the machines of a cluster
+        return {machine_kind()}
 
 
 def _processor_name() -> str:

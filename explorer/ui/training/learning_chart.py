@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 from explorer.jobs.scheduler import service
 from explorer.number_format import format_duration
+from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
+from explorer.training.machine import local_kinds
 from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.result_section import live_section
@@ -22,6 +24,7 @@ from explorer.ui.wording import join_words
 
 TrainingState: TypeAlias = Literal["never trained", "waiting", "training", "stopped", "finished", "failed"]
 Views: TypeAlias = Mapping[str, RunView]
+_NAMED_MACHINES = 3  # kinds of machine that a caption names
 
 
 def draw_learning_chart(
@@ -41,7 +44,7 @@ def draw_learning_chart(
     request: the jobs that the visitor requested.
     configs: the configurations shown, by model name.
     make_panels: returns the figures for the current run views; called on another thread.
-    caption: what the chart shows; the state of the training is said before it.
+    caption: what the chart shows; the outcome of the training is said before it, and other kinds of machine after it.
     run: identifies what is shown; when it changes, the playback starts anew.
     axis: returns what the playback moves along; by default the steps of the training.
     layout: further arguments of `add_plot_frame`.
@@ -65,7 +68,7 @@ def draw_learning_chart(
         )
         add_plot_frame(document, make_panels(views), key=key, playback=playback, **layout)
         words = caption if isinstance(caption, str) else caption(views)
-        document.caption(f"{describe_outcome(views)} {words}".strip())
+        document.caption(" ".join(filter(None, (describe_outcome(views), words, describe_machines(views)))))
         return seconds_to_next(views.values())
 
     live_training_section(key, request, draw, layout["height"] + 90)
@@ -193,3 +196,19 @@ def describe_outcome(views: Views) -> str:
         return "Saved; the address of this page holds these runs."
     why = next((job.problem for job in jobs if job.problem), "")
     return f"Trained, but not saved. {why}"
+
+
+def describe_machines(views: Views) -> str:
+    """Return one sentence about where the runs were trained: on several kinds of machine, or on none like this server.
+
+    It is empty for runs of this server's kind, and while they are trained. Older runs name no kind of machine.
+    """
+    runs = [view.loaded_run or view.stopped for view in views.values() if not view.live]
+    named = [run.card.machines if isinstance(run, StoredRun) else run.machines for run in runs if run]
+    kinds = list(dict.fromkeys(kind for machines in named for kind in machines))
+    if len(kinds) > 1:
+        more = ["more"] * (len(kinds) > _NAMED_MACHINES)
+        return f"Trained on {len(kinds)} kinds of machine: {'; '.join([*kinds[:_NAMED_MACHINES], *more])}."
+    if kinds and kinds[0] not in local_kinds():
+        return f"Trained on another kind of machine than this server: {kinds[0]}."
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,18 @@ from explorer.jobs.job import JobState, JobView
 from explorer.jobs.scheduler import service
 from explorer.run_store.store import Card, StoredRun
 from explorer.training.config import RunConfig, default_config, key
+from explorer.training.machine import machine_kind
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
 from explorer.ui.training import learning_chart, run_view
-from explorer.ui.training.learning_chart import describe_outcome, describe_state, draw_learning_chart, training_state
+from explorer.ui.training.learning_chart import (
+    describe_machines,
+    describe_outcome,
+    describe_state,
+    draw_learning_chart,
+    training_state,
+)
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest
 from explorer.web.visitors import Visitor
@@ -153,6 +161,39 @@ def test_an_unfinished_training_has_curves_and_no_result() -> None:
     assert RunView(RNN, older, make_job(RNN, "stopped", step=1, curves=one_step)).result is older.curves
     new = make_curves(RNN.steps)
     assert RunView(RNN, older, make_job(RNN, "finished", curves=new)).result is new
+
+
+# ---- where the runs were trained
+
+
+def with_machines(config: RunConfig, *kinds: str) -> RunView:
+    run = make_run(config)
+    return RunView(config, dataclasses.replace(run, card=run.card.model_copy(update={"machines": kinds})), None)
+
+
+@pytest.mark.parametrize(
+    ("rnn", "gru", "sentence"),
+    [
+        ((), (), ""),
+        ((machine_kind(),), (), ""),
+        ((machine_kind(),), (machine_kind(),), ""),
+        (("arm64, M9, torch 3",), (), "Trained on another kind of machine than this server: arm64, M9, torch 3."),
+        (("A",), ("B", "A"), "Trained on 2 kinds of machine: A; B."),
+        (("A", "B"), ("C", "D"), "Trained on 4 kinds of machine: A; B; C; more."),
+    ],
+)
+def test_a_caption_names_kinds_of_machine_that_differ(
+    rnn: tuple[str, ...], gru: tuple[str, ...], sentence: str, draw_chart: Any
+) -> None:
+    views = {"rnn": with_machines(RNN, *rnn), "gru": with_machines(GRU, *gru)}
+    _, caption, _ = draw_chart(views, TrainRequest("here"))
+    assert caption == f"Lines and bands. {sentence}".strip()
+
+
+def test_a_run_that_is_trained_again_does_not_have_the_machine_of_the_stored_one() -> None:
+    stored = with_machines(RNN, "A").stored
+    assert describe_machines({"rnn": RunView(RNN, stored, make_job(RNN, "running"))}) == ""
+    assert "A" in describe_machines({"rnn": RunView(RNN, None, None, stopped=stored)})
 
 
 # ---- the chart itself
