@@ -72,7 +72,7 @@ def announce_start() -> None:
     """Say in the terminal where the app is open, and open it in the browser unless the server is headless."""
     names = ("server.address", "server.port", "server.baseUrlPath", "server.sslCertFile")
     address, port, path, certificate = (st.get_option(name) for name in names)
-    message = start_message.describe_start(address, port, path, bool(certificate), environment().home)
+    message = start_message.describe_start(address, port, path, bool(certificate), place_of_runs())
     if server_log.is_json():
         log.info(message)
     else:
@@ -80,6 +80,16 @@ def announce_start() -> None:
     if not st.get_option("server.headless"):
         url = start_message.url_of_server(address, port, path, bool(certificate))
         start_message.open_browser(url, address, port)
+
+
+def place_of_runs() -> str:
+    """Return where the runs are stored: LINEAGE_RUNS without credentials, or else LINEAGE_HOME."""
+    if environment().run_storage:
+        from explorer.run_store import storage  # imports SQLAlchemy, which the first page must not wait for
+
+        if place := storage.current():
+            return place.address
+    return str(environment().home)
 
 
 def server_name() -> str:

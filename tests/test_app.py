@@ -145,3 +145,14 @@ def test_below_a_path_everything_is_there_and_nothing_elsewhere(tmp_path: Path) 
 
 def test_the_operator_page_does_not_exist_without_a_password(server: str) -> None:
     assert get(server, "/operator")[0].status == 404
+
+
+def test_the_place_of_the_runs_is_that_of_all_servers_if_they_share_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app import place_of_runs
+
+    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "home"))
+    assert place_of_runs() == str(tmp_path / "home")
+    monkeypatch.setenv("LINEAGE_RUNS", "memory://someone:secret@runs/of-a-course")
+    assert place_of_runs() == "memory://runs/of-a-course"

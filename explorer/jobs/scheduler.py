@@ -137,6 +137,11 @@ class JobService:
             self._enqueue(job)
             return job
 
+    @property
+    def shares_jobs(self) -> bool:
+        """Whether other servers train jobs that are submitted here."""
+        return self._shared is not None
+
     def find(self, run_key: str, visitor: str = "") -> Job | None:
         """Return the newest job of this key that this process remembers, if the visitor may see it."""
         job = self._jobs.get(run_key)

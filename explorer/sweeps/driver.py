@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
 from explorer.jobs import limits
@@ -100,13 +101,14 @@ def advance(sweep: Sweep, service: JobService, owner: str = "", repeats: Counter
         their training goes on after crashes. Nobody looks at each run of a sweep, so the sweep goes on by itself, a few
         times: a run may need more memory than there is.
 
-    Raises LineageError if a run cannot be trained here, for example because a limit was lowered.
+    Raises LineageError if a run cannot be trained here, for example because a limit was lowered, and StoreError if the
+    database of several servers does not answer.
     """
     repeats = Counter() if repeats is None else repeats
     plan = next_actions(sweep, lambda config: run_status(config, service, owner, repeats))
     under_way = sum(status.run.state in ("waiting", "running") for status in (*plan.trials, *plan.finalists))
-    at_once = max(1, min(2 * environment().jobs_at_once, environment().most_jobs // 2))
-    for submission in plan.submit[: max(at_once - under_way, 0)]:
+    most = max(1, min(2 * _jobs_at_once(service), environment().most_jobs // 2)) if plan.submit else 0
+    for submission in plan.submit[: max(most - under_way, 0)]:
         previous = service.find(key(submission.config), owner)
         crashed = previous is not None and previous.waits_after_crashes
         try:
@@ -116,6 +118,15 @@ def advance(sweep: Sweep, service: JobService, owner: str = "", repeats: Counter
             log.info("sweep %s waits: %s", sweep.key, error)
             break
     return plan
+
+
+def _jobs_at_once(service: JobService) -> int:
+    """Return how many trainings all servers that share these jobs carry out at the same time. Raises StoreError."""
+    here = environment().jobs_at_once
+    if not service.shares_jobs:
+        return here
+    known = (each.facts.get("workers", {}) for each in servers.living() if not each.draining)
+    return max(here, sum(int(workers.get("most", 0)) for workers in known))
 
 
 def stop_runs(sweep: Sweep, service: JobService, owner: str = "") -> list[str]:

@@ -11,9 +11,11 @@ import pytest
 from pandas import DataFrame
 from pandas.testing import assert_frame_equal
 
+from explorer.database import servers
+from explorer.database.servers import Server
 from explorer.errors import InvalidSetting, NotAllowed, UnknownSweep
 from explorer.jobs.executor import InProcessExecutor, WorkerLost
-from explorer.jobs.job import MAX_CRASHES
+from explorer.jobs.job import MAX_CRASHES, Job
 from explorer.jobs.order import Order
 from explorer.jobs.scheduler import JobService
 from explorer.run_store import store
@@ -22,7 +24,7 @@ from explorer.sweeps.controller import Plan
 from explorer.sweeps.driver import SweepDriver, carry_out, check_limits, estimated_seconds, look_at
 from explorer.sweeps.results import results_table
 from explorer.sweeps.space import Sweep, make_sweep, trials
-from explorer.training.config import default_config, key, with_settings
+from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.slices import Slice
 
 BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "hidden": 4})
@@ -111,6 +113,38 @@ def test_the_server_carries_sweeps_out_and_continues_them_after_a_restart() -> N
     plan = look_at(SWEEP, service, VISITOR)
     assert plan.finished
     assert {store.find(status.trial.key).card.owner for status in plan.trials} == {VISITOR}
+
+
+class SharedService(JobService):
+    """Submits nothing, but remembers what it was asked to train; other servers share its jobs."""
+
+    shares_jobs = True
+
+    def __init__(self) -> None:
+        super().__init__(InProcessExecutor())
+        self.submitted: list[str] = []
+
+    def submit(self, config: RunConfig, visitor: str = "", until: int = 0) -> Job:
+        self.submitted.append(key(config))
+        return Job(config, visitor)
+
+
+@pytest.mark.parametrize(
+    ("slots", "most_jobs", "submitted"),
+    [([2, 2, 2], 40, 12), ([2, 2], 40, 8), ([], 40, 4), ([2, 2, 2], 14, 7)],
+)
+def test_a_sweep_gives_work_to_all_servers_that_share_its_trainings(
+    slots: list[int], most_jobs: int, submitted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.datetime.now(datetime.UTC)
+    living = [Server(str(n), "", "", now, now, facts={"workers": {"most": most}}) for n, most in enumerate(slots)]
+    draining = Server("draining", "", "", now, now, draining=True, facts={"workers": {"most": 2}})
+    monkeypatch.setattr(servers, "living", lambda: [*living, Server("new", "", "", now, now), draining])
+    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
+    monkeypatch.setenv("LINEAGE_MOST_JOBS", str(most_jobs))
+    service = SharedService()
+    driver.advance(make_sweep(BASE, {"learning_rate": [1e-4 * n for n in range(1, 31)]}, seeds=2), service)
+    assert len(service.submitted) == submitted
 
 
 class CrashingExecutor(InProcessExecutor):

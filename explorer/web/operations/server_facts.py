@@ -55,7 +55,7 @@ def _read_workers() -> dict[str, str | int]:
     return {
         "executor": executor,
         "machine": machine,
-        "most": environment().jobs_at_once,
+        "most": environment().jobs_at_once,  # a sweep adds those of all servers up
     }
 
 

@@ -6,18 +6,17 @@ import io
 import socket
 import sys
 import webbrowser
-from pathlib import Path
 
 import pytest
 
 from explorer.web.operations import start_message
 from explorer.web.operations.start_message import describe_start
 
-HOME = Path("runs-of-a-test")
+RUNS = "runs-of-a-test"
 
 
 def test_a_server_on_one_address() -> None:
-    assert describe_start("127.0.0.1", 8502, "", False, HOME).splitlines() == [
+    assert describe_start("127.0.0.1", 8502, "", False, RUNS).splitlines() == [
         "Lineage is open at http://127.0.0.1:8502",
         "Your runs are stored in runs-of-a-test",
         "To stop the app, press Ctrl+C here.",
@@ -29,7 +28,7 @@ def test_a_server_on_all_addresses_names_the_one_of_the_network(
     address: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start_message, "_network_address", lambda: "192.168.0.7")
-    assert describe_start(address, 8501, "/models/", True, HOME).splitlines()[:2] == [
+    assert describe_start(address, 8501, "/models/", True, RUNS).splitlines()[:2] == [
         "Lineage is open at https://localhost:8501/models",
         "Other computers in this network: https://192.168.0.7:8501/models",
     ]
@@ -37,11 +36,11 @@ def test_a_server_on_all_addresses_names_the_one_of_the_network(
 
 def test_a_computer_without_a_network_names_itself_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_message, "_network_address", lambda: "")
-    assert "network" not in describe_start(None, 8501, "", False, HOME)
+    assert "network" not in describe_start(None, 8501, "", False, RUNS)
 
 
 def test_an_address_of_ipv6_has_brackets() -> None:
-    assert describe_start("::1", 8501, "", False, HOME).startswith("Lineage is open at http://[::1]:8501\n")
+    assert describe_start("::1", 8501, "", False, RUNS).startswith("Lineage is open at http://[::1]:8501\n")
 
 
 def test_the_browser_is_opened_as_soon_as_the_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
