@@ -9,6 +9,7 @@ changed. Copies that were not used for the longest time are deleted when all of 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import tempfile
@@ -43,6 +44,7 @@ class _Marker(pydantic.BaseModel, frozen=True):
 
 
 _lock = threading.Lock()
+_folders_lock = threading.RLock()  # held while folders of copies are replaced or deleted
 _downloads: dict[_Copy, Future[None]] = {}
 _confirmed: dict[_Copy, tuple[int | None, float]] = {}  # what the index said of a copy that is up to date, and when
 _database_failed_at = float("-inf")
@@ -95,7 +97,20 @@ def holds(key: str) -> bool:
         return True  # asked when it is loaded
 
 
-def mark(folder: Path, run: SharedRun) -> None:
+def install(folder: Path, place: Path, run: SharedRun) -> None:
+    """Make a folder with the files of a run in the storage the local copy of this run.
+
+    place: where the copy lies; it may be the folder itself
+    """
+    _mark(folder, run)
+    if folder != place:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _folders_lock:
+            store.replace_folder(folder, place)
+    free_space(kept=run.key)
+
+
+def _mark(folder: Path, run: SharedRun) -> None:
     """Say that the files in a folder are those of a run in the storage, and write its card."""
     store.write_file(folder / "card.json", store.json_bytes(run.card.model_dump()))
     marker = _Marker(version=run.version, changed=run.changed, bytes=run.bytes)
@@ -106,7 +121,7 @@ def forget(key: str) -> None:
     """Delete the copy of a run; a run that is not in the storage yet stays."""
     folder = environment().runs / key
     if _read_marker(folder):
-        store.remove_folder(folder)
+        _remove(folder)
 
 
 def not_uploaded() -> list[Path]:
@@ -121,13 +136,14 @@ def free_space(kept: str = "") -> None:
     for file in environment().runs.glob(f"*/{_MARKER}"):
         marker = _read_marker(file.parent)
         if marker and not file.parent.name.startswith("."):
-            copies.append((file.stat().st_mtime, marker.bytes, file.parent))
+            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                copies.append((file.stat().st_mtime, marker.bytes, file.parent))
     total = sum(size for _, size, _ in copies)
     for used, size, folder in sorted(copies):
         if total <= environment().most_copies or time.time() - used < _IN_USE_SECONDS:
             return
         if folder.name != kept:
-            store.remove_folder(folder)
+            _remove(folder)
             total -= size
 
 
@@ -191,11 +207,11 @@ def _download(shared: Storage, copy: _Copy) -> None:
         run, marker = shared.find(key), _read_marker(folder)
         if run is None:
             if marker:
-                store.remove_folder(folder)
+                _remove(folder)
             return
         if marker and marker.version == run.version:
             if marker.changed != run.changed:
-                mark(folder, run)
+                _mark(folder, run)
             return
         if run.bytes > environment().most_copies:
             raise StoreError(
@@ -210,13 +226,17 @@ def _download(shared: Storage, copy: _Copy) -> None:
             except FileNotFoundError:
                 continue  # replaced or deleted meanwhile
             store.load(new)  # raises DamagedRun
-            mark(new, run)
             if marker is None and (folder / "card.json").is_file():
                 return  # trained here meanwhile
-            store.replace_folder(new, folder)
-        free_space(kept=key)
+            install(new, folder, run)
         return
     raise DamagedRun(f"The files of run {key} are missing in {shared.address}. Train it again.")
+
+
+def _remove(folder: Path) -> None:
+    """Delete a copy, if another thread was not quicker."""
+    with _folders_lock, contextlib.suppress(FileNotFoundError):
+        store.remove_folder(folder)
 
 
 def _read_marker(folder: Path) -> _Marker | None:

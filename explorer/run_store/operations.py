@@ -184,7 +184,7 @@ def empty_trash() -> None:
 def tidy_storage() -> None:
     """Delete in LINEAGE_RUNS what killed servers have left, and what has been in the trash for a day."""
     if shared := storage.current():
-        with changing_runs(), _report_disk_errors("The storage of runs could not be tidied"):
+        with _report_disk_errors("The storage of runs could not be tidied"):
             shared.tidy(datetime.datetime.now(datetime.UTC))
 
 
@@ -240,12 +240,7 @@ def _upload(shared: Storage, run: StoredRun) -> None:
         if published is None:
             with contextlib.suppress(StoreError):  # `tidy_storage` deletes them otherwise
                 shared.delete_files(new)
-    place = environment().runs / run.key
-    local_copies.mark(run.folder, published)
-    if run.folder != place:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        store.replace_folder(run.folder, place)
-    local_copies.free_space(kept=run.key)
+    local_copies.install(run.folder, environment().runs / run.key, published)
 
 
 def _find_readable(shared: Storage, key: str) -> SharedRun | None:

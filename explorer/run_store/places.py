@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import logging
 import os
 import re
 import shutil
+import stat
 import time
 import urllib.parse
 import uuid
@@ -68,8 +70,8 @@ class Place(Protocol):
     def names(self, folder: str) -> dict[str, str]:
         """Return the names of the files and folders in a folder, each with a text that differs after a change."""
 
-    def change_time(self, name: str) -> datetime.datetime | None:
-        """Return when a file, or the newest file of a folder, was last changed; None if there is none."""
+    def change_times(self, name: str) -> dict[str, datetime.datetime]:
+        """Return when a file, or each file and folder within a folder, was last changed, by its path within `name`."""
 
 
 def open_place(url: str) -> Place:
@@ -196,20 +198,27 @@ class Folder:
                 for entry in os.scandir(self._path(folder) if folder else self.root):
                     if not entry.is_symlink():
                         with contextlib.suppress(FileNotFoundError):
-                            stat = entry.stat()
-                            found[entry.name] = f"{stat.st_mtime_ns} {stat.st_size} {stat.st_ino}"
+                            status = entry.stat()
+                            found[entry.name] = f"{status.st_mtime_ns} {status.st_size} {status.st_ino}"
             except (FileNotFoundError, NotADirectoryError):
                 return {}
             return found
 
-    def change_time(self, name: str) -> datetime.datetime | None:
+    def change_times(self, name: str) -> dict[str, datetime.datetime]:
         with self._answering():
-            path = self._path(name)
-            times = []
-            for each in [path, *path.rglob("*")]:
+            top = str(self._path(name))
+            paths = [top]
+            paths += (
+                os.path.join(folder, each) for folder, *inside in os.walk(top) for each in itertools.chain(*inside)
+            )
+            found = {}
+            for path in paths:
                 with contextlib.suppress(FileNotFoundError):
-                    times.append(each.lstat().st_mtime)
-            return datetime.datetime.fromtimestamp(max(times), datetime.UTC) if times else None
+                    status = os.lstat(path)
+                    if not stat.S_ISLNK(status.st_mode):
+                        inner = path[len(top) + 1 :].replace(os.sep, "/")
+                        found[inner] = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC)
+            return found
 
     def _path(self, name: str) -> Path:
         path = self.root
@@ -294,9 +303,10 @@ class ObjectStorage:
         with self._answering():
             for local in files.values():
                 local.parent.mkdir(parents=True, exist_ok=True)
-            self._files.get([self._path(name) for name in files], [str(local) for local in files.values()])
-            if any(local.stat().st_size > most for local in files.values()):
+            paths = [self._path(name) for name in files]
+            if any(size > most for size in self._files.sizes(paths)):
                 raise OSError("a file is larger than expected")
+            self._files.get(paths, [str(local) for local in files.values()])
 
     def size(self, name: str) -> int | None:
         with self._answering():
@@ -320,13 +330,14 @@ class ObjectStorage:
                 return {}
             return {str(each["name"]).rstrip("/").rpartition("/")[2]: _change_of(each) for each in found}
 
-    def change_time(self, name: str) -> datetime.datetime | None:
+    def change_times(self, name: str) -> dict[str, datetime.datetime]:
         with self._answering():
             self._files.invalidate_cache()
-            found = self._files.find(self._path(name), detail=True)
-            return max(
-                (_time_of(each) or to_utc(self._files.modified(path)) for path, each in found.items()), default=None
-            )
+            top = self._path(name).strip("/")
+            return {
+                path.strip("/")[len(top) + 1 :]: _time_of(each) or to_utc(self._files.modified(path))
+                for path, each in self._files.find(top, detail=True).items()
+            }
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}" if self._root else f"/{name}"

@@ -36,9 +36,10 @@ from typing import Annotated, Any
 import pydantic
 
 from explorer.environment import environment
-from explorer.errors import DamagedRun, LineageError, StoreError, shorten
+from explorer.errors import DamagedRun, InvalidSetting, LineageError, StoreError, shorten
 from explorer.run_store import store
-from explorer.run_store.places import Place, open_place
+from explorer.run_store.change_lock import changing_runs
+from explorer.run_store.places import Folder, Place, open_place
 from explorer.run_store.store import Card
 from explorer.training.config import KEY, RunConfig, key, parse_config, to_json
 
@@ -51,10 +52,11 @@ _MOST_FILES = 2_000  # of one run
 _MOST_CARD = 16_000_000  # bytes of a file in cards/
 _LEFTOVER = datetime.timedelta(hours=1)  # after which files without a card are deleted
 _TRASH = datetime.timedelta(days=1)  # after which a deleted run can no longer be restored
+_FORGOTTEN = datetime.timedelta(days=30)  # after which nobody continues a training from its checkpoint
 
 
 class _File(pydantic.BaseModel, frozen=True):
-    bytes: Annotated[int, pydantic.Field(ge=0)]
+    bytes: Annotated[int, pydantic.Field(ge=0, le=2**50)]
     sha256: str
 
 
@@ -90,12 +92,18 @@ class SharedRun:
 def current() -> Storage | None:
     """Return the storage of LINEAGE_RUNS, or None. Raises InvalidSetting if it names none."""
     url = environment().run_storage
-    return _open(url) if url else None
+    return _open(url, environment().home) if url else None
 
 
 @lru_cache(maxsize=4)
-def _open(url: str) -> Storage:
-    return Storage(open_place(url))
+def _open(url: str, home: Path) -> Storage:
+    place = open_place(url)
+    if isinstance(place, Folder) and place.root.resolve().is_relative_to(home.resolve()):
+        raise InvalidSetting(
+            f"LINEAGE_RUNS = {shorten(place.address, 100)} lies in LINEAGE_HOME = {home}, where this server deletes "
+            "its copies of runs to free space. Give LINEAGE_RUNS a folder elsewhere."
+        )
+    return Storage(place)
 
 
 def reset() -> None:
@@ -252,20 +260,46 @@ class Storage:
         self.place.delete(f"runs/{run.key}/{run.version}")
 
     def tidy(self, now: datetime.datetime) -> None:
-        """Delete what killed servers have left, and what has been in the trash for a day."""
-        stored, deleted = self.keys(), self.keys(deleted=True)
-        for run_key in deleted:
-            if self._is_older(_card_name(run_key, deleted=True), now - _TRASH):
-                self.purge(run_key)
-        for run_key in self.place.names("runs"):
-            unused = KEY.fullmatch(run_key) and run_key not in stored and run_key not in deleted
-            if unused and self._is_older(f"runs/{run_key}", now - _LEFTOVER):
-                self.place.delete(f"runs/{run_key}")
+        """Delete what killed servers have left, and what has been in the trash for a day.
+
+        Holds the lock of all servers for one run at a time, and not while it lists the files of thousands.
+        """
+        for run_key in self.keys(deleted=True):
+            with changing_runs():
+                if self._is_older(_card_name(run_key, deleted=True), now - _TRASH):
+                    self.purge(run_key)
+        versions: dict[str, dict[str, datetime.datetime]] = {}  # of each run, with the time of the newest file
+        for name, changed in self.place.change_times("runs").items():
+            run_key, _, rest = name.partition("/")
+            found = versions.setdefault(run_key, {})
+            version = rest.partition("/")[0]
+            found[version] = max(changed, found.get(version, changed))
+        listed = self.keys().keys() | self.keys(deleted=True).keys()
+        for run_key, found in versions.items():
+            if KEY.fullmatch(run_key) and (run_key not in listed or len(found.keys() - {""}) > 1):
+                self._delete_unused(run_key, [each for each, changed in found.items() if changed < now - _LEFTOVER])
+        for name, changed in self.place.change_times("checkpoints").items():
+            if name.endswith(".zip") and changed < now - _FORGOTTEN:
+                self.place.delete(f"checkpoints/{name}")
         for folder in ("", "cards", "trash", "checkpoints", "runs"):
             for name in self.place.names(folder):
                 path = f"{folder}/{name}" if folder else name
                 if name.startswith(".") and name != _ID_FILE and self._is_older(path, now - _LEFTOVER):
                     self.place.delete(path)
+
+    def _delete_unused(self, run_key: str, versions: list[str]) -> None:
+        """Delete these versions of the files of a run, except those that a card names. "" is their folder."""
+        with changing_runs():
+            try:
+                cards = [self.find(run_key), self.find(run_key, deleted=True)]
+            except DamagedRun:
+                return  # it is not known which files it names
+            used = {card.version for card in cards if card}
+            for version in versions:
+                if version and version not in used:
+                    self.place.delete(f"runs/{run_key}/{version}")
+            if versions and not used and not self.place.names(f"runs/{run_key}"):
+                self.place.delete(f"runs/{run_key}")
 
     def save_checkpoint(self, run_key: str, folder: Path) -> None:
         """See the function `save_checkpoint`."""
@@ -315,8 +349,7 @@ class Storage:
             return None
 
     def _is_older(self, name: str, moment: datetime.datetime) -> bool:
-        changed = self.place.change_time(name)
-        return changed is not None and changed < moment
+        return max(self.place.change_times(name).values(), default=moment) < moment
 
 
 def _card_name(run_key: str, deleted: bool = False) -> str:
@@ -342,6 +375,8 @@ def _parse(content: bytes, run_key: str) -> SharedRun:
         config = parse_config(document.config)
         if not run_key == document.card.key == key(config):
             raise ValueError("it is that of another run")
+        if not config.first_step <= document.card.step <= config.steps:
+            raise ValueError("its step is not one of its training")
         if not _VERSION.fullmatch(document.version) or len(document.files) > _MOST_FILES:
             raise ValueError("its files are not those of a run")
         if wrong := [name for name in document.files if not _RUN_FILE.fullmatch(name)]:

@@ -127,13 +127,15 @@ class StoredRun:
         return self.folder.parent == PRETRAINED
 
     def snapshot_steps(self) -> list[int]:
-        """Return the steps whose weights are stored. Raises DamagedRun."""
+        """Return the steps whose weights are stored. Raises DamagedRun, and StoreError as `load` does."""
+        _update_copy(self.folder)  # it may have been deleted to free space
         if packed := self._packed_weights():
             return [step for step in packed_weights.steps(packed) if step <= self.card.step]
         return _steps_in(self.folder / "snapshots", self.card.step)
 
     def checkpoint_steps(self) -> list[int]:
-        """Return the steps from which training can resume."""
+        """Return the steps from which training can resume. Raises StoreError as `load` does."""
+        _update_copy(self.folder)
         return _steps_in(self.folder / "optimiser", self.card.step)
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
@@ -328,10 +330,7 @@ def load(folder: Path) -> StoredRun:
 
     With LINEAGE_RUNS a folder of this machine's runs is first made that of the storage, which may raise StoreError.
     """
-    if environment().run_storage and folder.parent == environment().runs and KEY.fullmatch(folder.name):
-        from explorer.run_store import local_copies  # needs the database
-
-        local_copies.update(folder.name)
+    _update_copy(folder)
     try:
         card = (folder / "card.json").stat()
         changed = card.st_mtime_ns, card.st_ino  # every card is a new file; the clock alone may be too coarse
@@ -340,6 +339,14 @@ def load(folder: Path) -> StoredRun:
     if not changed and not (folder / "config.json").is_file():
         raise UnknownRun(f"There is no run in {folder}.")
     return _load(folder, changed)
+
+
+def _update_copy(folder: Path) -> None:
+    """Make a folder of this machine's runs that of LINEAGE_RUNS, if this is set. Raises StoreError or DamagedRun."""
+    if environment().run_storage and folder.parent == environment().runs and KEY.fullmatch(folder.name):
+        from explorer.run_store import local_copies  # needs the database
+
+        local_copies.update(folder.name)
 
 
 @lru_cache(maxsize=512)  # more than the shipped runs, which some pages list in full

@@ -27,5 +27,5 @@ def run_once() -> None:
     for step in steps:
         try:
             step()
-        except LineageError as error:
+        except (LineageError, OSError) as error:
             log.warning("the storage of runs could not be kept in order: %s", error)  # tried again in a few minutes

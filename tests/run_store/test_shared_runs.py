@@ -280,6 +280,39 @@ def test_a_server_that_is_killed_while_it_uploads_shows_nothing_of_the_run(
     assert indexed_keys() == sorted([key_of(0), key_of(1)])
 
 
+def test_files_of_a_killed_replacement_are_deleted(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = environment().jobs / key_of(0)
+    store.write_run(dataclasses.replace(record_of_seed(0), state="stopped"), folder, "ada")
+    operations.add_run(folder)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(Storage, "publish", die)
+        patched.setattr(Storage, "delete_files", lambda *_: None)
+        store_run(0)
+    shared, now = open_storage(), datetime.datetime.now(datetime.UTC)
+    shared.tidy(now)
+    assert len(shared.place.names(f"runs/{key_of(0)}")) == 2  # another server may be writing one of them
+    shared.tidy(now + datetime.timedelta(hours=2))
+    assert len(shared.place.names(f"runs/{key_of(0)}")) == 1
+    server("b")
+    assert store.find(key_of(0)).weights()
+
+
+def test_old_checkpoints_are_deleted(server: UseServer) -> None:
+    folder = write_finished_job()
+    storage.save_checkpoint(key_of(0), folder)
+    now = datetime.datetime.now(datetime.UTC)
+    for days, expected in ((29, [f"{key_of(0)}.zip"]), (31, [])):
+        open_storage().tidy(now + datetime.timedelta(days=days))
+        assert list(open_storage().place.names("checkpoints")) == expected
+
+
 def test_the_trash_is_emptied_after_a_day(server: UseServer) -> None:
     run = store_run()
     operations.delete_runs([run.key], "ada", False)
@@ -355,6 +388,31 @@ def test_copies_that_were_not_used_are_deleted_first(folder_server: UseServer, m
     folder_server("b")
     with pytest.raises(StoreError, match="LINEAGE_MOST_COPIES"):
         store.find(runs[0].key)
+
+
+def test_two_threads_may_free_space_at_once(folder_server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, original = store_run(), store.remove_folder
+    os.utime(run.folder / ".copy.json", (1_700_000_000, 1_700_000_000))
+    monkeypatch.setenv("LINEAGE_MOST_COPIES", "100")
+
+    def remove(folder: Path) -> None:
+        original(folder)  # by the other thread
+        original(folder)
+
+    monkeypatch.setattr(store, "remove_folder", remove)
+    local_copies.free_space()
+    assert copied_keys() == []
+
+
+def test_a_run_whose_copy_was_deleted_is_still_usable(folder_server: UseServer) -> None:
+    run = store_run()
+    expected = run.weights()
+    store.remove_folder(run.folder)
+    assert {name: array.tobytes() for name, array in run.weights().items()} == {
+        name: array.tobytes() for name, array in expected.items()
+    }
+    store.remove_folder(run.folder)
+    assert run.record().snapshots
 
 
 def test_runs_from_before_the_setting_are_copied_into_the_storage(
@@ -501,6 +559,14 @@ def test_a_home_whose_database_is_a_file_in_it_may_change_to_a_storage_and_back(
     assert set(open_storage().keys()) == {shared.key, local.key}
 
 
+@pytest.mark.parametrize("inside", ["", "runs", "shared"])
+def test_a_storage_in_the_home_is_refused(inside: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / inside).mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("LINEAGE_RUNS", str(home / inside))
+    with pytest.raises(InvalidSetting, match="LINEAGE_HOME"):
+        index.check_store()
+
+
 def test_servers_that_start_together_agree_on_an_id(server: UseServer) -> None:
     url = environment().run_storage
     with ThreadPoolExecutor(4) as pool:
@@ -546,6 +612,8 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], None]] = {
     "another key": lambda data: data["card"].update(key="abcdefghijkl"),
     "a negative size": lambda data: data["files"]["config.json"].update(bytes=-1),
     "no files": lambda data: data.update(files={}),
+    "a size that no database stores": lambda data: data["files"]["config.json"].update(bytes=10**30),
+    "a step that no database stores": lambda data: data["card"].update(step=10**30),
     "a huge file": lambda data: data["files"]["config.json"].update(bytes=10**15),
     "another content": lambda data: data["files"]["config.json"].update(sha256="0" * 64),
     "another size": lambda data: data["files"]["config.json"].update(bytes=3),
@@ -670,6 +738,17 @@ def test_an_object_storage_that_is_down_is_not_asked_again_at_once(monkeypatch: 
         with pytest.raises(StoreError, match="does not answer"):
             shared.find(key_of(0))
     assert len(calls) == 1
+    storage.reset()
+
+
+def test_a_file_that_is_too_large_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_RUNS", s3.fresh_bucket(monkeypatch))
+    place = open_storage().place
+    place.write("runs/file", b"x" * 1_000)
+    place.download({"runs/file": tmp_path / "file"}, 1_000)
+    with pytest.raises(StoreError):
+        place.download({"runs/file": tmp_path / "second"}, 999)
+    assert not (tmp_path / "second").exists()
     storage.reset()
 
 
