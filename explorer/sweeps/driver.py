@@ -213,9 +213,9 @@ class SweepDriver:
         claimed = stored.claim()
         for run_key, sweep in list(self._carried.items()):
             if run_key not in claimed:
-                del self._carried[run_key]
                 if stored.find(run_key).state == "stopped":
                     stop_runs(sweep.sweep, self._service, sweep.owner)
+                del self._carried[run_key]  # after the last step that may fail, which is then tried again
         for sweep_key in claimed:
             try:
                 sweep = self._carried.get(sweep_key) or stored.find(sweep_key)

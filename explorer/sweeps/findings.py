@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from explorer.catalogue import task_row
 from explorer.experiments.run_names import setting_label
 from explorer.inspection.verdicts import MAXIMUM_SEEDS, Judgement, MeanDifference
 from explorer.number_format import format_duration, format_scientific
-from explorer.sweeps.controller import Plan
+from explorer.sweeps.controller import Plan, TrialStatus, best_trials
 from explorer.sweeps.results import best_trial, compare_finalists
 from explorer.sweeps.space import CONFIRMATION_SEEDS, Sweep, trials
 
-_STATES = ("waiting", "running", "given up", "finished", "diverged", "failed")
+_ORDER = ("waiting", "running", "at", "given", "finished", "diverged", "failed")  # of states, by their first word
 
 
 def describe_sweep(sweep: Sweep) -> str:
@@ -25,19 +26,28 @@ def describe_sweep(sweep: Sweep) -> str:
 
 def progress_sentence(sweep: Sweep, plan: Plan) -> str:
     """Return how many trials are in each state: “24 trials: 8 finished, 16 given up.”"""
-    counts = Counter[str](status.state for status in plan.trials)
-    parts = [f"{counts[state]} {state}" for state in _STATES if counts[state]]
+    counts = Counter(describe_state(sweep, status) for status in plan.trials)
+    parts = [f"{counts[state]} {state}" for state in sorted(counts, key=lambda state: _ORDER.index(state.split()[0]))]
     sentence = f"{len(plan.trials)} trials: {', '.join(parts)}."
     if plan.finalists and not plan.finished:
         sentence += f" The best {len(plan.finalists)} are trained again with {CONFIRMATION_SEEDS} new seeds."
     return sentence
 
 
+def describe_state(sweep: Sweep, status: TrialStatus) -> str:
+    """Return the state of a trial in words: “at step 32” if it waits there until the others have got as far."""
+    waits = status.state == "finished" and status.step in sweep.rungs
+    return f"at step {status.step:,}" if waits else status.state
+
+
 def result_finding(sweep: Sweep, plan: Plan) -> str:
-    """Return which trial is best, or that one cannot tell; before a sweep is finished, which one is best so far."""
-    best = best_trial(sweep, plan)
+    """Return which trial is best, or that one cannot tell.
+
+    Before a sweep is finished, only trials that were compared at the same step, or at their end, are called better.
+    """
     if not plan.finished:
-        return f"The search is not finished. {f'Best so far: {best.label}.' if best else ''}".strip()
+        return f"The search is not finished. {_best_so_far(sweep, plan)}".strip()
+    best = best_trial(sweep, plan)
     if best is None:
         return "No trial has a result: all of them diverged or failed. Try smaller learning rates."
     found = compare_finalists(sweep, plan)
@@ -51,6 +61,16 @@ def result_finding(sweep: Sweep, plan: Plan) -> str:
     if all(judgement.verdict == "identical" for judgement in found.others.values()):
         return f"The same result with new seeds: {names.replace(' or ', ' and ')}."
     return f"Cannot tell which is best: {names}."
+
+
+def _best_so_far(sweep: Sweep, plan: Plan) -> str:
+    compared = [status for status in plan.trials if status.state == "finished"]
+    if len(compared) < 2:
+        return ""
+    (best,) = best_trials(sweep, compared, 1)
+    step = compared[0].step
+    where = f"at step {step:,}" if step in sweep.rungs else "trained to the end"
+    return f"Best of {len(compared)} trials {where}: {best.label}."
 
 
 def result_details(sweep: Sweep, plan: Plan) -> str:
@@ -69,24 +89,41 @@ def result_details(sweep: Sweep, plan: Plan) -> str:
     )
 
 
-def rule_sentences(sweep: Sweep) -> str:
-    """Return how the trials of this sweep are compared and when there is a winner, in plain words."""
+def rule_sentences(sweep: Sweep, *others: Sweep) -> str:
+    """Return how the trials of this sweep are compared and when there is a winner, in plain words.
+
+    others: sweeps of other models with the same space, whose trials may be compared after other numbers of steps
+    """
     count, metric = len(trials(sweep)), sweep.metric.replace("_", " ")
     seeds = f"{sweep.base.replicas} seed{'s' * (sweep.base.replicas > 1)}"
     sentences = [f"Each of the {count} trials trains {seeds}; compared is the mean {metric} over the seeds."]
     if sweep.rungs:
-        steps = " and ".join(f"{step:,}" for step in sweep.rungs)
         sentences.append(
-            f"After {steps} of {sweep.base.steps:,} steps only the best one in {sweep.halving} goes on (successive "
-            "halving); a good setting that learns slowly at first may be lost."
+            f"After {_rung_words((sweep, *others))} only the best one in {sweep.halving} goes on (successive halving, "
+            "Jamieson and Talwalkar 2016); a good setting that learns slowly at first may be lost."
         )
     if sweep.finalists:
+        has_same_data = len({trial.config.task for trial in trials(sweep)}) == 1
+        test = "t test of pairs of seeds" if has_same_data else "Welch's t test"
+        corrected = ", corrected for the number of comparisons" if sweep.finalists > 2 else ""
         sentences.append(
             f"The best of many are partly the luckiest, so the best {sweep.finalists} are trained again with "
-            f"{CONFIRMATION_SEEDS} new seeds, and only these decide: there is a winner if its difference is "
-            "significant (t test of pairs of seeds, 5 %)."
+            f"{CONFIRMATION_SEEDS} new seeds, and only these decide: there is a winner if it is significantly better "
+            f"than every other of them ({test}, 5 %{corrected})."
         )
     return " ".join(sentences)
+
+
+def _rung_words(sweeps: Sequence[Sweep]) -> str:
+    """Return “32 and 102 of 325 steps”, and the models if these differ: “32 of 96 steps (RNN) or 40 of 120 (GRU)”."""
+    models: dict[str, list[str]] = {}
+    for sweep in sweeps:
+        *first, last = (f"{step:,}" for step in sweep.rungs)
+        steps = f"{', '.join(first)} and {last}" if first else last
+        models.setdefault(f"{steps} of {sweep.base.steps:,} steps", []).append(sweep.base.title)
+    if len(models) == 1:
+        return next(iter(models))
+    return " or ".join(f"{steps} ({', '.join(titles)})" for steps, titles in models.items())
 
 
 def estimate_sentence(sweep: Sweep, seconds: float) -> str:
@@ -117,5 +154,6 @@ def _verdict(judgement: Judgement) -> str:
     if judgement.verdict == "identical":
         return "the same in every seed"
     needed = judgement.seeds_needed
-    seeds = f"more than {MAXIMUM_SEEDS} seeds would be needed" if needed is None else f"about {needed} would decide"
-    return f"within seed noise, {seeds}"
+    if needed is None:
+        return f"within seed noise, more than {MAXIMUM_SEEDS} seeds would be needed"
+    return f"within seed noise, about {needed} seeds would probably decide"

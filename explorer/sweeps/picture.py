@@ -27,6 +27,20 @@ def sweep_figure(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
     return _parallel(sweep, plan, colours)
 
 
+def describe_figure(sweep: Sweep) -> str:
+    """Return how to read the picture of a sweep on a page, where a click opens a run."""
+    if len(sweep.names) == 1:
+        lines = "A line for each step at which trials were compared. " * bool(sweep.rungs)
+        return f"{lines}Points: means over the seeds; band: lowest to highest seed. Click a point to open its run."
+    ranks = "trials that were given up early rank below those that went further" if sweep.rungs else ""
+    if len(sweep.names) == 2 and sweep.search == "grid":
+        return f"The stronger the colour, the better the rank{ranks and f': {ranks}'}. Click a cell to open its run."
+    return (
+        f"A line for each trial; the stronger, the better its rank{ranks and f': {ranks}'}. Click its point on the "
+        "axis “rank” to open its run."
+    )
+
+
 def picked_trial(sweep: Sweep, plan: Plan, x: float, y: float) -> TrialStatus | None:
     """Return the trial at a point of the picture; None if there is none, or several."""
     columns = _axis_values(plan, 0)

@@ -1,9 +1,11 @@
 """The results of a sweep: a table of its trials, and what may be said about the best ones.
 
 The rule for a winner, in words: the best trials of a search are partly the luckiest ones, so their values do not say
-how good they are. Therefore the finalists are trained again with new seeds, the same ones for all, and only these are
-compared (`inspection/verdicts.py`: Student's t test of pairs of seeds, corrected if there are more than two finalists).
-There is a winner if the best of them is significantly better than every other; otherwise one cannot tell.
+how good they are (Cawley and Talbot 2010, "On Over-fitting in Model Selection and Subsequent Selection Bias in
+Performance Evaluation"). Therefore the finalists are trained again with new seeds, the same ones for all, and only
+these are compared (`inspection/verdicts.py`: Student's t test of pairs of seeds, or Welch's where the data differ,
+corrected if there are more than two finalists). There is a winner if the best of them is significantly better than
+every other; otherwise one cannot tell.
 """
 
 from __future__ import annotations

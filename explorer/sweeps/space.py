@@ -288,8 +288,10 @@ def parse_sweep(data: Mapping[str, Any]) -> Sweep:
 
 
 def format_value(value: Value) -> str:
-    """Return a value of a setting as text."""
-    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
+    """Return a value of a setting as text; different values have different texts."""
+    if isinstance(value, float):
+        return short if float(short := f"{value:g}") == value else repr(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _parse_values(base: RunConfig, name: str, given: object) -> tuple[Value, ...] | Range:
@@ -312,6 +314,7 @@ def _parse_values(base: RunConfig, name: str, given: object) -> tuple[Value, ...
         found = [setting_value(with_settings(base, {name: value}), name) for value in given]
         if found:
             return tuple(dict.fromkeys(found))
+        raise InvalidSetting(f"`{name}` has no values. Give a list of values, or a range.")
     raise InvalidSetting(f"`{name}` = {shorten(given)} is not possible. Give a list of values, or a range.")
 
 

@@ -8,9 +8,11 @@ answer.
 from __future__ import annotations
 
 import datetime
+import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import ColumnElement, or_, select, update
@@ -30,7 +32,7 @@ class StoredSweep:
     """A sweep in the database."""
 
     sweep: Sweep
-    owner: str  # the visitor who started it first; empty: the operator, or the terminal
+    owner: str  # the visitor who started or continued it; empty: the operator, or the terminal
     state: SweepState
     problem: str  # why it was stopped; empty if somebody stopped it
     created: datetime.datetime
@@ -82,7 +84,8 @@ def start(sweep: Sweep, owner: str, hold: bool = False) -> StoredSweep:
                 f"Sweep {sweep.key} is being carried out by another process of this machine, such as the server. Wait "
                 "until it is finished, or stop it there."
             )
-        row.state, row.problem = "running", ""
+        if row.state != "running":  # who continues a sweep can stop it again
+            row.state, row.problem, row.owner = "running", "", owner
         if hold:
             row.holder, row.held_until = THIS_PROCESS, now + datetime.timedelta(seconds=LEASE_SECONDS)
         return _as_stored(row)
@@ -184,4 +187,10 @@ def _hold(session: Session, which: ColumnElement[bool], now: datetime.datetime) 
 
 def _as_stored(row: _Row) -> StoredSweep:
     state: SweepState = row.state  # type: ignore[assignment]
-    return StoredSweep(parse_sweep(row.definition), row.owner, state, row.problem, row.created)
+    return StoredSweep(_parse(json.dumps(row.definition)), row.owner, state, row.problem, row.created)
+
+
+@lru_cache(maxsize=64)
+def _parse(definition: str) -> Sweep:
+    """Return the sweep of a definition. Pages read the newest ones at each run, and to check all trials takes long."""
+    return parse_sweep(json.loads(definition))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from explorer.catalogue import TASKS
 from explorer.errors import InvalidSetting
 from explorer.labs.compare.state import Comparison
 from explorer.labs.compare.sweep_choices import (
+    MOST_SWEEPS,
     chosen_models,
     chosen_sweeps,
     parse_space,
@@ -18,6 +21,7 @@ from explorer.labs.compare.sweep_choices import (
     with_values,
     write_space,
 )
+from explorer.sweeps.space import trials
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -54,5 +58,22 @@ def test_a_space_is_read_as_it_is_written() -> None:
 def test_what_is_not_possible_names_the_model() -> None:
     with pytest.raises(InvalidSetting, match="Choose at least one setting"):
         chosen_sweeps(Comparison(sweep_space=""))
-    with pytest.raises(InvalidSetting, match="RNN: There is no setting “heads”"):
-        chosen_sweeps(Comparison(sweep_space="heads=1,2"))
+    with pytest.raises(InvalidSetting, match="RNN: hidden = 0 is not possible"):
+        chosen_sweeps(Comparison(sweep_space="hidden=0,2", sweep_models=("rnn",)))
+
+
+def test_only_what_the_form_shows_is_searched() -> None:
+    """The models may have been changed since, and an address may name anything."""
+    space = "heads=1,2;learning_rate=0.1,0.2;corpus=own:1,own:2"
+    found = chosen_sweeps(Comparison(sweep_space=space, sweep_models=("rnn", "none")))
+    assert [sweep.names for sweep in found.values()] == [("learning_rate",)]
+    every = Comparison(sweep_models=tuple(possible_models("negation")))
+    assert len(possible_models("negation")) > MOST_SWEEPS == len(chosen_models(every))
+
+
+def test_a_random_search_draws_from_ranges() -> None:
+    state = Comparison(sweep_space="learning_rate=0.001:0.1:log", sweep_models=("rnn",))
+    with pytest.raises(InvalidSetting, match="RNN: A grid needs a list"):
+        chosen_sweeps(state)
+    sweep = chosen_sweeps(dataclasses.replace(state, sweep_search="random", sweep_trials=7))["rnn"]
+    assert len({trial.key for trial in trials(sweep)}) == 7

@@ -103,6 +103,32 @@ def test_a_stored_search_is_shown_and_its_trials_open() -> None:
     assert url_params(at) == {"run": best.trial.key}
 
 
+def test_a_stopped_search_says_so_and_continues() -> None:
+    stored.start(SWEEP, "ada")
+    stored.stop(SWEEP.key, "ada")
+    at = page("compare.py", {"unfold": "sweeps", "sweeps": SWEEP.key}, "bob")
+    assert "4 waiting. It was stopped; “Continue” trains the rest." in page_text(at)
+    assert "sweep.stop" not in [button.key for button in at.button]
+    at = assert_no_errors(widget(at.button, "sweep.continue").click().run())
+    assert stored.find(SWEEP.key).owner == "bob"
+    assert stored.find(SWEEP.key).state != "stopped" and warnings_of(at) == []
+
+
+def test_a_search_whose_runs_were_deleted_says_so() -> None:
+    stored.start(SWEEP, "ada")
+    stored.finish(SWEEP.key)
+    at = page("compare.py", {"unfold": "sweeps", "sweeps": SWEEP.key}, "ada")
+    assert "Runs of it were deleted; “Search” with the same settings trains them again." in page_text(at)
+
+
+def test_a_random_search_is_estimated() -> None:
+    at = sweep_page(sweep_search="random", sweep_space="learning_rate=0.001:0.1:log", sweep_trials="7")
+    assert widget(at.number_input, "compare.sweep_trials").value == 7
+    assert any("RNN: 9 runs, about " in str(block["text"]) for block in blocks(at, "caption"))
+    at = assert_no_errors(widget(at.segmented_control, "compare.sweep_search").set_value("grid").run())
+    assert any("A grid needs a list" in str(block["text"]) for block in blocks(at, "problem"))
+
+
 def test_the_runs_page_lists_the_runs_of_a_search() -> None:
     carry_out(SWEEP)
     at = page("runs.py", {"sweep": SWEEP.key}, "ada")

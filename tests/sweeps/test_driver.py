@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 
 from explorer.database import servers
 from explorer.database.servers import Server
-from explorer.errors import InvalidSetting, NotAllowed, UnknownSweep
+from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownSweep
 from explorer.jobs.executor import InProcessExecutor, WorkerLost
 from explorer.jobs.job import MAX_CRASHES, Job
 from explorer.jobs.order import Order
@@ -24,6 +24,7 @@ from explorer.sweeps.controller import Plan
 from explorer.sweeps.driver import SweepDriver, carry_out, check_limits, estimated_seconds, look_at
 from explorer.sweeps.results import results_table
 from explorer.sweeps.space import Sweep, make_sweep, trials
+from explorer.sweeps.stored import StoredSweep
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.slices import Slice
 
@@ -202,6 +203,37 @@ def test_only_the_owner_stops_a_sweep_and_its_runs(monkeypatch: pytest.MonkeyPat
         wait_for(lambda: all(view.state == "stopped" for view in service.views()))
         sweeps.turn()
         assert all(view.state == "stopped" for view in service.views())
+    finally:
+        service.close()
+
+
+def test_who_continues_a_stopped_sweep_can_stop_it() -> None:
+    stored.start(SWEEP, VISITOR)
+    assert stored.start(SWEEP, "w" * 32).owner == VISITOR
+    stored.stop(SWEEP.key, VISITOR)
+    assert stored.start(SWEEP, "w" * 32).owner == "w" * 32
+    with pytest.raises(NotAllowed):
+        stored.stop(SWEEP.key, VISITOR)
+    stored.stop(SWEEP.key, "w" * 32)
+
+
+def test_stopping_is_tried_again_if_the_database_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = make_sweep(with_settings(BASE, {"epochs": 1_000}), {"learning_rate": [1e-3, 1e-2]}, seeds=1)
+    service = JobService(InProcessExecutor())
+    sweeps = SweepDriver(service)
+
+    def fail(key: str) -> StoredSweep:
+        raise StoreError("The database does not answer.")
+
+    try:
+        stored.start(long, VISITOR)
+        sweeps.turn()
+        stored.stop(long.key, VISITOR)
+        with monkeypatch.context() as broken, pytest.raises(StoreError):
+            broken.setattr(stored, "find", fail)
+            sweeps.turn()
+        sweeps.turn()
+        wait_for(lambda: all(view.state == "stopped" for view in service.views()))
     finally:
         service.close()
 

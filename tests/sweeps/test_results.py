@@ -12,9 +12,9 @@ from numpy import ndarray
 from explorer.figures.runs.sweeps import NOTEBOOK, app_colours
 from explorer.sweeps.controller import Plan
 from explorer.sweeps.findings import format_measured, progress_sentence, result_details, result_finding, rule_sentences
-from explorer.sweeps.picture import picked_trial, sweep_figure
+from explorer.sweeps.picture import describe_figure, picked_trial, sweep_figure
 from explorer.sweeps.results import best_trial, compare_finalists, ranked, results_table, winner
-from explorer.sweeps.space import Sweep, make_sweep
+from explorer.sweeps.space import Sweep, make_sweep, trials
 from explorer.training.config import RunConfig, default_config, setting_value
 from tests.sweeps.simulated import SimulatedRuns
 
@@ -115,6 +115,57 @@ def test_sentences_of_a_sweep_that_is_not_finished() -> None:
     assert progress_sentence(sweep, plan) == "6 trials: 6 waiting."
     assert result_finding(sweep, plan) == "The search is not finished."
     assert "only the best one in 3 goes on" in rule_sentences(sweep)
+
+
+def test_before_the_end_only_trials_at_the_same_step_are_compared() -> None:
+    sweep = make_sweep(BASE, {"learning_rate": RATES})
+    runs_by_rate = [trial.key for trial in trials(sweep)]
+    (rung,) = sweep.rungs
+
+    def values(config: RunConfig, step: int) -> ndarray:
+        return np.full(config.replicas, 10.0 + RATES.index(setting_value(config, "learning_rate")))
+
+    runs = SimulatedRuns(sweep, values)
+    runs.submit(runs.plan())
+    runs.train(runs_by_rate[0], rung - 1)  # good, but not yet at the rung
+    runs.train(runs_by_rate[4], rung)
+    assert result_finding(sweep, runs.plan()) == "The search is not finished."
+    runs.train(runs_by_rate[2], rung)
+    assert result_finding(sweep, runs.plan()) == (
+        f"The search is not finished. Best of 2 trials at step {rung}: learning rate 0.001."
+    )
+    assert progress_sentence(sweep, runs.plan()) == f"6 trials: 3 waiting, 1 running, 2 at step {rung}."
+
+
+def test_values_that_hardly_differ_stay_apart() -> None:
+    sweep = make_sweep(BASE, {"learning_rate": [1e-3, 1.0000001e-3]})
+    plan = SimulatedRuns(sweep, lambda config, step: np.full(config.replicas, float(step))).carry_out(
+        lambda wanted: (wanted[0], 10**9)
+    )
+    found = compare_finalists(sweep, plan)
+    assert found and {found.best, *found.others} == {"learning rate 0.001", "learning rate 0.0010000001"}
+
+
+def test_the_rule_names_the_steps_of_each_model_and_the_test() -> None:
+    spaces = {name: make_sweep(default_config("negation", name), {"learning_rate": RATES}) for name in ("rnn", "gru")}
+    same, other = spaces["gru"], make_sweep(default_config("negation", "transformer"), {"learning_rate": RATES})
+    assert " steps only" in rule_sentences(spaces["rnn"], same)
+    assert "of 325 steps (RNN) or 118 of 390 steps (Transformer) only" in rule_sentences(spaces["rnn"], other)
+    assert "t test of pairs of seeds, 5 %)" in rule_sentences(same)
+    three = make_sweep(default_config("text", "rnn"), {"training_share": [0.5, 0.75, 1.0]}, finalists=3)
+    assert "Welch's t test, 5 %, corrected for the number of comparisons" in rule_sentences(three)
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        ({"learning_rate": RATES}, "Click a point"),
+        ({"learning_rate": RATES, "hidden": [4, 8]}, "The stronger the colour"),
+        ({"learning_rate": RATES, "hidden": [4, 8], "width": [4, 8]}, "axis “rank”"),
+    ],
+)
+def test_a_picture_is_explained(space: dict[str, object], words: str) -> None:
+    assert words in describe_figure(make_sweep(BASE, space))
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,11 @@ def trial_lines(
         {
             "template": colours.template,
             "xaxis": _values_axis(values, titles[1]),
-            "yaxis": {"title": {"text": titles[0]}, "type": "log" if log_y else "linear"},
+            "yaxis": {
+                "title": {"text": titles[0]},
+                "type": "log" if log_y else "linear",
+                "showticklabels": bool(levels),  # without values, the ticks of plotly mean nothing
+            },
             "showlegend": len(levels) > 1,
             "legend": {"orientation": "h", "y": 1.12},
         },

@@ -88,6 +88,10 @@ class Comparison(PageState):
     sweep_task: str = setting("negation", "Task", options={name: row.title for name, row in TASKS.items()})
     sweep_models: tuple[str, ...] = setting(("rnn", "transformer"), "Models")
     sweep_space: str = setting("learning_rate=0.001,0.003,0.01,0.03;width=8,16,32", longest=400)
+    sweep_search: Literal["grid", "random"] = setting(
+        "grid", "Combinations", options={"grid": "all", "random": "random ones"}
+    )
+    sweep_trials: int = setting(20, "Number", low=2, high=500, help="Random combinations that are tried.")
     sweep_seeds: int = setting(3, "Seeds", low=1, high=8, help="Trained side by side with each combination.")
     sweep_halving: bool = setting(
         True,

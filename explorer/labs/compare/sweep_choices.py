@@ -10,7 +10,7 @@ from explorer.errors import InvalidSetting
 from explorer.experiments.run_names import setting_label
 from explorer.labs.compare.state import Comparison
 from explorer.sweeps.space import Sweep, format_value, make_sweep
-from explorer.training.config import RunConfig, default_config, setting_declaration, setting_value, with_settings
+from explorer.training.config import RunConfig, default_config, setting_declaration, setting_value
 
 MOST_SETTINGS = 4  # that a form searches
 MOST_SWEEPS = 4  # that a page shows
@@ -31,7 +31,7 @@ def possible_models(task: str) -> dict[str, str]:
 def chosen_models(state: Comparison) -> tuple[str, ...]:
     """Return the chosen models that the chosen task has; the first two of the task if there are none."""
     possible = possible_models(state.sweep_task)
-    return tuple(name for name in state.sweep_models if name in possible) or tuple(possible)[:2]
+    return tuple(name for name in state.sweep_models if name in possible)[:MOST_SWEEPS] or tuple(possible)[:2]
 
 
 def searchable_settings(task: str, models: Sequence[str]) -> dict[str, str]:
@@ -56,6 +56,12 @@ def parse_space(text: str) -> dict[str, str]:
     return found
 
 
+def chosen_space(state: Comparison) -> dict[str, str]:
+    """Return the values of each chosen setting that the chosen models have, as text."""
+    possible = searchable_settings(state.sweep_task, chosen_models(state))
+    return {name: values for name, values in parse_space(state.sweep_space).items() if name in possible}
+
+
 def write_space(space: Mapping[str, str]) -> str:
     """Return the text of `parse_space`; separators in the values of a visitor are left out."""
     return ";".join(f"{name}={values.replace(';', ',').replace('=', '')}" for name, values in space.items())
@@ -77,9 +83,7 @@ def with_task(state: Comparison, task: str) -> Comparison:
     """Return the state with another task, and with models and settings that it has."""
     state = dataclasses.replace(state, sweep_task=task)
     state = dataclasses.replace(state, sweep_models=chosen_models(state))
-    possible = searchable_settings(task, state.sweep_models)
-    kept = [name for name in parse_space(state.sweep_space) if name in possible]
-    return with_settings_searched(state, kept or ["learning_rate"])
+    return with_settings_searched(state, list(chosen_space(state)) or ["learning_rate"])
 
 
 def propose_values(state: Comparison, name: str) -> str:
@@ -100,13 +104,18 @@ def propose_values(state: Comparison, name: str) -> str:
 
 def chosen_sweeps(state: Comparison) -> dict[str, Sweep]:
     """Return the sweep of each chosen model, by model. Raises InvalidSetting, which names the model."""
-    if not (space := parse_space(state.sweep_space)):
+    if not (space := chosen_space(state)):
         raise InvalidSetting("Choose at least one setting to search, and its values.")
     found = {}
     for model in chosen_models(state):
         try:
             found[model] = make_sweep(
-                default_config(state.sweep_task, model), space, seeds=state.sweep_seeds, halving=state.sweep_halving
+                default_config(state.sweep_task, model),
+                space,
+                seeds=state.sweep_seeds,
+                search=state.sweep_search,
+                number=state.sweep_trials if state.sweep_search == "random" else None,
+                halving=state.sweep_halving,
             )
         except InvalidSetting as error:
             raise InvalidSetting(f"{possible_models(state.sweep_task)[model]}: {error}") from error
@@ -121,9 +130,7 @@ def _setting_names(config: RunConfig) -> list[str]:
         for declared in dataclasses.fields(part)
         if "help" in declared.metadata
     ]
-    return [
-        name for name in names if names.count(name) == 1 and with_settings(config, {name: setting_value(config, name)})
-    ]
+    return [name for name in names if names.count(name) == 1]
 
 
 def _declares(part: object, name: str) -> bool:

@@ -18,8 +18,8 @@ from explorer.labs.compare.sweep_choices import (
     MOST_SETTINGS,
     MOST_SWEEPS,
     chosen_models,
+    chosen_space,
     chosen_sweeps,
-    parse_space,
     possible_models,
     searchable_settings,
     with_settings_searched,
@@ -31,6 +31,7 @@ from explorer.sweeps import stored
 from explorer.sweeps.controller import Plan, TrialStatus
 from explorer.sweeps.driver import check_limits, estimated_seconds, look_at, sweep_driver
 from explorer.sweeps.findings import (
+    describe_state,
     describe_sweep,
     estimate_sentence,
     format_measured,
@@ -39,7 +40,7 @@ from explorer.sweeps.findings import (
     result_finding,
     rule_sentences,
 )
-from explorer.sweeps.picture import picked_trial, sweep_figure
+from explorer.sweeps.picture import describe_figure, picked_trial, sweep_figure
 from explorer.sweeps.results import ranked
 from explorer.sweeps.space import Sweep
 from explorer.sweeps.stored import StoredSweep
@@ -57,29 +58,37 @@ from explorer.web import rate_limits
 _NAME, _FIGURE, _TABLE = "sweeps", "sweep-figure", "sweep-trials"
 _HEIGHT = 640  # pixels of the results, before they have arrived
 _SECONDS = 1.0  # between two requests while a sweep runs
+_INTERRUPTED = {  # what a visitor does with a search that is not finished
+    "running": "",
+    "stopped": "It was stopped; “Continue” trains the rest.",
+    "finished": "Runs of it were deleted; “Search” with the same settings trains them again.",
+}
 _ROWS = 6  # of the table; the runs page lists all
-_STATE_WORDS = {"given up": "given up", "waiting": "waiting", "running": "running", "finished": "to the end"}
+_VALUES = {  # how they are written
+    "grid": "Separate values by commas: every combination is a trial, a run that is stored.",
+    "random": "Separate values by commas, or give a range: 0.0001:0.1, or 0.0001:0.1:log to draw on a logarithmic "
+    "scale. Each trial, a run that is stored, draws a value of each setting.",
+}
 
 
 def sweep_section(session: PageSession[Comparison]) -> None:
     """Draw the form, the searches that are shown, and their results."""
-    explanation("Choose models, settings and their values. Every combination is a trial: a run that is stored.")
+    explanation(f"Choose models, settings and their values. {_VALUES[session.state.sweep_search]}")
     _draw_form(session)
     _draw_estimate(session.state)
     found, problems = _find_sweeps(session.state.sweeps)
-    running = [sweep for sweep in found if sweep.state == "running"]
-    _draw_buttons(session, running)
+    _draw_buttons(session, found)
     _draw_choice(session, found)
     show_problems([*problems, *(sweep.problem for sweep in found if sweep.problem)])
     if found:
-        _draw_results(found, bool(running))
+        _draw_results(found)
 
 
 def _draw_form(session: PageSession[Comparison]) -> None:
     state = session.state
     models = chosen_models(state)
     settings = searchable_settings(state.sweep_task, models)
-    space = {name: values for name, values in parse_space(state.sweep_space).items() if name in settings}
+    space = chosen_space(state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "sweep_task", st.selectbox, update=with_task, width=200)
         bind_widget(
@@ -103,6 +112,9 @@ def _draw_form(session: PageSession[Comparison]) -> None:
             width=320,
         )
         bind_widget(session, "sweep_seeds", st.number_input, step=1, width=110)
+        bind_widget(session, "sweep_search", st.segmented_control)
+        if state.sweep_search == "random":
+            bind_widget(session, "sweep_trials", st.number_input, step=1, width=110)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, values in space.items():
             bind_widget(
@@ -124,7 +136,8 @@ def _change_values(name: str, state: Comparison, values: str) -> Comparison:
 
 def _draw_estimate(state: Comparison) -> None:
     """Draw how long the search takes, or why it is not possible."""
-    fields = (state.sweep_task, chosen_models(state), state.sweep_space, state.sweep_seeds, state.sweep_halving)
+    search = state.sweep_search, state.sweep_trials, state.sweep_seeds, state.sweep_halving
+    fields = (state.sweep_task, chosen_models(state), state.sweep_space, *search)
 
     def estimate() -> tuple[str, ...]:
         sweeps = chosen_sweeps(state)
@@ -132,7 +145,7 @@ def _draw_estimate(state: Comparison) -> None:
             f"{sweep.base.title}: {estimate_sentence(check_limits(sweep), estimated_seconds(sweep))}"
             for sweep in sweeps.values()
         ]
-        return (*sentences, rule_sentences(next(iter(sweeps.values()))))
+        return (*sentences, rule_sentences(*sweeps.values()))
 
     result_section("sweep.estimate", {"": (("sweep estimate", *fields), estimate)}, _write_estimate, "Estimating", 60)
 
@@ -154,27 +167,47 @@ def _find_sweeps(keys: Sequence[str]) -> tuple[list[StoredSweep], list[str]]:
     return found, problems
 
 
-def _draw_buttons(session: PageSession[Comparison], running: Sequence[StoredSweep]) -> None:
+def _draw_buttons(session: PageSession[Comparison], found: Sequence[StoredSweep]) -> None:
     me = current_visitor()
-    mine = [sweep for sweep in running if me.operator or sweep.owner == me.id]
+    mine = [sweep for sweep in found if sweep.state == "running" and (me.operator or sweep.owner == me.id)]
+    stopped = [sweep for sweep in found if sweep.state == "stopped"]
     with st.container(horizontal=True):
         st.button("Search", icon=":material/manage_search:", key="sweep.start", on_click=_start, args=(session,))
         if mine:
             st.button("Stop", icon=":material/stop:", key="sweep.stop", on_click=_stop, args=(session, mine))
+        if stopped:
+            st.button(
+                "Continue",
+                icon=":material/play_arrow:",
+                key="sweep.continue",
+                on_click=_continue,
+                args=(session, [sweep.sweep for sweep in stopped]),
+            )
 
 
 def _start(session: PageSession[Comparison]) -> None:
     """Start a sweep for each chosen model, and show these."""
 
     def start() -> None:
-        sweeps = [check_limits(sweep) for sweep in chosen_sweeps(session.state).values()]
-        count_action(rate_limits.SWEEPS)
-        for sweep in sweeps:
-            stored.start(sweep, current_visitor().id)
-        sweep_driver.wake()
+        sweeps = list(chosen_sweeps(session.state).values())
+        _carry_out(sweeps)
         session.state = replace(session.state, sweeps=tuple(sweep.key for sweep in sweeps))
 
     session.attempt(start)
+
+
+def _continue(session: PageSession[Comparison], sweeps: Sequence[Sweep]) -> None:
+    session.attempt(partial(_carry_out, sweeps))
+
+
+def _carry_out(sweeps: Sequence[Sweep]) -> None:
+    """Start sweeps, or continue them. Raises LineageError, and then starts none, if a run is too large."""
+    for sweep in sweeps:
+        check_limits(sweep)
+    count_action(rate_limits.SWEEPS)
+    for sweep in sweeps:
+        stored.start(sweep, current_visitor().id)
+    sweep_driver.wake()
 
 
 def _stop(session: PageSession[Comparison], sweeps: Sequence[StoredSweep]) -> None:
@@ -203,7 +236,8 @@ def _draw_choice(session: PageSession[Comparison], found: Sequence[StoredSweep])
         )
 
 
-def _draw_results(found: Sequence[StoredSweep], running: bool) -> None:
+def _draw_results(found: Sequence[StoredSweep]) -> None:
+    running = any(sweep.state == "running" for sweep in found)
     visitor = current_visitor().id
     sweeps = {sweep.key: sweep.sweep for sweep in found}
 
@@ -242,22 +276,21 @@ def _table_key(sweep_key: str) -> str:
 
 def _write_results(sweeps: Sequence[Sweep], visitor: str, document: Document) -> float | None:
     """Write the finding, the picture and the best trials of each sweep; return the seconds until the next ones."""
+    states = [stored.find(sweep.key).state for sweep in sweeps]  # before the runs: these have then ended as well
     plans = [look_at(sweep, service, visitor) for sweep in sweeps]
-    for sweep, plan in zip(sweeps, plans, strict=True):
+    for sweep, plan, state in zip(sweeps, plans, states, strict=True):
         sentence = result_finding(sweep, plan)
         title = f"{sweep.base.title}: " if len(sweeps) > 1 else ""
         document.finding(title + (sentence[:1].lower() + sentence[1:] if title else sentence))
-        document.text(result_details(sweep, plan) if plan.finished else progress_sentence(sweep, plan))
+        note = "" if plan.finished else _INTERRUPTED[state]
+        document.text(result_details(sweep, plan) or f"{progress_sentence(sweep, plan)} {note}".strip())
     panels = [_panel(sweep, plan) for sweep, plan in zip(sweeps, plans, strict=True)]
-    add_plot_frame(document, panels, key=_FIGURE, height=340, narrow_height=300)
-    document.caption(
-        "Darker: a better rank. Trials that were given up early rank below those that went further. Click a cell or a "
-        "point to open its run."
-    )
+    add_plot_frame(document, panels, key=_FIGURE, height=340, narrow_height=300, columns=min(len(panels), 2))
+    document.caption(" ".join(dict.fromkeys(describe_figure(sweep) for sweep in sweeps)))
     for sweep, plan in zip(sweeps, plans, strict=True):
         _write_table(document, sweep, plan)
-    running = any(stored.find(sweep.key).state == "running" for sweep in sweeps)
-    return _SECONDS if running else None
+    training = any(status.run.state == "running" for plan in plans for status in (*plan.trials, *plan.finalists))
+    return _SECONDS if training or "running" in states else None
 
 
 def _panel(sweep: Sweep, plan: Plan) -> Panel:
@@ -275,7 +308,7 @@ def _panel(sweep: Sweep, plan: Plan) -> Panel:
 def _write_table(document: Document, sweep: Sweep, plan: Plan) -> None:
     """Write the best trials, a row for each."""
     metric = sweep.metric.replace("_", " ")
-    confirmed = {status.trial.number: status for status in plan.finalists}
+    confirmed = {status.trial.number: status.mean for status in plan.finalists if status.state == "finished"}
     order = ranked(sweep, plan)
     columns: list[dict[str, object]] = [
         {"key": "trial", "label": "settings", "kind": "open", "align": "left", "wrap": True}
@@ -286,14 +319,14 @@ def _write_table(document: Document, sweep: Sweep, plan: Plan) -> None:
             ("mean", metric, "number", "right", False),
             ("spread", "over seeds", "text", "right", True),
             ("confirmed", "with new seeds", "number", "right", False),
-            ("state", "trained", "text", "left", False),
+            ("state", "trained", "text", "left", True),
             ("seconds", "time", "number", "right", True),
         )
     ]
     rows = [
         {
             "key": status.trial.key,
-            "cells": {name: {"text": text} for name, text in _row(status, confirmed.get(status.trial.number)).items()},
+            "cells": {name: {"text": text} for name, text in _row(sweep, status, confirmed).items()},
         }
         for status in order[:_ROWS]
     ]
@@ -308,14 +341,14 @@ def _write_table(document: Document, sweep: Sweep, plan: Plan) -> None:
     )
 
 
-def _row(status: TrialStatus, confirmed: TrialStatus | None) -> dict[str, str]:
-    known = math.isfinite(status.mean)
-    words = _STATE_WORDS.get(status.state, status.state)
+def _row(sweep: Sweep, status: TrialStatus, confirmed: Mapping[int, float]) -> dict[str, str]:
+    known, number = math.isfinite(status.mean), status.trial.number
+    words = describe_state(sweep, status).replace("finished", "to the end")
     return {
         "trial": status.trial.label,
         "mean": format_measured(status.mean) if known else "–",
         "spread": f"{format_measured(status.values.min())} to {format_measured(status.values.max())}" if known else "",
-        "confirmed": format_measured(confirmed.mean) if confirmed and math.isfinite(confirmed.mean) else "",
-        "state": f"{words}, step {status.step:,}" if status.step else words,
+        "confirmed": format_measured(confirmed[number]) if number in confirmed else "",
+        "state": f"{words}, step {status.step:,}" if status.step and "step" not in words else words,
         "seconds": format_duration(status.run.seconds) if status.run.seconds else "",
     }
