@@ -25,7 +25,7 @@ sys.path.insert(0, ROOT)
 from explorer.jobs import job
 from explorer.labs.negation import sentence_input
 from explorer.tasks.text import corpora
-from explorer.web.classes import store
+from explorer.web.classes import actions
 
 def fail_with(module, name, find):
     original = getattr(module, name)
@@ -37,7 +37,7 @@ def fail_with(module, name, find):
     setattr(module, name, wrapper)
 
 fail_with(sentence_input, "sentence_row", lambda session: session.experiment)
-fail_with(store, "record_answer", lambda code, visitor, number, answer, vote=1: answer)
+fail_with(actions, "record_answer", lambda code, visitor, number, answer, vote=1: answer)
 make_order = job.Job._make_order
 def fail_with_own_text(self):
     order = make_order(self)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.web.classes import store
+from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.lesson_results import all_lessons, find_part, next_lesson
 from explorer.web.visitors import Visitor
@@ -169,10 +169,10 @@ def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     (seen,) = component_data(student, "classroom")
     assert not seen["teaches"] and seen["qr"] is None and url_params(student)["models"] == "bag_of_words"
     assert not component_data(student, "verdicts")
-    store.reveal_answer(room.code, Visitor("ada"), 1)
+    actions.reveal_answer(room.code, Visitor("ada"), 1)
     student = wait_until_ready(assert_no_errors(student.run()))
     assert component_data(student, "verdicts")
-    store.show_question("ada", ClassroomQuestion("negation", {"max_nots": "2"}, ("say",)))
+    actions.show_question("ada", ClassroomQuestion("negation", {"max_nots": "2"}, ("say",)))
     student = wait_until_ready(assert_no_errors(student.run()))
     assert url_params(student) == {"max_nots": "2", "lock": "say", "class": room.code}
     assert component_data(student, "verdicts")

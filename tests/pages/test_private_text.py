@@ -15,7 +15,7 @@ from explorer.tasks.text import corpora, rows
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.web import background, job_endpoints, results
-from explorer.web.classes import store
+from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.visitors import Visitor
 from tests.pages import screen
@@ -97,21 +97,21 @@ def test_a_private_training_is_for_its_owner_only(sha: str) -> None:
 
 
 def test_a_class_reads_the_text_that_its_teacher_shares_until_it_ends(sha: str) -> None:
-    classroom = store.show_question("ada", ClassroomQuestion("tokens", {}))
+    classroom = actions.show_question("ada", ClassroomQuestion("tokens", {}))
     store.record_presence(classroom, "tom")
     assert not corpora.may_read(sha, "tom")
-    store.share_text(classroom.code, Visitor("ada"), sha)
+    actions.share_text(classroom.code, Visitor("ada"), sha)
     assert corpora.may_read(sha, "tom") and not corpora.may_read(sha, "eve")
-    store.share_text(classroom.code, Visitor("ada"), "")
+    actions.share_text(classroom.code, Visitor("ada"), "")
     assert not corpora.may_read(sha, "tom")
-    store.share_text(classroom.code, Visitor("ada"), sha)
-    store.end_classroom(classroom.code, Visitor("ada"))
+    actions.share_text(classroom.code, Visitor("ada"), sha)
+    actions.end_classroom(classroom.code, Visitor("ada"))
     assert not corpora.may_read(sha, "tom")
 
 
 def test_only_the_teacher_shares_and_only_an_own_text(sha: str) -> None:
-    classroom = store.show_question("tom", ClassroomQuestion("tokens", {}))
+    classroom = actions.show_question("tom", ClassroomQuestion("tokens", {}))
     for visitor in (Visitor("tom"), Visitor("eve")):  # tom leads the class, but the text is ada's
         with pytest.raises(NotAllowed):
-            store.share_text(classroom.code, visitor, sha)
+            actions.share_text(classroom.code, visitor, sha)
     store.reset()

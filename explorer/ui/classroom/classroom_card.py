@@ -18,7 +18,7 @@ from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import count_action, current_visitor
 from explorer.web import lesson_results, rate_limits
-from explorer.web.classes import store
+from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import Classroom, ClassroomQuestion, UnknownClassroom
 
 _classroom = register("classroom")
@@ -39,7 +39,7 @@ def show_question_to_class(shown: ClassroomQuestion) -> None:
     try:
         if store.classroom_of_teacher(owner) is None:
             count_action(rate_limits.NEW_CLASSES)
-        classroom = store.show_question(owner, shown)
+        classroom = actions.show_question(owner, shown)
     except LineageError as error:
         show_problems([str(error)])
     else:
@@ -139,7 +139,7 @@ def _draw_text_sharing(classroom: Classroom) -> None:
 
     def share() -> None:
         try:
-            store.share_text(classroom.code, current_visitor(), sha if st.session_state[key] else "")
+            actions.share_text(classroom.code, current_visitor(), sha if st.session_state[key] else "")
         except LineageError as error:
             st.session_state[_PROBLEM] = str(error)
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError, TooManyRequests
 from explorer.web import lesson_results, rate_limits
 from explorer.web.background import submit
-from explorer.web.classes import answers_csv, store, waiting
+from explorer.web.classes import actions, answers_csv, store, waiting
 from explorer.web.classes.classroom import Classroom, UnknownClassroom
 from explorer.web.client_address import client_address
 from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
@@ -137,19 +137,19 @@ def _obey_command(request: Request, body: dict[str, object]) -> Response:
             if not isinstance(vote, int) or isinstance(vote, bool):
                 raise InvalidSetting("The request does not say which vote it is for.")
             answer = given if isinstance(given, str | int | float) else None
-            classroom = store.record_answer(code, visitor.id, number, answer, vote)
+            classroom = actions.record_answer(code, visitor.id, number, answer, vote)
         case "reveal":
-            classroom = store.reveal_answer(code, visitor, number)
+            classroom = actions.reveal_answer(code, visitor, number)
         case "show" | "hide" as command:
-            classroom = store.show_votes(code, visitor, number, command == "show")
+            classroom = actions.show_votes(code, visitor, number, command == "show")
         case "again":
-            classroom = store.start_second_vote(code, visitor, number)
+            classroom = actions.start_second_vote(code, visitor, number)
         case "remove":
-            classroom = store.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
+            classroom = actions.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
         case "close" | "open" as command:
-            classroom = store.set_closed(code, visitor, command == "close")
+            classroom = actions.set_closed(code, visitor, command == "close")
         case "end":
-            store.end_classroom(code, visitor)
+            actions.end_classroom(code, visitor)
             return _json_response({"over": True, "problem": "The class has ended."})
         case _:
             return _json_response({"problem": "A class has no such command."}, 404)

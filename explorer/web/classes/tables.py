@@ -1,4 +1,4 @@
-"""The tables of classes, and how a class is read from them.
+"""The tables of classes, and what is read from them and deleted within a transaction.
 
 Every change of a class gets the next number as its version, also each answer, so that a server which has read a class
 before reads only the answers that have changed since.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,16 +17,23 @@ from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, delete, func, 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from explorer.database.engine import Base
+from explorer.database import notifications
+from explorer.database.engine import Base, read_clock
+from explorer.errors import shorten
 from explorer.lessons.lesson import Question
 from explorer.web.classes.classroom import (
+    PRESENCE_SECONDS,
     AnsweredQuestion,
     AnswerRecord,
     Classroom,
     ClassroomQuestion,
     Members,
     StudentAnswer,
+    UnknownClassroom,
 )
+
+IDLE_SECONDS = 4 * 3600.0  # seconds without a request after which a classroom is dropped
+CHANNEL = "classes"  # of the notifications: code, version, and "state", "answers" or "ended"
 
 
 def _code_column() -> Mapped[str]:
@@ -192,3 +200,76 @@ def upsert(session: Session, table: type[Base], rows: Iterable[Mapping[str, obje
     session.execute(
         insert.on_conflict_do_update(index_elements=keys, set_={name: insert.excluded[name] for name in changed})
     )
+
+
+@dataclass(frozen=True)
+class ClassOverview:
+    """What the operator sees of a class: no answers."""
+
+    code: str
+    seconds: float  # since it was started
+    question: int  # number of the question that is shown
+    present: int  # students who are present at any server
+    joined: int  # students who have joined at any time
+
+
+def read_overviews(session: Session) -> list[ClassOverview]:
+    """Return an overview of every class that has not ended, the oldest first."""
+    now = read_clock(session)
+    is_present = MemberRow.seen > now - datetime.timedelta(seconds=PRESENCE_SECONDS)
+    found = session.execute(
+        select(
+            ClassRow.code,
+            ClassRow.started,
+            ClassRow.number,
+            func.count().filter(is_present),
+            func.count(MemberRow.code),
+        )
+        .outerjoin(MemberRow, MemberRow.code == ClassRow.code)
+        .where(ClassRow.used > oldest_use(now))
+        .group_by(ClassRow.code)
+        .order_by(ClassRow.started)
+    )
+    return [
+        ClassOverview(code, (now - started).total_seconds(), number, *members)
+        for code, started, number, *members in found
+    ]
+
+
+def unknown_classroom(code: str) -> UnknownClassroom:
+    """Return the error for a code to which no class belongs."""
+    return UnknownClassroom(f"There is no class “{shorten(code)}” here. It has ended, or the code is mistyped.")
+
+
+def find_row(session: Session, code: str, now: datetime.datetime) -> ClassRow:
+    """Return the row of a class. Raises UnknownClassroom if it is not there or idle for too long."""
+    row = session.get(ClassRow, code)
+    if row is None or row.used <= oldest_use(now):
+        raise unknown_classroom(code)
+    return row
+
+
+def oldest_use(now: datetime.datetime) -> datetime.datetime:
+    """Return the time since which a class that goes on has been used."""
+    return now - datetime.timedelta(seconds=IDLE_SECONDS)
+
+
+def find_code_of_teacher(session: Session, owner: str) -> str:
+    """Return the code of the class that a visitor, by id, has started, or an empty text."""
+    if not owner:
+        return ""
+    led = select(ClassRow.code).where(ClassRow.owner == owner, ClassRow.used > oldest_use(read_clock(session)))
+    return session.scalar(led.limit(1)) or ""
+
+
+def find_code_of_visitor(session: Session, visitor: str) -> str:
+    """Return the code of the class that a visitor, by id, has started or joined last, or an empty text."""
+    joined = select(MemberRow.code).where(MemberRow.visitor == visitor).order_by(MemberRow.seen.desc()).limit(1)
+    return find_code_of_teacher(session, visitor) or session.scalar(joined) or ""
+
+
+def end_classes(session: Session, codes: object) -> None:
+    """Delete the classes that a query names."""
+    ended = session.scalars(delete(ClassRow).where(ClassRow.code.in_(codes)).returning(ClassRow.code)).all()  # type: ignore[arg-type]
+    for code in ended:
+        notifications.publish(session, CHANNEL, f"{code} 0 ended")

@@ -23,7 +23,7 @@ from explorer.errors import LineageError, NotAllowed, UnknownServer
 from explorer.run_store import index
 from explorer.web import job_endpoints
 from explorer.web.classes import store
-from explorer.web.classes.store import ClassOverview
+from explorer.web.classes.tables import ClassOverview
 from explorer.web.visitors import Visitor, visitor_from_cookies
 
 _NOT_ALLOWED = "Only the operator sees this. Sign in at /operator."

@@ -21,7 +21,7 @@ from explorer.errors import LineageError, NotAllowed, StoreError
 from explorer.lessons.lesson import Choice, Question
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.web.classes import endpoints, store
+from explorer.web.classes import actions, endpoints, store
 from explorer.web.classes.classroom import Classroom, ClassroomQuestion, UnknownClassroom
 from explorer.web.classes.store import find_classroom
 from explorer.web.visitors import COOKIE, Visitor, issue_cookie
@@ -39,7 +39,7 @@ from explorer.database import servers
 from explorer.errors import LineageError
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.web.classes import store
+from explorer.web.classes import actions, store
 from explorer.web.visitors import Visitor
 servers.start("other:1", "1.0")
 store.MAX_AGE = 1_000.0  # only notifications make a copy younger
@@ -52,7 +52,7 @@ def obey(words):
             store.write_presence()
         case ["answer", code, number, first, last]:
             def answer(i):
-                store.record_answer(code, f"student {i}", int(number), "ab"[i % 2])
+                actions.record_answer(code, f"student {i}", int(number), "ab"[i % 2])
             with ThreadPoolExecutor(20) as pool:
                 list(pool.map(answer, range(int(first), int(last))))
         case ["read", sha, visitor]:
@@ -130,10 +130,10 @@ def arrivals(classroom: Classroom) -> list[int]:
 
 @two_servers
 def test_of_300_answers_at_two_servers_none_is_lost_and_none_counts_twice(database: str, other: OtherServer) -> None:
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
     other.send("answer", code, 1, 0, 200)  # a hundred students answer at both
     with ThreadPoolExecutor(20) as pool:
-        list(pool.map(lambda i: store.record_answer(code, f"student {i}", 1, "ab"[i % 2]), range(100, 300)))
+        list(pool.map(lambda i: actions.record_answer(code, f"student {i}", 1, "ab"[i % 2]), range(100, 300)))
     assert other.receive() == "null"
     store.forget()
     classroom = find_classroom(code)
@@ -145,50 +145,50 @@ def test_of_300_answers_at_two_servers_none_is_lost_and_none_counts_twice(databa
 
 @two_servers
 def test_a_class_at_two_servers_works_as_one(database: str, other: OtherServer) -> None:
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
     assert other.request("join", code, "ada") == "null"
     assert other.request("answer", code, 1, 0, 3) == "null"
     wait_until(lambda: len(find_classroom(code).answers) == 3)
     store.forget()  # members are read every two seconds, which this test has switched off
     assert find_classroom(code).present == 4
     for change, seen in (
-        (lambda: store.remove_answers(code, TEACHER, 1, [2]), '"answered": 2'),
-        (lambda: store.start_second_vote(code, TEACHER, 1), '"vote": 2'),
-        (lambda: store.reveal_answer(code, TEACHER, 1), '"revealed": true'),
-        (lambda: store.show_question("teacher", SHOWN), '"number": 2'),
-        (lambda: store.set_closed(code, TEACHER, True), '"closed": true'),
+        (lambda: actions.remove_answers(code, TEACHER, 1, [2]), '"answered": 2'),
+        (lambda: actions.start_second_vote(code, TEACHER, 1), '"vote": 2'),
+        (lambda: actions.reveal_answer(code, TEACHER, 1), '"revealed": true'),
+        (lambda: actions.show_question("teacher", SHOWN), '"number": 2'),
+        (lambda: actions.set_closed(code, TEACHER, True), '"closed": true'),
     ):
         change()
         wait_until(lambda seen=seen: seen in other.request("state", code, "teacher"))  # type: ignore[misc]
     with pytest.raises(NotAllowed, match="closed to newcomers"):
-        store.record_answer(code, "eve", 2, "a")
-    assert store.record_answer(code, "ada", 2, "a").answers == {"ada": "a"}, "who joined at the other server"
-    store.end_classroom(code, TEACHER)
+        actions.record_answer(code, "eve", 2, "a")
+    assert actions.record_answer(code, "ada", 2, "a").answers == {"ada": "a"}, "who joined at the other server"
+    actions.end_classroom(code, TEACHER)
     wait_until(lambda: "UnknownClassroom" in other.request("state", code, "ada"))
 
 
 @two_servers
 def test_a_server_that_is_killed_loses_no_answer(database: str, other: OtherServer) -> None:
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
     other.request("answer", code, 1, 0, 30)
     other.send("answer", code, 1, 30, 60)
     wait_until(lambda: len(find_classroom(code).answers) > 32)
     other.kill()
     for i in range(60):  # the browsers of its students send again what was not confirmed, some of it twice
-        store.record_answer(code, f"student {i}", 1, "ab"[i % 2])
+        actions.record_answer(code, f"student {i}", 1, "ab"[i % 2])
     assert arrivals(find_classroom(code)) == list(range(1, 61))
 
 
 @two_servers
 def test_a_shared_text_can_be_read_at_the_other_server_until_the_class_ends(database: str, other: OtherServer) -> None:
     sha = corpora.store_text(TEXT, "teacher")
-    code = store.show_question("teacher", SHOWN).code
-    store.share_text(code, TEACHER, sha)
+    code = actions.show_question("teacher", SHOWN).code
+    actions.share_text(code, TEACHER, sha)
     assert "NeedsText" in other.request("read", sha, "ada"), "who has not joined cannot read it"
     other.request("join", code, "ada")
     assert "To be, or not to be" in other.request("read", sha, "ada")
     assert "NeedsText" in other.request("read", sha, "eve")
-    store.end_classroom(code, TEACHER)
+    actions.end_classroom(code, TEACHER)
     wait_until(lambda: "NeedsText" in other.request("read", sha, "ada"))
     assert other.request("forget") == "true", "nor is it in the memory of the other server"
     assert run_transaction(lambda session: session.execute(text("SELECT count(*) FROM class_texts")).scalar()) == 0
@@ -196,10 +196,10 @@ def test_a_shared_text_can_be_read_at_the_other_server_until_the_class_ends(data
 
 
 def test_a_class_survives_a_restart(database: str) -> None:
-    code = store.show_question("teacher", SHOWN).code
-    store.record_answer(code, "ada", 1, "a")
-    store.show_question("teacher", SHOWN)
-    store.record_answer(code, "bob", 2, "b")
+    code = actions.show_question("teacher", SHOWN).code
+    actions.record_answer(code, "ada", 1, "a")
+    actions.show_question("teacher", SHOWN)
+    actions.record_answer(code, "bob", 2, "b")
     store.record_presence(find_classroom(code), "eve")
     store.write_presence()
     before = find_classroom(code)
@@ -214,7 +214,7 @@ def test_a_class_survives_a_restart(database: str) -> None:
 
 @two_servers
 def test_an_answer_waits_for_a_lock_that_is_held_for_long(database: str) -> None:
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
     held, answered = threading.Event(), threading.Event()
 
     def hold(session: object) -> None:
@@ -224,7 +224,7 @@ def test_an_answer_waits_for_a_lock_that_is_held_for_long(database: str) -> None
     thread = threading.Thread(target=run_transaction, args=(hold, True, f"class {code}"))
     thread.start()
     held.wait()
-    assert store.record_answer(code, "ada", 1, "a").answers == {"ada": "a"}
+    assert actions.record_answer(code, "ada", 1, "a").answers == {"ada": "a"}
     thread.join()
 
 
@@ -233,7 +233,7 @@ def test_without_a_database_the_last_state_is_shown_and_an_answer_is_refused_for
 ) -> None:
     app = Starlette(routes=endpoints.ROUTES)
     student = TestClient(app, cookies={COOKIE: issue_cookie("abcdefghijklmnopqrstuv")})
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
     url, own = f"/class/{code}", {"X-Lineage": "1"}
     assert student.get(url).json()["number"] == 1
 
@@ -248,7 +248,7 @@ def test_without_a_database_the_last_state_is_shown_and_an_answer_is_refused_for
         assert response.status_code == 503 and "does not answer" in response.json()["problem"]
         assert student.get("/class/ABCDE").status_code == 503, "it is not known whether there is such a class"
         with pytest.raises(LineageError, match="does not answer"):
-            store.reveal_answer(code, TEACHER, 1)
+            actions.reveal_answer(code, TEACHER, 1)
     monkeypatch.setattr(store, "_down_until", 0.0)
     response = student.post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=own)
     assert response.status_code == 200 and response.json()["mine"] == "a"

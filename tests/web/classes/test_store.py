@@ -18,7 +18,7 @@ from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
 from explorer.web import lesson_results
 from explorer.web.background import submit
-from explorer.web.classes import endpoints, store
+from explorer.web.classes import actions, endpoints, store, tables
 from explorer.web.classes.classroom import PRESENCE_SECONDS, ClassroomQuestion, UnknownClassroom
 from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
 from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
@@ -50,72 +50,72 @@ def visible_answers(code: str) -> list[object]:
 
 
 def test_the_first_vote_is_final_and_seen_by_the_teacher_on_request_only() -> None:
-    code = store.show_question("teacher", SHOWN_QUESTION).code
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
     assert len(code) == CODE_LENGTH and set(code) <= set(CODE_LETTERS)
     for _ in range(3):
-        store.record_answer(code, "ada", 1, "a")
-    store.record_answer(code.lower(), "bob", 1, "b")
+        actions.record_answer(code, "ada", 1, "a")
+    actions.record_answer(code.lower(), "bob", 1, "b")
     with pytest.raises(NotAllowed, match="answered already"):
-        store.record_answer(code, "ada", 1, "b")
+        actions.record_answer(code, "ada", 1, "b")
     assert class_votes(code) == [[]], "the votes are hidden until the reveal"
-    store.show_votes(code, TEACHER, 1, True)
+    actions.show_votes(code, TEACHER, 1, True)
     assert (class_votes(code), class_votes(code, "bob")) == ([["a", "b"]], [[]])
-    store.show_votes(code, TEACHER, 1, False)
-    store.show_votes(code, TEACHER, 7, True)  # requested for another question
+    actions.show_votes(code, TEACHER, 1, False)
+    actions.show_votes(code, TEACHER, 7, True)  # requested for another question
     assert class_votes(code) == [[]]
-    store.reveal_answer(code, TEACHER, 1)
+    actions.reveal_answer(code, TEACHER, 1)
     assert class_votes(code) == class_votes(code, "bob") == [["a", "b"]]
-    store.record_answer(code, "ada", 1, "a")  # the same answer again is no error
+    actions.record_answer(code, "ada", 1, "a")  # the same answer again is no error
     for visitor in ("ada", "eve"):
         with pytest.raises(NotAllowed, match="too late"):
-            store.record_answer(code, visitor, 1, "b")
+            actions.record_answer(code, visitor, 1, "b")
     assert class_votes(code) == [["a", "b"]]
 
 
 def test_the_class_votes_a_second_time_and_both_votes_are_shown() -> None:
-    code = store.show_question("teacher", SHOWN_QUESTION).code
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
     with pytest.raises(NotAllowed, match="after the first answers"):
-        store.start_second_vote(code, TEACHER, 1)
+        actions.start_second_vote(code, TEACHER, 1)
     for visitor in ("ada", "bob"):
-        store.record_answer(code, visitor, 1, "a")
-    store.show_votes(code, TEACHER, 1, True)
-    store.start_second_vote(code, TEACHER, 7)  # requested for another question
+        actions.record_answer(code, visitor, 1, "a")
+    actions.show_votes(code, TEACHER, 1, True)
+    actions.start_second_vote(code, TEACHER, 7)  # requested for another question
     assert len(find_classroom(code).votes) == 1
     for _ in range(2):
-        store.start_second_vote(code, TEACHER, 1)
+        actions.start_second_vote(code, TEACHER, 1)
     assert class_votes(code) == [[], []], "the votes are hidden again"
-    store.record_answer(code, "ada", 1, "a")  # a repeated request of the first vote counts for no other vote
+    actions.record_answer(code, "ada", 1, "a")  # a repeated request of the first vote counts for no other vote
     with pytest.raises(NotAllowed, match="The first vote is over"):
-        store.record_answer(code, "eve", 1, "a")
+        actions.record_answer(code, "eve", 1, "a")
     for answer in ("b", "a", "b"):
-        store.record_answer(code, "ada", 1, answer, vote=2)
-    store.record_answer(code, "eve", 1, "b", vote=2)
+        actions.record_answer(code, "ada", 1, answer, vote=2)
+    actions.record_answer(code, "eve", 1, "b", vote=2)
     for vote in (0, 3, -1):
         with pytest.raises(NotAllowed):
-            store.record_answer(code, "ada", 1, "a", vote)
+            actions.record_answer(code, "ada", 1, "a", vote)
     state = find_classroom(code).state_for(Visitor("ada"))
     assert (state["vote"], state["first"], state["mine"]) == (2, "a", "b")
     assert [(vote["answered"], vote["size"]) for vote in state["votes"]] == [(2, 2), (2, 3)]  # type: ignore[attr-defined]
-    store.reveal_answer(code, TEACHER, 1)
+    actions.reveal_answer(code, TEACHER, 1)
     assert class_votes(code) == class_votes(code, "bob") == [["a", "a"], ["b", "b"]]
     with pytest.raises(NotAllowed, match="before the reveal"):
-        store.show_question("teacher", SHOWN_QUESTION)
-        store.record_answer(code, "ada", 2, "a")
-        store.reveal_answer(code, TEACHER, 2)
-        store.start_second_vote(code, TEACHER, 2)
+        actions.show_question("teacher", SHOWN_QUESTION)
+        actions.record_answer(code, "ada", 2, "a")
+        actions.reveal_answer(code, TEACHER, 2)
+        actions.start_second_vote(code, TEACHER, 2)
 
 
 def test_shares_refer_to_the_class_as_it_was_when_the_vote_ended(clock: list[float]) -> None:
-    classroom = store.show_question("teacher", SHOWN_QUESTION)
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
     for visitor in ("ada", "bob", "eve"):
         store.record_presence(classroom, visitor)
-    store.record_answer(classroom.code, "ada", 1, "a")
-    store.start_second_vote(classroom.code, TEACHER, 1)
+    actions.record_answer(classroom.code, "ada", 1, "a")
+    actions.start_second_vote(classroom.code, TEACHER, 1)
     clock[0] += PRESENCE_SECONDS + 1
     assert find_classroom(classroom.code).vote_sizes == [3, 1]
     store.record_presence(classroom, "bob")
-    store.reveal_answer(classroom.code, TEACHER, 1)
-    store.reveal_answer(classroom.code, TEACHER, 1)
+    actions.reveal_answer(classroom.code, TEACHER, 1)
+    actions.reveal_answer(classroom.code, TEACHER, 1)
     clock[0] += PRESENCE_SECONDS + 1
     assert find_classroom(classroom.code).vote_sizes == [3, 2]
 
@@ -124,14 +124,14 @@ def test_shares_refer_to_the_class_as_it_was_when_the_vote_ended(clock: list[flo
 
 
 def test_the_answers_to_all_questions_are_kept_until_the_class_ends() -> None:
-    code = store.show_question("teacher", SHOWN_QUESTION).code
-    store.show_question("teacher", SHOWN_QUESTION)  # nobody has answered the first one
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+    actions.show_question("teacher", SHOWN_QUESTION)  # nobody has answered the first one
     for visitor in ("ada", "bob"):
-        store.record_answer(code, visitor, 2, "a")
-    store.start_second_vote(code, TEACHER, 2)
-    store.record_answer(code, "ada", 2, "b", vote=2)
-    store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
-    store.record_answer(code, "ada", 3, 7)
+        actions.record_answer(code, visitor, 2, "a")
+    actions.start_second_vote(code, TEACHER, 2)
+    actions.record_answer(code, "ada", 2, "b", vote=2)
+    actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    actions.record_answer(code, "ada", 3, 7)
     answered, dropped = store.answered_questions(code, TEACHER)
     assert dropped == 0 and [each.number for each in answered] == [2, 3]
     assert sorted((each.votes for each in answered[0].records), key=str) == [("a", "b"), ("a", None)]
@@ -140,19 +140,19 @@ def test_the_answers_to_all_questions_are_kept_until_the_class_ends() -> None:
     assert 10_000 <= ada <= 99_999
     with pytest.raises(NotAllowed, match="Only the browser that started"):
         store.answered_questions(code, Visitor("ada"))
-    store.end_classroom(code, TEACHER)
+    actions.end_classroom(code, TEACHER)
     with pytest.raises(UnknownClassroom):
         store.answered_questions(code, TEACHER)
 
 
 def test_kept_answers_are_limited_for_each_class_and_for_all_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "MAX_CLASS_RECORDS", 4)
-    monkeypatch.setattr(store, "MAX_RECORDS", 5)
+    monkeypatch.setattr(actions, "MAX_CLASS_RECORDS", 4)
+    monkeypatch.setattr(actions, "MAX_RECORDS", 5)
 
     def ask(owner: str, number: int) -> str:
-        code = store.show_question(owner, SHOWN_QUESTION).code
+        code = actions.show_question(owner, SHOWN_QUESTION).code
         for visitor in ("ada", "bob"):
-            store.record_answer(code, visitor, number, "a")
+            actions.record_answer(code, visitor, number, "a")
         return code
 
     code = ask("teacher", 1)
@@ -175,69 +175,69 @@ def code_of(visitor: str) -> str | None:
 
 
 def test_the_class_of_a_visitor_is_remembered() -> None:
-    classroom = store.show_question("teacher", SHOWN_QUESTION)
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
     for visitor in ("teacher", "ada", "nobody", ""):
         found = store.classroom_of_visitor(Visitor(visitor))
         assert (found == classroom) == (visitor == "teacher")
     store.record_presence(classroom, "ada")
-    other = store.show_question("other", SHOWN_QUESTION)
-    store.record_answer(other.code, "bob", 1, "a")
+    other = actions.show_question("other", SHOWN_QUESTION)
+    actions.record_answer(other.code, "bob", 1, "a")
     assert code_of("ada") == classroom.code and code_of("bob") == other.code
-    store.set_closed(classroom.code, TEACHER, True)
+    actions.set_closed(classroom.code, TEACHER, True)
     store.write_presence()
     for _ in range(2):
         assert code_of("ada") == classroom.code and code_of("bob") == other.code, "those who have joined find back"
         store.forget()  # as after a restart
-    store.end_classroom(classroom.code, TEACHER)
+    actions.end_classroom(classroom.code, TEACHER)
     for visitor in ("teacher", "ada"):
         assert store.classroom_of_visitor(Visitor(visitor)) is None
 
 
 @pytest.mark.parametrize("bad", ["c", "", None, 3, ["a"], "A", True])
 def test_an_answer_that_is_no_choice_is_refused(bad: object) -> None:
-    code = store.show_question("teacher", SHOWN_QUESTION).code
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
     with pytest.raises(InvalidSetting, match="no answer"):
-        store.record_answer(code, "ada", 1, bad)
+        actions.record_answer(code, "ada", 1, bad)
     assert visible_answers(code) == []
 
 
 @pytest.mark.parametrize("bad", [-1, 10.5, float("nan"), float("inf"), "5", True, None])
 def test_an_answer_that_is_no_number_in_the_range_is_refused(bad: object) -> None:
-    code = store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION)).code
+    code = actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION)).code
     with pytest.raises(InvalidSetting, match="no answer"):
-        store.record_answer(code, "ada", 1, bad)
-    store.record_answer(code, "ada", 1, 10)
+        actions.record_answer(code, "ada", 1, bad)
+    actions.record_answer(code, "ada", 1, 10)
     assert visible_answers(code) == [10]
 
 
 def test_a_late_answer_to_the_previous_question_is_refused() -> None:
-    classroom = store.show_question("teacher", SHOWN_QUESTION)
-    store.record_answer(classroom.code, "ada", 1, "a")
-    assert store.reveal_answer(classroom.code, Visitor("teacher"), 1).open
-    same = store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
+    actions.record_answer(classroom.code, "ada", 1, "a")
+    assert actions.reveal_answer(classroom.code, Visitor("teacher"), 1).open
+    same = actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
     assert (same.code, same.number, same.revealed, same.open, same.answers) == (classroom.code, 2, False, False, {})
     with pytest.raises(NotAllowed, match="gone on"):
-        store.record_answer(classroom.code, "ada", 1, "a")
-    store.reveal_answer(classroom.code, Visitor("teacher"), 1)  # requested for the previous question
+        actions.record_answer(classroom.code, "ada", 1, "a")
+    actions.reveal_answer(classroom.code, Visitor("teacher"), 1)  # requested for the previous question
     assert not find_classroom(classroom.code).revealed
-    assert store.show_question("teacher", ClassroomQuestion("memory", {})).open, (
+    assert actions.show_question("teacher", ClassroomQuestion("memory", {})).open, (
         "without a question there is no answer to hide"
     )
     with pytest.raises(NotAllowed, match="gone on"):
-        store.record_answer(classroom.code, "ada", 3, "a")
+        actions.record_answer(classroom.code, "ada", 3, "a")
 
 
 def test_only_the_teacher_and_the_operator_reveal_and_end() -> None:
-    code = store.show_question("teacher", SHOWN_QUESTION).code
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
     for visitor in (Visitor("ada"), Visitor("nobody"), Visitor("")):
         for action in (
-            partial(store.reveal_answer, code, visitor, 1),
-            partial(store.end_classroom, code, visitor),
+            partial(actions.reveal_answer, code, visitor, 1),
+            partial(actions.end_classroom, code, visitor),
         ):
             with pytest.raises(NotAllowed, match="Only the browser that started"):
                 action()
-    store.reveal_answer(code, Visitor("op", operator=True), 1)
-    store.end_classroom(code, Visitor("teacher"))
+    actions.reveal_answer(code, Visitor("op", operator=True), 1)
+    actions.end_classroom(code, Visitor("teacher"))
     for gone in (code, "ABCDE", "", "<script>"):
         with pytest.raises(UnknownClassroom):
             find_classroom(gone)
@@ -250,16 +250,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [time.monotonic()]
     begin, begin_in_database = now[0], datetime.datetime.now(datetime.UTC)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(
-        store,
-        "read_clock",
-        lambda session: begin_in_database + datetime.timedelta(seconds=now[0] - begin),
-    )
+    for module in (actions, store, tables):
+        monkeypatch.setattr(
+            module, "read_clock", lambda session: begin_in_database + datetime.timedelta(seconds=now[0] - begin)
+        )
     return now
 
 
 def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> None:
-    idle, polled = (store.show_question(name, SHOWN_QUESTION) for name in ("one", "two"))
+    idle, polled = (actions.show_question(name, SHOWN_QUESTION) for name in ("one", "two"))
     clock[0] += 4 * 3600 - 1
     store.record_presence(polled, "ada")
     store.write_presence()
@@ -278,40 +277,40 @@ def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> Non
 
 
 def test_above_the_limit_the_least_recently_used_classroom_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "MAX_CLASSROOMS", 20)
-    codes = [store.show_question(f"teacher {i}", SHOWN_QUESTION).code for i in range(20)]
+    monkeypatch.setattr(actions, "MAX_CLASSROOMS", 20)
+    codes = [actions.show_question(f"teacher {i}", SHOWN_QUESTION).code for i in range(20)]
     first, second, *_ = codes
     store.record_presence(find_classroom(first), "ada")
     store.write_presence()
     find_classroom(second)  # a look at a classroom is no use of it
-    codes.append(store.show_question("one more", SHOWN_QUESTION).code)
+    codes.append(actions.show_question("one more", SHOWN_QUESTION).code)
     with pytest.raises(UnknownClassroom):
         find_classroom(second)
-    store.show_question("teacher 2", SHOWN_QUESTION)  # no new classroom
+    actions.show_question("teacher 2", SHOWN_QUESTION)  # no new classroom
     assert [find_classroom(code).code for code in codes if code != second] == [c for c in codes if c != second]
 
 
 def test_visitors_are_present_if_they_polled_lately_or_answered(
     clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    classroom = store.show_question("teacher", SHOWN_QUESTION)
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
     for visitor in ("ada", "bob"):
         store.record_presence(classroom, visitor)
-    store.record_answer(classroom.code, "ada", 1, "a")
+    actions.record_answer(classroom.code, "ada", 1, "a")
     clock[0] += PRESENCE_SECONDS - 1
     store.record_presence(classroom, "bob")
     clock[0] += 2
     assert find_classroom(classroom.code).present == 2
     clock[0] += PRESENCE_SECONDS
     assert find_classroom(classroom.code).present == 1, "a visitor with an answer stays present"
-    monkeypatch.setattr(store, "MAX_VISITORS", 2)
-    store.record_answer(classroom.code, "eve", 1, "b")
+    monkeypatch.setattr(actions, "MAX_VISITORS", 2)
+    actions.record_answer(classroom.code, "eve", 1, "b")
     with pytest.raises(NotAllowed, match="At most 2"):
-        store.record_answer(classroom.code, "mallory", 1, "b")
+        actions.record_answer(classroom.code, "mallory", 1, "b")
 
 
 def test_at_most_a_thousand_visitors_of_a_class_are_counted() -> None:
-    classroom = store.show_question("teacher", SHOWN_QUESTION)
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
     for i in range(1_001):
         store.record_presence(classroom, f"visitor {i}")
     assert classroom.present == 1_000
@@ -332,7 +331,7 @@ def visitor_id(browser: TestClient) -> str:
 
 def test_a_classroom_from_the_question_to_the_end(browsers: list[TestClient]) -> None:
     teacher, *students = browsers
-    classroom = store.show_question(visitor_id(teacher), ClassroomQuestion("negation", {}, (), *_lesson_question()))
+    classroom = actions.show_question(visitor_id(teacher), ClassroomQuestion("negation", {}, (), *_lesson_question()))
     state = students[0].get(f"/class/{classroom.code}").json()
     assert state.pop("mark")
     assert state == {
@@ -376,7 +375,7 @@ def _lesson_question() -> tuple[Question, str, int]:
 
 def test_a_refused_request_names_the_problem_and_changes_nothing(browsers: list[TestClient]) -> None:
     teacher, student, *_ = browsers
-    classroom = store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    classroom = actions.show_question(visitor_id(teacher), SHOWN_QUESTION)
     url = f"/class/{classroom.code}"
     valid = {"number": 1, "given": "a"}
     refused = [
@@ -427,7 +426,7 @@ HOSTILE_BODIES = {
 @pytest.mark.parametrize("body", HOSTILE_BODIES.values(), ids=HOSTILE_BODIES)
 def test_a_hostile_body_is_refused_with_a_sentence(body: bytes, browsers: list[TestClient]) -> None:
     teacher, student, *_ = browsers
-    classroom = store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    classroom = actions.show_question(visitor_id(teacher), SHOWN_QUESTION)
     for command in ("answer", "remove"):
         response = teacher.post(f"/class/{classroom.code}/{command}", content=body, headers=OWN_HEADERS)
         if command == "answer" or response.status_code != 200:
@@ -440,7 +439,7 @@ def test_a_hostile_body_is_refused_with_a_sentence(body: bytes, browsers: list[T
 
 def test_a_teacher_removes_answers_whose_visitors_cannot_answer_again(browsers: list[TestClient]) -> None:
     teacher, *students = browsers
-    classroom = store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    classroom = actions.show_question(visitor_id(teacher), SHOWN_QUESTION)
     url = f"/class/{classroom.code}"
     for student in students:
         student.post(f"{url}/answer", json={"number": 1, "given": "a"}, headers=OWN_HEADERS)
@@ -463,14 +462,14 @@ def test_a_teacher_removes_answers_whose_visitors_cannot_answer_again(browsers: 
     ]
     again = students[1].post(f"{url}/answer", json={"number": 1, "vote": 2, "given": "a"}, headers=OWN_HEADERS)
     assert again.status_code == 403 and "removed your answer" in again.json()["problem"]
-    store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    actions.show_question(visitor_id(teacher), SHOWN_QUESTION)
     again = students[1].post(f"{url}/answer", json={"number": 2, "given": "a"}, headers=OWN_HEADERS)
     assert again.status_code == 200
 
 
 def test_a_closed_door_keeps_newcomers_out_and_those_present_stay(browsers: list[TestClient]) -> None:
     teacher, present, newcomer, _ = browsers
-    classroom = store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    classroom = actions.show_question(visitor_id(teacher), SHOWN_QUESTION)
     url, answer = f"/class/{classroom.code}", {"number": 1, "given": "a"}
     present.get(url)
     assert newcomer.post(f"{url}/close", json={"number": 1}, headers=OWN_HEADERS).status_code == 403
@@ -486,7 +485,7 @@ def test_a_closed_door_keeps_newcomers_out_and_those_present_stay(browsers: list
 
 def test_answers_are_limited_for_each_visitor(browsers: list[TestClient]) -> None:
     teacher, student, other, _ = browsers
-    code = store.show_question(visitor_id(teacher), SHOWN_QUESTION).code
+    code = actions.show_question(visitor_id(teacher), SHOWN_QUESTION).code
     body = {"number": 1, "given": "a"}
     answers = [student.post(f"/class/{code}/answer", json=body, headers=OWN_HEADERS) for _ in range(61)]
     assert [answer.status_code for answer in answers] == [200] * 60 + [429]
@@ -495,14 +494,14 @@ def test_answers_are_limited_for_each_visitor(browsers: list[TestClient]) -> Non
 
 
 def test_thirty_simultaneous_visitors_have_thirty_answers(browsers: list[TestClient]) -> None:
-    classroom = store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    classroom = actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
 
-    store.record_answer(classroom.code, "first", 1, 0)
-    store.start_second_vote(classroom.code, TEACHER, 1)
+    actions.record_answer(classroom.code, "first", 1, 0)
+    actions.start_second_vote(classroom.code, TEACHER, 1)
 
     def answer_repeatedly(visitor: str) -> None:
         for answer in (1, 2, 3):
-            store.record_answer(classroom.code, visitor, 1, answer, vote=2)
+            actions.record_answer(classroom.code, visitor, 1, answer, vote=2)
 
     threads = [threading.Thread(target=answer_repeatedly, args=(f"student {i}",)) for i in range(30)]
     for thread in threads:
@@ -523,7 +522,7 @@ def test_a_qr_code_has_its_quiet_zone_and_only_dark_modules() -> None:
 
 def test_the_teacher_downloads_the_answers(browsers: list[TestClient]) -> None:
     teacher, student, *_ = browsers
-    code = store.show_question(visitor_id(teacher), SHOWN_QUESTION).code
+    code = actions.show_question(visitor_id(teacher), SHOWN_QUESTION).code
     student.post(f"/class/{code}/answer", json={"number": 1, "given": "a"}, headers=OWN_HEADERS)
     response = teacher.get(f"/class/{code.lower()}/answers.csv")
     assert response.headers["content-disposition"] == f'attachment; filename="class-{code}.csv"'

@@ -12,7 +12,7 @@ import pytest
 from starlette.applications import Starlette
 
 from explorer.lessons.lesson import Choice, Question
-from explorer.web.classes import endpoints, store, waiting
+from explorer.web.classes import actions, endpoints, waiting
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
 
@@ -41,16 +41,16 @@ async def is_waiting(request: asyncio.Task[dict[str, Any]]) -> bool:
 
 def test_a_request_waits_until_the_teacher_reveals_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
 
     async def scenario() -> None:
         async with students(2) as (one, other):
             mark = (await ask(one, code))["mark"]
             request = asyncio.create_task(ask(one, code, mark))
             assert await is_waiting(request)
-            await asyncio.to_thread(store.record_answer, code, visitor_id(other), 1, "a")
+            await asyncio.to_thread(actions.record_answer, code, visitor_id(other), 1, "a")
             assert await is_waiting(request)  # the answers of others are no change for a student
-            await asyncio.to_thread(store.reveal_answer, code, TEACHER, 1)
+            await asyncio.to_thread(actions.reveal_answer, code, TEACHER, 1)
             revealed = await request
             assert (revealed["revealed"], revealed["votes"][0]["given"]) == (True, ["a"])
             assert revealed["mark"] != mark
@@ -61,18 +61,18 @@ def test_a_request_waits_until_the_teacher_reveals_the_answer(monkeypatch: pytes
 
 def test_another_question_and_the_end_of_the_class_end_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
 
     async def scenario() -> None:
         async with students(1) as (student,):
             request = asyncio.create_task(ask(student, code, (await ask(student, code))["mark"]))
             assert await is_waiting(request)
-            await asyncio.to_thread(store.show_question, "teacher", SHOWN)
+            await asyncio.to_thread(actions.show_question, "teacher", SHOWN)
             state = await request
             assert state["number"] == 2
             request = asyncio.create_task(ask(student, code, state["mark"]))
             assert await is_waiting(request)
-            await asyncio.to_thread(store.end_classroom, code, TEACHER)
+            await asyncio.to_thread(actions.end_classroom, code, TEACHER)
             assert (await request)["over"]
 
     asyncio.run(scenario())
@@ -80,7 +80,7 @@ def test_another_question_and_the_end_of_the_class_end_the_waiting(monkeypatch: 
 
 def test_without_a_change_the_same_state_is_answered_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "HOLD_SECONDS", 0.05)
-    code = store.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN).code
 
     async def scenario() -> None:
         async with students(1) as (student,):
@@ -95,9 +95,9 @@ def test_a_request_with_an_older_mark_and_one_of_the_teacher_do_not_wait(monkeyp
 
     async def scenario() -> None:
         async with students(2) as (student, teacher):
-            code = (await asyncio.to_thread(store.show_question, visitor_id(teacher), SHOWN)).code
+            code = (await asyncio.to_thread(actions.show_question, visitor_id(teacher), SHOWN)).code
             mark = (await ask(student, code))["mark"]
-            await asyncio.to_thread(store.record_answer, code, visitor_id(student), 1, "b")
+            await asyncio.to_thread(actions.record_answer, code, visitor_id(student), 1, "b")
             assert (await asyncio.wait_for(ask(student, code, mark), 60))["mine"] == "b"
             assert "mark" not in await ask(teacher, code)
             assert (await asyncio.wait_for(ask(teacher, code, mark), 60))["votes"][0]["answered"] == 1

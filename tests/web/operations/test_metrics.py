@@ -20,7 +20,7 @@ from explorer.jobs.job import Job
 from explorer.jobs.scheduler import JobService
 from explorer.training.config import default_config, with_settings
 from explorer.web import rate_limits
-from explorer.web.classes import store
+from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.client_address import ClientAddressMiddleware
 from explorer.web.operations import metrics
@@ -232,7 +232,7 @@ def test_a_training_that_is_stopped_is_counted_once(connect: Callable[..., TestC
 def test_classes_are_counted_without_their_codes(connect: Callable[..., TestClient]) -> None:
     store.reset()
     client = connect()
-    classroom = store.show_question("teacher", ClassroomQuestion("negation", {"sentence": MARKER}))
+    classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": MARKER}))
     for student in ("ada", "bob"):
         store.record_presence(classroom, student)
     store.write_presence()

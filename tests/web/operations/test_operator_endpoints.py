@@ -17,7 +17,7 @@ from explorer.errors import StoreError
 from explorer.jobs.scheduler import JobService
 from explorer.training.config import default_config, with_settings
 from explorer.web import job_endpoints
-from explorer.web.classes import endpoints, store
+from explorer.web.classes import actions, endpoints, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.operations import operator_endpoints, readiness, server_facts, server_log
 from explorer.web.operations.server_log import LoggedError
@@ -108,7 +108,7 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
 
 
 def test_the_operator_ends_a_class_of_somebody_else_and_sees_no_answer(operator: TestClient) -> None:
-    classroom = store.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
+    classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
     store.record_presence(classroom, "ada")
     store.write_presence()
     answer = operator.get("/operator/state")

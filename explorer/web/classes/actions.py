@@ -1,0 +1,306 @@
+"""What the teacher and the students of a class do: questions, answers, votes, the reveal and the end.
+
+All functions may be called from any thread, and raise StoreError while the database does not answer. Each of them
+changes the class in one transaction (`store.change_class`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection
+from functools import partial
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from explorer.database import notifications
+from explorer.database.engine import read_clock
+from explorer.errors import InvalidSetting, NotAllowed, shorten
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.web.classes.classroom import MAX_VISITORS, Classroom, ClassroomQuestion, UnknownClassroom
+from explorer.web.classes.store import (
+    CODE_LENGTH,
+    CODE_LETTERS,
+    MAX_CLASSROOMS,
+    change_class,
+    check_teacher,
+    copy_of_class,
+    find_classroom,
+    remember_class,
+    see_member,
+    transaction,
+)
+from explorer.web.classes.tables import (
+    CHANNEL,
+    AnswerRow,
+    ClassRow,
+    QuestionRow,
+    TextRow,
+    drop_oldest_question,
+    end_classes,
+    find_code_of_teacher,
+    find_row,
+    kept_answers,
+    oldest_use,
+    question_to_json,
+    shown_to_json,
+)
+from explorer.web.visitors import Visitor
+
+MAX_CLASS_RECORDS = 20_000  # answers to earlier questions that one class keeps; the oldest question is dropped first
+MAX_RECORDS = 200_000  # answers to earlier questions in all classes; the least recently used class drops some first
+
+
+def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
+    """Show a question to the visitor's class; start a classroom if the visitor has none. Raises StoreError."""
+    code = transaction(partial(find_code_of_teacher, owner=owner))
+    if not code:
+        code, is_new = transaction(partial(_insert_class, owner=owner, shown=shown), lock="classes")
+        if is_new:
+            remember_class(owner, code)
+            return find_classroom(code)
+
+    def show(session: Session, row: ClassRow, before: Classroom) -> None:
+        _keep_answers(session, row, before)
+        row.shown, row.number, row.shown_at = shown_to_json(shown), row.number + 1, row.used
+        row.vote, row.votes_shown, row.revealed, row.sizes, row.arrivals = 1, False, False, [], 0
+
+    try:
+        return change_class(code, show)
+    except UnknownClassroom:  # it has ended meanwhile
+        return show_question(owner, shown)
+
+
+def _insert_class(session: Session, owner: str, shown: ClassroomQuestion) -> tuple[str, bool]:
+    """Return the code of the visitor's class, and whether it is a new one."""
+    if code := find_code_of_teacher(session, owner):
+        return code, False
+    now = read_clock(session)
+    end_classes(session, select(ClassRow.code).where(ClassRow.used <= oldest_use(now)))
+    above = (session.scalar(select(func.count()).select_from(ClassRow)) or 0) + 1 - MAX_CLASSROOMS
+    end_classes(session, select(ClassRow.code).order_by(ClassRow.used).limit(max(0, above)))
+    while session.get(ClassRow, code := "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))):
+        pass
+    session.add(
+        ClassRow(
+            code=code, owner=owner, version=1, started=now, used=now, number=1, shown=shown_to_json(shown), shown_at=now
+        )
+    )
+    notifications.publish(session, CHANNEL, f"{code} 1 state")
+    return code, True
+
+
+def _keep_answers(session: Session, row: ClassRow, before: Classroom) -> None:
+    """Count the answers to the question that is shown to those of the earlier questions, within the limits."""
+    number = sum(any(vote is not None for vote in each.votes) for each in before.given.values())
+    session.execute(delete(AnswerRow).where(AnswerRow.code == row.code, AnswerRow.removed))
+    if before.shown.question is None or not number:
+        return
+    session.add(
+        QuestionRow(code=row.code, number=row.number, question=question_to_json(before.shown.question), answers=number)
+    )
+    row.kept += number
+    session.flush()
+    while row.kept > max(number, MAX_CLASS_RECORDS):
+        drop_oldest_question(session, row.code)
+        session.refresh(row)
+    above = kept_answers(session) - MAX_RECORDS
+    while above > 0:
+        least_used = select(QuestionRow.code).join(ClassRow, ClassRow.code == QuestionRow.code)
+        above -= drop_oldest_question(session, session.scalars(least_used.order_by(ClassRow.used).limit(1)).one())
+        session.refresh(row)
+
+
+def record_answer(code: str, visitor: str, number: int, answer: object, vote: int = 1) -> Classroom:
+    """Store a visitor's answer to the question `number` in its first or second vote.
+
+    An answer in the first vote is final; one in the second vote can change until the reveal.
+    Raises UnknownClassroom, NotAllowed, InvalidSetting or StoreError.
+    """
+
+    def record(session: Session, row: ClassRow, before: Classroom) -> bool:
+        if not _is_new_answer(before, visitor, number, answer, vote):
+            return False
+        stored = session.get(AnswerRow, (row.code, visitor, number)) if visitor in before.given else None
+        if stored is None:
+            if row.arrivals >= MAX_VISITORS and sum(not each.removed for each in before.given.values()) >= MAX_VISITORS:
+                raise NotAllowed(f"At most {MAX_VISITORS:,} can answer in one class.")
+            row.arrivals += 1
+            stored = AnswerRow(
+                code=row.code,
+                visitor=visitor,
+                number=number,
+                arrival=row.arrivals,
+                seconds=(row.used - row.shown_at).total_seconds(),
+                student=_student_number(session, row.code, visitor),
+                removed=False,
+            )
+            session.add(stored)
+        stored.version = row.version + 1
+        if vote == 1:
+            stored.first = answer
+        else:
+            stored.second = answer
+        return True
+
+    classroom = change_class(code, record, "answers")
+    see_member(classroom, visitor)
+    return classroom
+
+
+def _is_new_answer(before: Classroom, visitor: str, number: int, answer: object, vote: int) -> bool:
+    """Return whether an answer is to be stored; False for a repeated one. Raises NotAllowed or InvalidSetting."""
+    question = before.shown.question
+    if number != before.number or question is None:
+        raise NotAllowed("The class has gone on to another question. This answer was to an earlier one.")
+    if not question.accepts(answer):
+        raise InvalidSetting(f"“{shorten(answer)}” is no answer to this question.")
+    before.check_open(visitor)
+    if before.is_removed(visitor):
+        raise NotAllowed("Your teacher has removed your answer to this question. You can answer the next one.")
+    if 1 <= vote <= before.vote and before.votes[vote - 1].get(visitor) == answer:
+        return False  # a repeated request, possibly after the reveal
+    if before.revealed:
+        raise NotAllowed("The answer has been shown already, so this one came too late.")
+    if vote != before.vote:
+        raise NotAllowed("The first vote is over. Send your answer to the second vote.")
+    if vote == 1 and visitor in before.answers:
+        raise NotAllowed("You have answered already. You can change your answer if your teacher asks again.")
+    return True
+
+
+def _student_number(session: Session, code: str, visitor: str) -> int:
+    """Return the random number of a student in this class, which says nothing about the order of the answers."""
+    known = select(AnswerRow.student).where(AnswerRow.code == code, AnswerRow.visitor == visitor).limit(1)
+    if (found := session.scalar(known)) is not None:
+        return found
+    is_used = select(AnswerRow.student).where(AnswerRow.code == code).limit(1)
+    while session.scalar(is_used.where(AnswerRow.student == (number := 10_000 + secrets.randbelow(90_000)))):
+        pass
+    return number
+
+
+def show_votes(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
+    """Show the answers to the teacher before the reveal, or hide them again.
+
+    Raises UnknownClassroom, NotAllowed or StoreError.
+    """
+
+    def show(session: Session, row: ClassRow, before: Classroom) -> None:
+        row.votes_shown = shown
+
+    return _change_as_teacher(code, visitor, show, number)
+
+
+def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
+    """End the first vote and start the second one, whose answers are hidden at first.
+
+    Raises UnknownClassroom, StoreError, or NotAllowed for anyone but the teacher, after the reveal, and without an
+    answer.
+    """
+
+    def start_vote(session: Session, row: ClassRow, before: Classroom) -> bool:
+        if before.vote > 1:
+            return False  # a repeated request
+        if before.revealed or not before.answers:
+            raise NotAllowed("The class can vote again after the first answers have arrived, and before the reveal.")
+        row.sizes, row.vote, row.votes_shown = [*before.sizes, before.present], 2, False
+        return True
+
+    return _change_as_teacher(code, visitor, start_vote, number)
+
+
+def reveal_answer(code: str, visitor: Visitor, number: int) -> Classroom:
+    """Show the result to the class; answers are final from now on.
+
+    Raises UnknownClassroom, NotAllowed or StoreError.
+    """
+
+    def reveal(session: Session, row: ClassRow, before: Classroom) -> bool:
+        if not before.revealed:
+            row.sizes, row.revealed = [*before.sizes, before.present], True
+        return not before.revealed
+
+    return _change_as_teacher(code, visitor, reveal, number)
+
+
+def remove_answers(code: str, visitor: Visitor, number: int, arrivals: Collection[int]) -> Classroom:
+    """Remove answers by the numbers of their arrival; their visitors cannot answer this question again.
+
+    Raises UnknownClassroom, NotAllowed or StoreError.
+    """
+
+    def remove(session: Session, row: ClassRow, before: Classroom) -> None:
+        selected = [each.arrival for each in before.given.values() if each.arrival in arrivals]
+        session.execute(
+            update(AnswerRow)
+            .where(AnswerRow.code == row.code, AnswerRow.number == number, AnswerRow.arrival.in_(selected))
+            .values(first=None, second=None, removed=True, version=row.version + 1)
+        )
+
+    return _change_as_teacher(code, visitor, remove, number)
+
+
+def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
+    """Close a class to visitors who have not joined yet, or open it again.
+
+    Raises UnknownClassroom, NotAllowed or StoreError.
+    """
+
+    def close(session: Session, row: ClassRow, before: Classroom) -> None:
+        row.closed = closed
+
+    return _change_as_teacher(code, visitor, close)
+
+
+def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
+    """Let the students of a class read a text, given by its SHA-256; with an empty one, no longer.
+
+    Until then, or until the class ends, the text is in the database, where all servers find it.
+
+    Raises UnknownClassroom, StoreError, or NotAllowed for anyone but the teacher, and for a text that is not the
+    teacher's.
+    """
+    check_teacher(find_classroom(code).owner, visitor)
+    content = ""
+    if text:
+        if not corpora.may_read(text, visitor.id):
+            raise NotAllowed("Only a text that you have entered yourself can be shared with the class.")
+        with corpora.read_as(visitor.id):
+            content = corpora.load_text(TextConfig(corpus="own", text=text))
+
+    def share(session: Session, row: ClassRow, before: Classroom) -> None:
+        session.execute(delete(TextRow).where(TextRow.code == row.code))
+        if content:
+            session.add(TextRow(code=row.code, content=content))
+        row.text = text
+
+    return _change_as_teacher(code, visitor, share)
+
+
+def end_classroom(code: str, visitor: Visitor) -> None:
+    """Delete a classroom with all its answers. Raises UnknownClassroom, NotAllowed or StoreError."""
+    copy = copy_of_class(code)
+
+    def end(session: Session) -> None:
+        check_teacher(find_row(session, copy.code, read_clock(session)).owner, visitor)
+        end_classes(session, select(ClassRow.code).where(ClassRow.code == copy.code))
+
+    with copy.lock:
+        transaction(end, lock=f"class {copy.code}")
+
+
+def _change_as_teacher(
+    code: str,
+    visitor: Visitor,
+    change: Callable[[Session, ClassRow, Classroom], bool | None],
+    number: int | None = None,
+) -> Classroom:
+    """Change a class as its teacher, unless the request is for an earlier question than the one shown."""
+
+    def change_if_current(session: Session, row: ClassRow, before: Classroom) -> bool | None:
+        check_teacher(row.owner, visitor)
+        return change(session, row, before) if number in (None, row.number) else False
+
+    return change_class(code, change_if_current)
