@@ -14,7 +14,7 @@ from explorer.sweeps.findings import format_measured
 from explorer.sweeps.results import ranked
 from explorer.sweeps.space import Sweep, Value, format_value
 
-_MOST_TICKS = 8  # of an axis of the parallel coordinates
+_TICK_GAP = 0.1  # between two labels of the parallel coordinates, as a share of the height
 _LARGEST_RATIO = 30  # of two positive values of the metric that a linear axis can show
 
 
@@ -109,8 +109,7 @@ def _parallel(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
         values = _axis_values(plan, axis)
         places = _heights(values)
         heights[:, axis] = [places[values.index(status.trial.settings[axis][1])] for status in order]
-        every = max(1, -(-len(values) // _MOST_TICKS))
-        ticks.append([(places[i], format_value(values[i])) for i in range(0, len(values), every)])
+        ticks.append([(places[i], format_value(values[i])) for i in _labelled(places)])
     shares = _rank_shares(sweep, plan)
     places = [1 - place / max(len(order) - 1, 1) for place in range(len(order))]
     heights[:, -1] = places
@@ -135,6 +134,15 @@ def _heights(values: Sequence[Value]) -> list[float]:
     if numbers[0] > 0 and numbers[-1] > _LARGEST_RATIO * numbers[0]:
         numbers = [math.log(number) for number in numbers]
     return [(number - numbers[0]) / (numbers[-1] - numbers[0]) for number in numbers]
+
+
+def _labelled(heights: Sequence[float]) -> list[int]:
+    """Return which of these ascending heights have a label: the highest, and from below on all that leave a gap."""
+    found: list[int] = []
+    for i, height in enumerate(heights[:-1]):
+        if heights[-1] - height >= _TICK_GAP and (not found or height - heights[found[-1]] >= _TICK_GAP):
+            found.append(i)
+    return [*found, len(heights) - 1]
 
 
 def _labels(values: Sequence[Value]) -> list[str]:

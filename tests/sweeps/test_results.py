@@ -201,6 +201,16 @@ def test_the_picture_has_every_trial(
             assert len(figure.data) == len(plan.trials)
 
 
+def test_labels_of_parallel_coordinates_leave_gaps() -> None:
+    sweep = make_sweep(BASE, {"learning_rate": "1e-4:0.1:log", "hidden": "4:40"}, search="random", number=40)
+    plan = SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan()
+    figure = sweep_figure(sweep, plan, NOTEBOOK)
+    for axis in range(2):
+        heights = sorted(label.y for label in figure.layout.annotations if label.x == axis)
+        assert (heights[0], heights[-1]) == (0.0, 1.0) and np.diff(heights).min() >= 0.1
+        assert len(heights) > 4
+
+
 def test_a_point_of_the_picture_is_a_trial() -> None:
     line = make_sweep(BASE, {"learning_rate": RATES})
     grid = make_sweep(BASE, {"learning_rate": RATES, "hidden": [8, 16]})

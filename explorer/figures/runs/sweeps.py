@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import css_colour, escape_markup, round_significant
+from explorer.figures.style import PAGE, css_colour, escape_markup, round_significant
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Colours:
     rgb: str  # "var(--m-rnn)" of the app, or "0,110,181"
     heat: dict[str, Any]
     template: str
+    veil: str  # behind a label that lines cross
 
     def with_opacity(self, opacity: float) -> str:
         return css_colour(self.rgb, opacity) if self.rgb.startswith("--") else f"rgba({self.rgb},{opacity:g})"
@@ -31,10 +32,10 @@ class Colours:
 
 def app_colours(colour: str) -> Colours:
     """Return the colours of the app, for a model with this CSS variable."""
-    return Colours(colour, {"autocolorscale": True}, "none")
+    return Colours(colour, {"autocolorscale": True}, "none", css_colour(PAGE, 0.75))
 
 
-NOTEBOOK = Colours("0,110,181", {"colorscale": "Blues"}, "plotly_white")
+NOTEBOOK = Colours("0,110,181", {"colorscale": "Blues"}, "plotly_white", "rgba(255,255,255,0.75)")
 
 
 def trial_map(
@@ -122,6 +123,7 @@ def trial_lines(
             "yaxis": {
                 "title": {"text": titles[0]},
                 "type": "log" if log_y else "linear",
+                "exponentformat": "power",
                 "showticklabels": bool(levels),  # without values, the ticks of plotly mean nothing
             },
             "showlegend": len(levels) > 1,
@@ -168,6 +170,7 @@ def trial_parallel(
             "xshift": 6,
             "showarrow": False,
             "font": {"size": 13},
+            "bgcolor": colours.veil,
         }
         for axis, marks in enumerate(ticks)
         for height, text in marks

@@ -112,9 +112,6 @@ def _draw_form(session: PageSession[Comparison]) -> None:
             width=320,
         )
         bind_widget(session, "sweep_seeds", st.number_input, step=1, width=110)
-        bind_widget(session, "sweep_search", st.segmented_control)
-        if state.sweep_search == "random":
-            bind_widget(session, "sweep_trials", st.number_input, step=1, width=110)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, values in space.items():
             bind_widget(
@@ -127,6 +124,9 @@ def _draw_form(session: PageSession[Comparison]) -> None:
                 max_chars=100,
                 width=240,
             )
+        bind_widget(session, "sweep_search", st.segmented_control)
+        if state.sweep_search == "random":
+            bind_widget(session, "sweep_trials", st.number_input, step=1, width=110)
         bind_widget(session, "sweep_halving", st.toggle)
 
 
@@ -247,7 +247,7 @@ def _draw_results(found: Sequence[StoredSweep]) -> None:
         run = opened[0] if opened else ""
         if isinstance(picked, dict) and (sweep := sweeps.get(str(picked.get("figure")))):
             place = picked.get("x"), picked.get("y")
-            if all(isinstance(number, int | float) for number in place):
+            if all(isinstance(number, int | float) and math.isfinite(number) for number in place):
                 status = picked_trial(sweep, look_at(sweep, service, visitor), float(place[0]), float(place[1]))  # type: ignore[arg-type]
                 run = (status.run.curves is not None and status.trial.key) or "" if status else ""
         if run:

@@ -37,6 +37,7 @@ from explorer.ui.training.train_controls import TrainRequest, describe_cost, dra
 from explorer.ui.wording import count_seeds
 
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
+_WIDE_RANGE = 100  # ratio of two numbers from which an axis of a phone has no space for more than powers of ten
 _DASHES = ("1px,4px", "4px,4px", "9px,4px", "solid")  # of the sizes or shares of one architecture, ascending
 _CHARACTERS = {"tinyshakespeare": 1_003_854, "repeats": 900_000}  # of the training part
 
@@ -214,9 +215,10 @@ def _size_labels(results: Results, model: str) -> list[str]:
 
 
 def _log_ticks(values: Sequence[float]) -> list[float]:
-    """Return the powers of ten, and three times these, within the values."""
+    """Return the powers of ten within the values, and three times these unless there are many."""
     low, high = min(values), max(values)
-    candidates = [factor * 10.0**power for power in range(2, 8) for factor in (1, 3)]
+    factors = (1, 3) if high < _WIDE_RANGE * low else (1,)
+    candidates = [factor * 10.0**power for power in range(2, 8) for factor in factors]
     return [tick for tick in candidates if low <= tick <= high]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import comb
 from typing import Final, Literal, TypeAlias
 
 from explorer.catalogue import MODELS
-from explorer.experiments.growth import SHARES, SIZES, Cell, GrowthResult
+from explorer.experiments.growth import SEEDS, SHARES, SIZES, Cell, GrowthResult
 from explorer.number_format import format_count, format_number
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
@@ -132,9 +133,11 @@ def _training_mean(result: GrowthResult) -> float:
     return sum(result.training_losses) / len(result.training_losses)
 
 
-_RULE = (
+# In 2 of the (6 over 3) orders of the seeds of two equal models, those of one are all below those of the other.
+_RULE: Final = (
     "The smallest and the largest size are compared; “lower” means that every seed of one has a lower loss than every "
-    "seed of the other."
+    f"seed of the other. With {count_seeds(SEEDS)} each, that also happens in one of {comb(2 * SEEDS, SEEDS) // 2} "
+    "comparisons of equal models."
 )
 
 
@@ -178,8 +181,7 @@ def model_notes(results: Results, model: str) -> str:
         parts.append(f"{count} on {share_words(share)}{unclear}")
     if not parts:
         return ""
-    seeds = max(len(each.losses) for each in results.values())
-    spread = f" Means over {count_seeds(seeds)}." if model in NETWORKS else " An n-gram has no random numbers."
+    spread = f" Means over {count_seeds(SEEDS)}. {_RULE}" if model in NETWORKS else " An n-gram has no random numbers."
     return f"Size with the lowest loss: {'; '.join(parts)}.{spread}"
 
 
