@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import PAGE, css_colour, escape_markup, round_significant
+from explorer.figures.style import css_colour, escape_markup, round_significant
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Colours:
 
 def app_colours(colour: str) -> Colours:
     """Return the colours of the app, for a model with this CSS variable."""
-    return Colours(colour, {"autocolorscale": True}, "none", css_colour(PAGE, 0.75))
+    return Colours(colour, {"autocolorscale": True}, "none", css_colour("--page", 0.75))
 
 
 NOTEBOOK = Colours("0,110,181", {"colorscale": "Blues"}, "plotly_white", "rgba(255,255,255,0.75)")
