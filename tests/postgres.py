@@ -104,3 +104,8 @@ def missing() -> str:
 def fresh_database() -> str:
     """Create an empty database in the server of all tests and return its URL, for LINEAGE_DATABASE_URL."""
     return _server().fresh_database()
+
+
+def administrator() -> psycopg.Connection[Any]:
+    """Return a connection as the administrator of the server of all tests."""
+    return _server().connect()

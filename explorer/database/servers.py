@@ -73,6 +73,7 @@ class _Membership:
         self.version = ""
         self.started = datetime.datetime.now(datetime.UTC)
         self.renewed = -math.inf  # when its row was last written (`time.monotonic`)
+        self.returned = -math.inf  # when its row was last written although it had already counted as dead
         self.draining = False
         self.leader: Connection | None = None  # the connection that holds the lock of the leader, if this one leads
         self.home_lock: FileLock | None = None
@@ -100,6 +101,15 @@ def is_leader() -> bool:
 def is_living() -> bool:
     """Return whether the other servers count this one among the living: its row has been renewed recently enough."""
     return not is_shared() or time.monotonic() - _this.renewed < LEASE_SECONDS
+
+
+def may_take_over() -> bool:
+    """Return whether what a server without signs of life has claimed may be taken over by this one.
+
+    If this server could not renew its own row for a while, the database perhaps answered nobody. Then the others get
+    the time of one lease to renew theirs.
+    """
+    return time.monotonic() - _this.returned >= LEASE_SECONDS
 
 
 def is_draining() -> bool:
@@ -226,6 +236,8 @@ def _write_row(session: Session, facts: dict[str, Any]) -> None:
         session.add(row)
     row.seen, row.leads, row.facts = now, is_leader(), facts
     _this.draining = row.draining
+    if -math.inf < _this.renewed < time.monotonic() - LEASE_SECONDS:
+        _this.returned = time.monotonic()  # before the commit, after which this server may claim something
     if is_leader():
         session.execute(delete(_Row).where(_Row.seen < now - datetime.timedelta(seconds=_FORGET_SECONDS)))
 

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -258,11 +259,14 @@ class Job:
 
     def store_again(self) -> None:
         """Store a run that has ended and could not be stored, if this is possible now."""
-        if not self.ownership.confirm():
-            self.unstored, self.record = False, None
-            self.delete_folder()
+        try:
+            self._check_ownership()
+            saved, problem = self._store_run(self.record)
+        except JobLost:
+            if not self.ownership.held:
+                self.unstored, self.record = False, None
+                self.delete_folder()
             return
-        saved, problem = self._store_run(self.record)
         if saved or not self.unstored:
             self.publish(saved=saved, problem=problem)
 
@@ -426,8 +430,7 @@ class Job:
 
     def _pause(self, record: Record | None) -> None:
         """Keep the record from which the paused job resumes, on disk or, if that is not possible, in memory."""
-        if not self.ownership.confirm():
-            raise JobLost
+        self._check_ownership()
         self.resume_record = replace(record, state="running") if record else None
         if record:
             self._publish_record(record)
@@ -444,8 +447,7 @@ class Job:
 
     def _end(self, record: Record | None, problem: str = "") -> None:
         """Store the result of a training, and publish that it has ended."""
-        if not self.ownership.confirm():
-            raise JobLost
+        self._check_ownership()
         if self._view.private:
             self.record, saved, unstored = record, False, ""
         else:
@@ -477,13 +479,18 @@ class Job:
                     self.record = done
                     store.write_run(done, self.folder, self.starter)
                 self.record = None
-            move_into_store(self.folder)
+            move_into_store(self.folder, self._check_ownership)
         except (OSError, StoreError, DamagedRun) as error:
             log.warning("run %s could not be stored: %s", self.key, error)
             self.unstored = True
             return False, _describe_unstored(error)
         self.unstored = False
         return True, ""
+
+    def _check_ownership(self) -> None:
+        """Raise JobLost if another server has taken the job over."""
+        if not self.ownership.confirm():
+            raise JobLost
 
     def delete_folder(self) -> None:
         """Delete the files of this job on this server."""
@@ -508,8 +515,10 @@ def store_finished_job(folder: Path) -> bool:
     return True
 
 
-def move_into_store(folder: Path) -> None:
+def move_into_store(folder: Path, check: Callable[[], None] = lambda: None) -> None:
     """Move a run that has ended into the store, unless it was stopped and a finished one is there.
+
+    check: as that of `operations.add_run`
 
     Raises RunError if it is no run, StoreError or OSError if there is no room.
     """
@@ -517,7 +526,7 @@ def move_into_store(folder: Path) -> None:
 
     run = store.load(folder)
     if run.card.finished or not store.find_by_config(run.config):
-        stored = operations.add_run(folder)
+        stored = operations.add_run(folder, check)
         (stored.folder / "job.json").unlink(missing_ok=True)  # only now: a crash in between would lose the run
     else:
         store.remove_folder(folder)

@@ -10,9 +10,10 @@ the runs are in a folder of each server instead, they begin at step 0, to the sa
 trains requires that it still holds the claim, so a server that was frozen and has lost it changes nothing: it drops its
 copy of the job. Only a server that is frozen in the very moment in which it stores a run stores the same run once more.
 
-While the database does not answer, trainings go on, also if others take them over meanwhile: which server may store the
-result is decided by the row, so the end of a training waits until the row can be read. What was submitted just before
-waits as well; after ten seconds `check_reachable` refuses new trainings.
+While the database does not answer, trainings go on. Which server may store the result is decided by the row, so the
+end of a training waits until the row can be read. What was submitted just before waits as well; after ten seconds
+`check_reachable` refuses new trainings. When the database answers again, the servers take nothing over before all of
+them have had the time to give signs of life (`servers.may_take_over`).
 """
 
 from __future__ import annotations
@@ -190,7 +191,8 @@ class SharedJobs:
         on_change: Callable[[], None],
     ) -> None:
         self.living: frozenset[str] = frozenset()  # ids of the servers that live
-        self._taking: frozenset[str] = frozenset()  # of those that are not drained
+        self._takes_over = True  # whether the claims of the others count as given up
+        self._taking: frozenset[str] = frozenset()  # ids of the living servers that are not drained
         self._list_jobs, self._remember, self._forget, self._on_change = list_jobs, remember, forget, on_change
         self._mutex = threading.Lock()  # between claims, their ends, and the application of what was read
         self._inserting = threading.Lock()
@@ -258,12 +260,15 @@ class SharedJobs:
     def is_claimable(self, job: Job) -> bool:
         """Return whether this server may train a job, as far as is known."""
         own = ownership(job)
-        return not job.view().done and (own.server in ("", servers.this_server()) or own.server not in self.living)
+        return not job.view().done and (own.server in ("", servers.this_server()) or not self._is_living(own.server))
 
     def is_trained_elsewhere(self, job: Job) -> bool:
         """Return whether another server that lives has a slot for a job."""
         own = ownership(job)
-        return not job.view().done and own.server != servers.this_server() and own.server in self.living
+        return not job.view().done and own.server not in ("", servers.this_server()) and self._is_living(own.server)
+
+    def _is_living(self, server: str) -> bool:
+        return server in self.living or not self._takes_over
 
     def place(self) -> int:
         """Return how many of the servers that take jobs come before this one."""
@@ -343,15 +348,11 @@ class SharedJobs:
     def _hand_back(self, job: Job) -> None:
         own, view = ownership(job), job.view()
         keeps = job.unstored or (not view.done and self._resumes_only_here(job))
-        if view.done and not job.unstored and (own.uploaded or own.claims > 1):
-            with contextlib.suppress(LineageError, OSError):
-                storage.delete_checkpoint(job.key)
         values = _view_values(job, view) | {"server": servers.this_server() if keeps else None}
         if not job.unstored:
             values["crashes"] = job.counted_crashes(running=False)
         if job.requested_action == "stop" and not view.done:
             values["stop_requested"] = True
-
         values |= _curve_values(view)
 
         def write(session: Session) -> bool:
@@ -366,11 +367,14 @@ class SharedJobs:
             own.held, own.server = False, ""
             own.curves_mark = own.loaded_mark = values.get("curves_mark", "")
         if not written:
-            self._forget_row(job)
+            own.loaded_mark = "none"
         elif not view.done:
             job.resume_record = None
             if own.uploaded:
                 job.delete_folder()
+        elif own.uploaded or own.claims > 1:
+            with contextlib.suppress(LineageError, OSError):  # `_tidy` deletes it otherwise
+                storage.delete_checkpoint(job.key)
         self.sync_soon()
 
     def _resumes_only_here(self, job: Job) -> bool:
@@ -384,14 +388,8 @@ class SharedJobs:
         log.warning("job %s was taken over by another server; it is dropped here", job.key)
         with self._mutex:
             own = ownership(job)
-            own.held = False
-            self._forget_row(job)
+            own.held, own.loaded_mark = False, "none"
             job.requested_action = "abandon"
-
-    def _forget_row(self, job: Job) -> None:
-        """Let everything about a job be read again."""
-        self._marks.pop(job.key, None)
-        ownership(job).loaded_mark = "none"
 
     # ---- writing and reading
 
@@ -437,8 +435,9 @@ class SharedJobs:
             del self._seen_elsewhere[visitor]
         living = frozenset(server.id for server in listed)
         self._taking = frozenset(server.id for server in listed if not server.draining)
-        if living != self.living:
-            self.living = living
+        takes_over = servers.may_take_over()
+        if (living, takes_over) != (self.living, self._takes_over):
+            self.living, self._takes_over = living, takes_over
             self._on_change()
 
     def _write_all(self, jobs: list[Job]) -> None:
@@ -558,7 +557,10 @@ class SharedJobs:
         return not own.held and time.monotonic() - own.looked_at < _LOOK_SECONDS
 
     def _apply(self, row: _Row, job: Job | None, began: int, with_curves: bool) -> bool:
-        """Let the job of a row show what the row says; return False if this server changed it after the reading."""
+        """Let the job of a row show what the row says; return False if it is to be read again.
+
+        That is so if this server has claimed the job, or has changed it after the reading.
+        """
         if job is None or (ownership(job).submission != row.submission and ownership(job).inserted):
             if job and (ownership(job).held or ownership(job).change > began):
                 return False
@@ -571,14 +573,15 @@ class SharedJobs:
             own = ownership(job)
             if own.change > began or not own.inserted or own.submission != row.submission:
                 return False
+            if own.held:
+                _read_wishes(row, job)
+                return False
             self._mirror(row, job, with_curves)
         return True
 
     def _mirror(self, row: _Row, job: Job, with_curves: bool) -> None:
         own = ownership(job)
         _read_wishes(row, job)
-        if own.held:
-            return
         own.server, own.curves_mark, job.crashes = row.server or "", row.curves_mark, row.crashes
         view = job.view()
         values = {name: getattr(row, name) for name in _SHOWN} | {"curves": view.curves}
@@ -775,7 +778,9 @@ def _claim(session: Session, run_key: str, submission: str) -> _Row | None:
     living, this = servers.living_ids(session), servers.this_server()
     if this not in living:  # the others would take the job over at once
         return None
-    is_free = or_(_Row.server.is_(None), _Row.server == this, _Row.server.not_in(living))
+    is_free = or_(_Row.server.is_(None), _Row.server == this)
+    if servers.may_take_over():
+        is_free = or_(is_free, _Row.server.not_in(living))
     here = (_Row.key == run_key, _Row.submission == submission, _Row.state.in_(_ACTIVE))
     row = session.scalars(select(_Row).where(*here, is_free).with_for_update(skip_locked=True)).first()
     if row is None:

@@ -33,18 +33,22 @@ MAX_TAGS = 12
 MAX_TAG_LENGTH = 30  # characters
 
 
-def add_run(folder: Path) -> StoredRun:
+def add_run(folder: Path, check: Callable[[], None] = lambda: None) -> StoredRun:
     """Move a run folder on the same disk into the stored runs, replacing an older run with its key.
+
+    check: is called just before the run replaces the older one, while nobody else changes runs; if it raises an
+        exception, nothing is stored
 
     Raises RunError if it is not a run, and StoreError if there is no space; then the folder is not moved.
     """
     with _report_disk_errors("The run could not be stored"):
         run = store.load(folder)
         if shared := storage.current():
-            _upload(shared, run)
+            _upload(shared, run, check)
             return store.load(environment().runs / run.key)
         with changing_runs():
             _free_disk_space(store.folder_size(folder), run.key)
+            check()
             kept = store.install_run(folder, environment().runs / run.key)
             _update_index(lambda: index.add_run(store.load(kept.folder)))
             return kept
@@ -68,7 +72,7 @@ def upload_runs() -> list[str]:
             if before and before.card.finished and not run.card.finished:
                 store.remove_folder(folder)
             elif shared:
-                _upload(shared, run)
+                _upload(shared, run, lambda: None)
                 uploaded.append(run.key)
     return uploaded
 
@@ -223,8 +227,11 @@ def _check_may_change(key: str, visitor: str, operator: bool, deleted: bool = Fa
         )
 
 
-def _upload(shared: Storage, run: StoredRun) -> None:
-    """Copy a run into the storage, replacing an older run with its key, and make its folder the local copy."""
+def _upload(shared: Storage, run: StoredRun, check: Callable[[], None]) -> None:
+    """Copy a run into the storage, replacing an older run with its key, and make its folder the local copy.
+
+    check: as that of `add_run`
+    """
     new = shared.upload(run.folder, run.card)  # takes time, and nobody sees these files yet
     published = None
     try:
@@ -232,6 +239,7 @@ def _upload(shared: Storage, run: StoredRun) -> None:
             _free_disk_space(new.bytes, run.key)
             before = _find_readable(shared, run.key)
             card = store.keep_entered(run.card, before.card) if before else run.card
+            check()
             published = shared.publish(dataclasses.replace(new, card=card))
             _update_index(partial(index.add_run, published))
             if before:

@@ -108,6 +108,7 @@ def _serve(pipe: Connection, variables: dict[str, str]) -> None:
     patch.setattr(shared_jobs, "_SYNC_SECONDS", 0.2)
     patch.setattr(shared_jobs, "_UPLOAD_SECONDS", 0.0)
     patch.setattr(shared_jobs, "_UPLOAD_SHARE", 0.0)
+    patch.setattr(shared_jobs, "_UNREACHABLE_SECONDS", LEASE_SECONDS)
     patch.setattr(servers, "LEASE_SECONDS", LEASE_SECONDS)
     patch.setattr(servers, "_RENEWAL_SECONDS", 0.3)
     patch.setattr(store, "PRETRAINED", Path(variables["LINEAGE_HOME"]) / "pretrained")
@@ -133,9 +134,31 @@ def hold(executor: HoldingExecutor, config: RunConfig, step: int = 13) -> None:
     executor.hold(config, step)
 
 
+def is_reachable(executor: HoldingExecutor) -> bool:
+    """Return whether the database has answered lately."""
+    shared = executor.service._shared
+    return shared is not None and shared.is_reachable()
+
+
 def wait_for_checkpoints(executor: HoldingExecutor) -> None:
     """Write each checkpoint before the next event."""
     executor.waits_for_checkpoints = True
+
+
+def hold_storing(executor: HoldingExecutor, until: Path) -> None:
+    """Hold each run whose files have been uploaded, and whose card has not, until this file exists."""
+    from explorer.run_store.storage import Storage
+
+    upload = Storage.upload
+
+    def upload_and_wait(*arguments: Any) -> Any:
+        run = upload(*arguments)
+        until.with_suffix(".reached").touch()
+        while not until.exists():
+            time.sleep(0.01)
+        return run
+
+    Storage.upload = upload_and_wait  # type: ignore[method-assign]
 
 
 def release(executor: HoldingExecutor, *configs: RunConfig) -> None:

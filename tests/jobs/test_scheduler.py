@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -838,9 +839,9 @@ def test_a_crash_before_a_finished_run_is_stored_loses_nothing(
     config = short_config(replicas=2)
     keep = operations.add_run
 
-    def crash(folder: Path) -> store.StoredRun:
+    def crash(folder: Path, *rest: Any) -> store.StoredRun:
         shutil.copytree(home, tmp_path / "after")  # the files that a crash here leaves
-        return keep(folder)
+        return keep(folder, *rest)
 
     monkeypatch.setattr(operations, "add_run", crash)
     job = executor.service.submit(config, "ada")
@@ -1073,7 +1074,7 @@ def test_while_too_many_runs_wait_for_space_nothing_else_is_trained(
 def test_a_complete_run_without_room_is_kept_over_a_restart(
     executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_room(folder: Path) -> None:
+    def no_room(*_: object) -> None:
         raise StoreError("There is no room.")
 
     monkeypatch.setattr(scheduler, "_STORE_SECONDS", 0.01)

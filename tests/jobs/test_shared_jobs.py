@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import datetime
+import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import make_url, select
 from sqlalchemy.orm import Session
 
 from explorer.database import engine as db
 from explorer.database.engine import run_transaction
-from explorer.errors import NotAllowed
+from explorer.environment import environment
+from explorer.errors import NotAllowed, StoreError
 from explorer.jobs import shared_jobs
 from explorer.jobs.shared_jobs import _Row, decode_curves, encode_curves
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key
 from explorer.training.recorder import record_run
+from tests import postgres
 from tests.export.alike import assert_records_equal, short_config
 from tests.jobs import shared_server as there
 from tests.jobs.shared_server import JobServer, wait
@@ -160,6 +164,72 @@ def test_a_frozen_server_that_comes_back_overwrites_nothing(start: StartServer) 
         assert server.wait_for(config, "finished").step == 32
     assert row(config).claims == 2
     assert_trained_once(config, one, other)
+
+
+@contextmanager
+def unreachable(database: str) -> Iterator[None]:
+    """Let the database end all connections and refuse new ones."""
+    with closing(postgres.administrator()) as connection:
+        connection.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [database])
+        try:
+            yield
+        finally:
+            connection.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+
+
+def test_trainings_go_on_while_the_database_does_not_answer_and_stay_where_they_are(start: StartServer) -> None:
+    servers = [start(), start()]
+    configs = [short_config(seed=seed) for seed in range(2)]
+    for server, config in zip(servers, configs, strict=True):
+        server.call(there.hold, config)
+        server.call(there.submit, config, "ada")
+        server.wait_for(config, "running", 13)
+    for server in servers:
+        for config in configs:
+            server.wait_for(config, "running", 13)
+    name = make_url(environment().database_url).database
+    assert name
+    with unreachable(name):
+        servers[0].call(there.hold, configs[0], 25)
+        servers[0].wait_for(configs[0], "running", 25)
+        for server in servers:
+            wait(lambda server=server: not server.call(there.is_reachable))  # type: ignore[misc]
+        with pytest.raises(StoreError, match="No training can be started now"):
+            servers[0].call(there.submit, short_config(seed=2), "ada")
+        servers[1].call(there.release, configs[1])
+        servers[1].wait_for(configs[1], "running", 32)  # it waits to be stored
+    servers[0].call(there.release, configs[0])
+    for server in servers:
+        for config in configs:
+            server.wait_for(config, "finished")
+    for server, config in zip(servers, configs, strict=True):
+        assert (row(config).claims, server.call(there.start_steps, config)) == (1, [None])
+        assert_trained_once(config, *servers)
+
+
+def test_a_server_that_is_frozen_while_it_stores_a_stopped_run_does_not_replace_the_finished_one(
+    start: StartServer, tmp_path: Path
+) -> None:
+    one, other = start(), start()
+    config = short_config()
+    one.call(there.hold, config)
+    one.call(there.hold_storing, tmp_path / "thawed")
+    one.call(there.submit, config, "ada")
+    one.wait_for(config, "running", 13)
+    one.call(there.stop, config, "ada")
+    wait((tmp_path / "thawed.reached").exists)
+    one.freeze()
+    other.wait_for(config, "stopped")
+    other.call(there.resume, config, "ada")
+    other.wait_for(config, "finished")
+    (tmp_path / "thawed").touch()
+    one.thaw()
+    wait(lambda: one.call(there.folders) == [])
+    assert one.wait_for(config, "finished").step == 32
+    assert_trained_once(config, one, other)
+    card = json.loads((tmp_path / "runs" / "cards" / f"{key(config)}.json").read_text())["card"]
+    assert (card["state"], card["step"]) == ("finished", 32)
 
 
 @pytest.mark.parametrize("how", ["close", "drain"])
