@@ -503,13 +503,17 @@ def _describe_unstored(error: OSError | LineageError) -> str:
     return f"{cause} It stays on this server and is stored as soon as that is possible."
 
 
-def store_finished_job(folder: Path) -> bool:
-    """Move the run of a job that had already ended into the store; return False if the job had not ended."""
+def is_complete(folder: Path) -> bool:
+    """Return whether a folder has a run that has ended, and not only a checkpoint."""
     try:
-        run = store.load(folder)
+        return store.load(folder).card.state != "running"
     except LineageError:
         return False
-    if run.card.state == "running":
+
+
+def store_finished_job(folder: Path) -> bool:
+    """Move the run of a job that had already ended into the store; return False if the job had not ended."""
+    if not is_complete(folder):
         return False
     move_into_store(folder)
     return True

@@ -263,23 +263,23 @@ class JobService:
                 store.remove_folder(folder)
 
     def _is_known_to_all(self, folder: Path, was_shared: bool) -> bool:
-        """Return whether the job of a folder has a row, or had one; then the folder has at most a checkpoint of it.
+        """Return whether the row of a job, which it has or had, decides what becomes of it, and not its folder.
+
+        The folder of a job that goes on stays: the server that claims the job finds a checkpoint there, or a complete
+        run, if it is this one. That of a job that has ended elsewhere is removed, because its run may be deleted.
 
         was_shared: whether the job had a row when the folder was written
         """
         assert self._shared
         try:
-            if store_finished_job(folder):
-                self._shared.finish_stored(folder.name)
-                return True
             is_active = self._shared.find_active(folder.name)
-        except (OSError, StoreError) as error:  # no room for a complete run, or the database does not answer
+        except StoreError as error:
             log.warning("the job in %s is left as it is: %s", folder, error)
-            return not _is_complete(folder)
-        if not is_active and (is_active is not None or was_shared):
-            store.remove_folder(folder)
             return True
-        return bool(is_active)
+        if is_active or (is_active is None and not was_shared):
+            return bool(is_active)
+        store.remove_folder(folder)
+        return True
 
     def _restore_job(self, job: Job) -> None:
         """Store the run of a job that had ended, leave one that has crashed too often to its owner, enqueue others."""
@@ -597,14 +597,6 @@ def _describe_exceeded_limit(job: Job) -> str:
     except LineageError as error:
         return str(error)
     return ""
-
-
-def _is_complete(folder: Path) -> bool:
-    """Return whether a folder has a run that has ended."""
-    try:
-        return store.load(folder).card.state != "running"
-    except LineageError:
-        return False
 
 
 def make_executor(name: str = "") -> Executor:

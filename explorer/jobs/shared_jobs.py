@@ -39,7 +39,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column, undefer
 from explorer.database import notifications, servers
 from explorer.database.engine import Base, is_shared, read_clock, run_transaction
 from explorer.errors import LineageError, RunError, StoreError
-from explorer.jobs.job import Job, JobView, Ownership
+from explorer.jobs.job import Job, JobView, Ownership, is_complete
 from explorer.jobs.order import decode, encode, of_prefix, with_prefix
 from explorer.run_store import storage, store
 from explorer.training.config import parse_config, to_json
@@ -308,7 +308,7 @@ class SharedJobs:
     def _fetch_files(self, job: Job, is_new: bool) -> None:
         """Fetch what a training starts from. Raises LineageError or OSError if the storage does not answer."""
         if job.resume_record is None:
-            if not is_new:
+            if not is_new and not is_complete(job.folder):
                 storage.load_checkpoint(job.key, job.folder)
             job.find_resume_record()
         if branch := job.view().config.branch:
@@ -623,17 +623,6 @@ class SharedJobs:
                 return
             ownership(job).wanted_at = time.monotonic()
         self._wake.set()
-
-    def finish_stored(self, run_key: str) -> None:
-        """Mark a job as finished whose run this server has stored at its start, unless another server trains it."""
-
-        def write(session: Session) -> None:
-            living = servers.living_ids(session)
-            is_free = or_(_Row.server.is_(None), _Row.server.not_in(living))
-            values = {"state": "finished", "saved": True, "server": None, "mark": _new_mark()}
-            session.execute(update(_Row).where(_Row.key == run_key, is_free).values(values))
-
-        run_transaction(write)
 
     def find_active(self, run_key: str) -> bool | None:
         """Return whether the job of this key waits or runs; None if there is no row."""

@@ -145,6 +145,22 @@ def wait_for_checkpoints(executor: HoldingExecutor) -> None:
     executor.waits_for_checkpoints = True
 
 
+def leave_complete_run(executor: HoldingExecutor, config: RunConfig) -> None:
+    """Make the folder that a server leaves that is killed when it has written a run, and before it stores it."""
+    from explorer.environment import environment
+    from explorer.jobs.job import Job
+    from explorer.jobs.shared_jobs import SharedOwnership
+    from explorer.run_store import store
+    from explorer.training.config import key
+    from explorer.training.recorder import record_run
+
+    job = Job(config, "ada")
+    assert executor.service._shared
+    job.ownership = SharedOwnership(executor.service._shared, job)
+    job.write_job_file(running=True)
+    store.write_run(record_run(config), environment().jobs / key(config), "ada")
+
+
 def hold_storing(executor: HoldingExecutor, until: Path) -> None:
     """Hold each run whose files have been uploaded, and whose card has not, until this file exists."""
     from explorer.run_store.storage import Storage
@@ -230,6 +246,13 @@ def close(executor: HoldingExecutor) -> None:
 
     executor.service.close()
     servers.stop()
+
+
+def delete_run(executor: HoldingExecutor, config: RunConfig, visitor: str = "") -> None:
+    from explorer.run_store import operations
+    from explorer.training.config import key
+
+    operations.delete_runs([key(config)], visitor, False)
 
 
 def version(executor: HoldingExecutor) -> int:

@@ -45,8 +45,8 @@ def start(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     db.database()  # the servers find its tables
     started: list[JobServer] = []
 
-    def make(**variables: str) -> JobServer:
-        started.append(JobServer(tmp_path / f"server{len(started)}", **variables))
+    def make(home: Path | None = None, **variables: str) -> JobServer:
+        started.append(JobServer(home or tmp_path / f"server{len(started)}", **variables))
         return started[-1]
 
     yield make
@@ -230,6 +230,37 @@ def test_a_server_that_is_frozen_while_it_stores_a_stopped_run_does_not_replace_
     assert_trained_once(config, one, other)
     card = json.loads((tmp_path / "runs" / "cards" / f"{key(config)}.json").read_text())["card"]
     assert (card["state"], card["step"]) == ("finished", 32)
+
+
+def test_a_run_that_a_killed_server_had_not_stored_yet_is_stored_after_its_restart(start: StartServer) -> None:
+    config = short_config()
+    one = start(LINEAGE_CHECKPOINT_SECONDS="1000")
+    one.call(there.hold, config, 5)
+    one.call(there.submit, config, "ada")
+    one.wait_for(config, "running", 5)
+    one.call(there.leave_complete_run, config)
+    one.kill()
+    again = start(home=one.home)
+    again.wait_for(config, "finished")
+    assert again.call(there.start_steps, config) == [32]
+    assert_trained_once(config, again)
+    wait(lambda: again.call(there.folders) == [])
+
+
+def test_a_deleted_run_does_not_return_with_a_server_that_had_not_stored_it_yet(start: StartServer) -> None:
+    config = short_config()
+    one, other = start(LINEAGE_CHECKPOINT_SECONDS="1000"), start()
+    one.call(there.hold, config, 5)
+    one.call(there.submit, config, "ada")
+    one.wait_for(config, "running", 5)
+    one.call(there.leave_complete_run, config)
+    one.kill()
+    other.wait_for(config, "finished")
+    other.call(there.delete_run, config, "ada")
+    again = start(home=one.home)
+    again.wait_for(config, "finished")
+    assert again.call(there.folders) == []
+    assert list((one.home.parent / "runs" / "cards").iterdir()) == []
 
 
 @pytest.mark.parametrize("how", ["close", "drain"])
