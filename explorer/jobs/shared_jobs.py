@@ -373,7 +373,7 @@ class SharedJobs:
             if own.uploaded:
                 job.delete_folder()
         elif own.uploaded or own.claims > 1:
-            with contextlib.suppress(LineageError, OSError):  # `_tidy` deletes it otherwise
+            with contextlib.suppress(LineageError, OSError):  # `Storage.tidy` deletes it otherwise
                 storage.delete_checkpoint(job.key)
         self.sync_soon()
 
