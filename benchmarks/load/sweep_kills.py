@@ -23,7 +23,7 @@ from benchmarks.load.crash_recovery import find_differences
 from explorer.database import servers
 from explorer.database.engine import close_database, run_transaction
 from explorer.errors import LineageError
-from explorer.jobs.shared_jobs import _ACTIVE, _Row
+from explorer.jobs.job_rows import ACTIVE, JobRow
 from explorer.run_store import store
 from explorer.sweeps import stored
 from explorer.sweeps.driver import carry_out
@@ -98,9 +98,9 @@ class _Killer:
     def act(self) -> None:
         """Do what is due."""
         now = time.monotonic()
-        jobs = run_transaction(lambda session: session.execute(select(_Row.key, _Row.server, _Row.state)).all())
+        jobs = run_transaction(lambda session: session.execute(select(JobRow.key, JobRow.server, JobRow.state)).all())
         self._note_takeovers(jobs, now)
-        if now > self._worker_at and kill_worker(self._cluster, self._chance):
+        if now > self._worker_at and kill_worker(self._chance):
             self._outcome.count["workers killed"] += 1
             self._worker_at = now + WORKER_SECONDS
         if self._server_at and now > self._server_at[0]:
@@ -108,7 +108,7 @@ class _Killer:
 
     def _note_takeovers(self, jobs: Any, now: float) -> None:
         for run, server, state in jobs:
-            if run in self._orphans and (state not in _ACTIVE or server not in (None, self._orphans[run][0])):
+            if run in self._orphans and (state not in ACTIVE or server not in (None, self._orphans[run][0])):
                 self._outcome.waits.append(now - self._orphans.pop(run)[1])
 
     def _kill_server(self, jobs: Any) -> None:
@@ -124,7 +124,7 @@ class _Killer:
         self._cluster.kill(number)
         self._outcome.count["servers killed"] += 1
         self._orphans |= {
-            run: (server, time.monotonic()) for run, server, state in jobs if server == ids[number] and state in _ACTIVE
+            run: (server, time.monotonic()) for run, server, state in jobs if server == ids[number] and state in ACTIVE
         }
         self._restarting.append(self._pool.submit(self._restart, number))
 
@@ -140,19 +140,14 @@ class _Killer:
         self._outcome.problems += [f"never taken over: {run}" for run in self._orphans]
 
 
-def kill_worker(cluster: Cluster, chance: random.Random) -> bool:
+def kill_worker(chance: random.Random) -> bool:
     """Kill a random process that trains; return whether there was one. Processes that fork workers are spared."""
     found = []
-    for process in psutil.process_iter(["pid", "ppid", "cmdline", "name"]):
+    for process in psutil.Process().children(recursive=True):  # of the servers, or of the Ray cluster
         with contextlib.suppress(psutil.Error):
-            command = " ".join(process.info["cmdline"] or ())
-            if command.startswith("ray::RayWorker"):
+            command, parent = " ".join(process.cmdline()), " ".join(psutil.Process(process.ppid()).cmdline())
+            if command.startswith("ray::RayWorker") or all("explorer.jobs.worker" in each for each in (command, parent)):
                 found.append(process)
-            elif "explorer.jobs.worker" in command:
-                parent = psutil.Process(process.info["ppid"])
-                forked = "explorer.jobs.worker" in " ".join(parent.cmdline())
-                if forked and Path(process.environ()["LINEAGE_HOME"]).parent == cluster.folder:
-                    found.append(process)
     if not found:
         return False
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -177,7 +172,7 @@ def run_disturbed(cluster: Cluster, sweep: Sweep, undisturbed: Path, seed: int =
         killer.end()
         if state != "finished":
             outcome.problems.append(f"the sweep is {state}: {stored.find(sweep.key).problem}")
-        rows = run_transaction(lambda session: session.scalars(select(_Row)).all())
+        rows = run_transaction(lambda session: session.scalars(select(JobRow)).all())
         outcome.count["further claims"] = sum(row.claims - 1 for row in rows)
         for row in rows:
             if row.state != "finished":

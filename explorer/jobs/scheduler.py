@@ -46,11 +46,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from explorer.database import servers
+from explorer.database.engine import run_transaction
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
-from explorer.jobs import limits, shared_jobs
+from explorer.jobs import job_rows, limits, shared_jobs
 from explorer.jobs.executor import Executor, InProcessExecutor
-from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, store_finished_job
+from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, later_step, store_finished_job
 from explorer.run_store import store
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, key, parse_config
@@ -108,7 +109,7 @@ class JobService:
             job = self._jobs.get(key(config))
             if job and (job.unstored or not job.view().done):
                 job.requesters.add(visitor)
-                job.until = shared_jobs.later_step(job.until, until)
+                job.until = later_step(job.until, until)
                 self._share_soon(job)
                 return job
             self._start_loop()
@@ -272,7 +273,7 @@ class JobService:
         """
         assert self._shared
         try:
-            is_active = self._shared.find_active(folder.name)
+            is_active = run_transaction(lambda session: job_rows.find_active(session, folder.name))
         except StoreError as error:
             log.warning("the job in %s is left as it is: %s", folder, error)
             return True

@@ -1,14 +1,13 @@
-"""The trainings of all servers of one database: the table `jobs`, and what this server knows about its rows.
+"""The trainings of all servers of one database: what this server knows about their rows (`job_rows.py`).
 
 Each server remembers every row as a `Job`, which pages read without the database. It reads the rows that have changed
 every second, and at once when another server announces a change. The curves of a training on another server are read
 only while a page here looks at them; the server that trains hears of that, and writes them as often.
 
-A server trains a job only if it has claimed its row (`server`). The claim holds as long as the server gives signs of
-life (`servers.py`); then others take the job over, from the last checkpoint in the storage of runs (LINEAGE_RUNS). If
-the runs are in a folder of each server instead, they begin at step 0, to the same curve. Every write of the server that
-trains requires that it still holds the claim, so a server that was frozen and has lost it changes nothing: it drops its
-copy of the job. Only a server that is frozen in the very moment in which it stores a run stores the same run once more.
+A server that loses its claim drops its copy of the job: it asks once more, under the lock of all runs, before it stores
+a result. A job that is taken over goes on from the last checkpoint in the storage of runs (LINEAGE_RUNS). If the runs
+are in a folder of each server instead, it begins at step 0, to the same curve. A server that is frozen while it uploads
+a checkpoint may replace that of the server which has taken the job over; both are checkpoints of the same training.
 
 While the database does not answer, trainings go on. Which server may store the result is decided by the row, so the
 end of a training waits until the row can be read. What was submitted just before waits as well; after ten seconds
@@ -19,30 +18,40 @@ them have had the time to give signs of life (`servers.may_take_over`).
 from __future__ import annotations
 
 import contextlib
-import datetime
 import logging
 import math
 import secrets
 import threading
 import time
 import weakref
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sqlalchemy import JSON, BigInteger, LargeBinary, delete, func, or_, select, update
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Mapped, Session, mapped_column, undefer
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
 
 from explorer.database import notifications, servers
-from explorer.database.engine import Base, is_shared, read_clock, run_transaction
+from explorer.database.engine import is_shared, run_transaction
 from explorer.errors import LineageError, RunError, StoreError
-from explorer.jobs.job import Job, JobView, Ownership, is_complete
-from explorer.jobs.order import decode, encode, of_prefix, with_prefix
+from explorer.jobs.job import Job, JobView, Ownership, is_complete, later_step
+from explorer.jobs.job_rows import (
+    ACTIVE,
+    SHOWN,
+    JobRow,
+    announce,
+    claim_row,
+    curve_values,
+    decode_curves,
+    insert_rows,
+    is_held,
+    new_mark,
+    remove_old_rows,
+    update_row,
+    view_values,
+)
 from explorer.run_store import storage, store
-from explorer.training.config import parse_config, to_json
+from explorer.training.config import parse_config
 from explorer.training.record import Curves
 
 log = logging.getLogger(__name__)
@@ -57,45 +66,10 @@ _ANNOUNCE_SECONDS = 4.0  # seconds between two announcements that a page looks a
 _UPLOAD_SECONDS = 5.0  # least seconds between two uploads of checkpoints of one job
 _UPLOAD_SHARE = 10  # times as long as an upload took is the least time until the next one begins
 _TIDY_SECONDS = 60.0  # seconds between two removals of old rows by the leader
-_KEPT_ROWS, _KEPT_TIME = 300, datetime.timedelta(days=1)  # of jobs that have ended
-_ACTIVE = ("waiting", "running")
 _UNREACHABLE_MESSAGE = (
     "No training can be started now, because the database that the servers share does not answer. Trainings under way "
     "go on; try again in a minute."
 )
-_SHOWN = ("state", "step", "seconds", "left", "loss", "parameters", "repeated", "difference", "saved", "problem")
-
-
-class _Row(Base):
-    __tablename__ = "jobs"
-
-    key: Mapped[str] = mapped_column(primary_key=True)
-    submission: Mapped[str]  # another text each time that the configuration is submitted again
-    mark: Mapped[str]  # another text after every change
-    config: Mapped[dict[str, Any]]
-    starter: Mapped[str]
-    submitted: Mapped[datetime.datetime]
-    changed: Mapped[datetime.datetime]
-    requesters: Mapped[list[str]] = mapped_column(JSON)
-    watchers: Mapped[list[str]] = mapped_column(JSON)
-    until: Mapped[int] = mapped_column(BigInteger)
-    stop_requested: Mapped[bool]
-    crashes: Mapped[int]  # as in job.json: one is counted before a training, and taken back after it
-    claims: Mapped[int]  # how often a server has claimed it
-    server: Mapped[str | None]  # the one that has claimed it
-    # What a JobView shows:
-    state: Mapped[str]
-    step: Mapped[int] = mapped_column(BigInteger)
-    seconds: Mapped[float]
-    left: Mapped[float | None]
-    loss: Mapped[float | None]
-    parameters: Mapped[int] = mapped_column(BigInteger)
-    repeated: Mapped[bool | None]
-    difference: Mapped[float | None]
-    saved: Mapped[bool]
-    problem: Mapped[str]
-    curves: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
-    curves_mark: Mapped[str]  # another text after every change of the curves
 
 
 class SharedOwnership(Ownership):
@@ -319,12 +293,9 @@ class SharedJobs:
         """Return whether this server still holds its claim; wait for the database if need be."""
         own = ownership(job)
 
-        def holds(session: Session) -> bool:
-            return session.scalar(select(_Row.key).where(*_held_row(job))) is not None
-
         while own.held:
             try:
-                if run_transaction(holds):
+                if run_transaction(lambda session: is_held(session, job.key, own.submission)):
                     return True
                 self._lose(job)
             except StoreError as error:
@@ -348,15 +319,15 @@ class SharedJobs:
     def _hand_back(self, job: Job) -> None:
         own, view = ownership(job), job.view()
         keeps = job.unstored or (not view.done and self._resumes_only_here(job))
-        values = _view_values(job, view) | {"server": servers.this_server() if keeps else None}
+        values = view_values(view, job.unstored) | {"server": servers.this_server() if keeps else None}
         if not job.unstored:
             values["crashes"] = job.counted_crashes(running=False)
         if job.requested_action == "stop" and not view.done:
             values["stop_requested"] = True
-        values |= _curve_values(view)
+        values |= curve_values(view)
 
         def write(session: Session) -> bool:
-            return _update(session, job, values) and _announce(session, f"changed {job.key}")
+            return update_row(session, job.key, own.submission, values) and announce(session, f"changed {job.key}")
 
         written = run_transaction(write)
         with self._mutex:
@@ -451,7 +422,10 @@ class SharedJobs:
         if due:
 
             def write(session: Session) -> list[bool]:
-                return [_update(session, job, _progress_values(job, view, curves)) for job, view, curves in due]
+                return [
+                    update_row(session, job.key, ownership(job).submission, _progress_values(job, view, curves))
+                    for job, view, curves in due
+                ]
 
             written = run_transaction(write)
             for (job, view, with_curves), is_held in zip(due, written, strict=True):
@@ -464,9 +438,10 @@ class SharedJobs:
         with self._inserting:
             due = [job for job in jobs if not (own := ownership(job)).inserted and not own.waits_for_previous]
             if due:
-                self._note_inserted(due, run_transaction(lambda session: _insert(session, due)))
+                new = {ownership(job).submission: job for job in due}
+                self._note_inserted(due, run_transaction(lambda session: insert_rows(session, new)))
 
-    def _insert_and_claim(self, job: Job) -> _Row | None:
+    def _insert_and_claim(self, job: Job) -> JobRow | None:
         """Claim a job, and give it its row if it has none; return the row, None if another server has claimed it."""
         own = ownership(job)
         with self._inserting:
@@ -474,10 +449,10 @@ class SharedJobs:
                 return None
             found = {job.key: (own.submission, job.starter)}
 
-            def work(session: Session) -> _Row | None:
+            def work(session: Session) -> JobRow | None:
                 if not own.inserted:
-                    found.update(_insert(session, [job]))
-                return _claim(session, job.key, found[job.key][0])
+                    found.update(insert_rows(session, {own.submission: job}))
+                return claim_row(session, job.key, found[job.key][0])
 
             row = run_transaction(work)
             if not own.inserted:
@@ -503,20 +478,21 @@ class SharedJobs:
             return
 
         def write(session: Session) -> None:
-            row = session.get(_Row, job.key, with_for_update=True)
-            if row and row.submission == own.submission and row.state in _ACTIVE:
+            row = session.get(JobRow, job.key, with_for_update=True)
+            if row and row.submission == own.submission and row.state in ACTIVE:
                 row.requesters = sorted({*row.requesters, *requesters})
                 row.watchers = sorted({*row.watchers, *watchers})
                 row.until = later_step(row.until, until)
                 row.stop_requested = row.stop_requested or stop
-                row.mark = _new_mark()
-                _announce(session, f"changed {job.key}")
+                row.mark = new_mark()
+                announce(session, f"changed {job.key}")
 
         run_transaction(write)
         own.requesters |= requesters
         own.watchers |= watchers
         own.until = until
-        own.stop_wanted = False
+        if stop:  # and not if it was requested meanwhile
+            own.stop_wanted = False
 
     def _read_rows(self) -> bool:
         """Read the rows that have changed, and return whether any has."""
@@ -524,13 +500,13 @@ class SharedJobs:
         shown = {key for key, job in jobs.items() if self._is_on_screen(job)}
         lacking = {key for key in shown if (own := ownership(jobs[key])).curves_mark != own.loaded_mark}
 
-        def read(session: Session) -> tuple[dict[str, str], list[_Row]]:
-            marks = {key: mark for key, mark in session.execute(select(_Row.key, _Row.mark))}
+        def read(session: Session) -> tuple[dict[str, str], list[JobRow]]:
+            marks = {key: mark for key, mark in session.execute(select(JobRow.key, JobRow.mark))}
             changed = {key for key, mark in marks.items() if self._marks.get(key) != mark} | (lacking & marks.keys())
-            rows: list[_Row] = []
-            for keys, options in ((changed - shown, ()), (changed & shown, (undefer(_Row.curves),))):
+            rows: list[JobRow] = []
+            for keys, options in ((changed - shown, ()), (changed & shown, (undefer(JobRow.curves),))):
                 if keys:
-                    rows += session.scalars(select(_Row).where(_Row.key.in_(keys)).options(*options))
+                    rows += session.scalars(select(JobRow).where(JobRow.key.in_(keys)).options(*options))
             return marks, sorted(rows, key=lambda row: (row.submitted, row.key))
 
         marks, rows = run_transaction(read)
@@ -556,7 +532,7 @@ class SharedJobs:
         own = ownership(job)
         return not own.held and time.monotonic() - own.looked_at < _LOOK_SECONDS
 
-    def _apply(self, row: _Row, job: Job | None, began: int, with_curves: bool) -> bool:
+    def _apply(self, row: JobRow, job: Job | None, began: int, with_curves: bool) -> bool:
         """Let the job of a row show what the row says; return False if it is to be read again.
 
         That is so if this server has claimed the job, or has changed it after the reading.
@@ -579,12 +555,12 @@ class SharedJobs:
             self._mirror(row, job, with_curves)
         return True
 
-    def _mirror(self, row: _Row, job: Job, with_curves: bool) -> None:
+    def _mirror(self, row: JobRow, job: Job, with_curves: bool) -> None:
         own = ownership(job)
         _read_wishes(row, job)
         own.server, own.curves_mark, job.crashes = row.server or "", row.curves_mark, row.crashes
         view = job.view()
-        values = {name: getattr(row, name) for name in _SHOWN} | {"curves": view.curves}
+        values = {name: getattr(row, name) for name in SHOWN} | {"curves": view.curves}
         if own.loaded_mark != own.curves_mark:  # its curves are older than the rest of the row
             values["curves"] = decode_curves(row.curves) if with_curves and row.curves else None
             own.loaded_mark = own.curves_mark if with_curves else "none"
@@ -602,7 +578,7 @@ class SharedJobs:
             and now - own.announced_at > _ANNOUNCE_SECONDS
         ]
         if due:
-            run_transaction(lambda session: [_announce(session, f"look {job.key}") for job in due])
+            run_transaction(lambda session: [announce(session, f"look {job.key}") for job in due])
             for job in due:
                 ownership(job).announced_at = now
 
@@ -624,45 +600,8 @@ class SharedJobs:
             ownership(job).wanted_at = time.monotonic()
         self._wake.set()
 
-    def find_active(self, run_key: str) -> bool | None:
-        """Return whether the job of this key waits or runs; None if there is no row."""
-        state = run_transaction(lambda session: session.scalar(select(_Row.state).where(_Row.key == run_key)))
-        return None if state is None else state in _ACTIVE
 
-
-def remove_old_rows(session: Session) -> None:
-    """Remove the rows of jobs that ended long ago, and of all but the last few hundred that have ended."""
-    ended = _Row.state.not_in(_ACTIVE)
-    kept = select(_Row.key).where(ended).order_by(_Row.changed.desc()).limit(_KEPT_ROWS)
-    oldest = read_clock(session) - _KEPT_TIME
-    session.execute(delete(_Row).where(ended, or_(_Row.changed < oldest, _Row.key.not_in(kept))))
-
-
-def encode_curves(curves: Curves) -> bytes:
-    """Return curves as compressed bytes, with the types of their numbers."""
-    arrays = {name: getattr(curves, name) for name in ("losses", "tokens", "seconds", "evaluated")}
-    for part in ("metrics", "answers", "signals"):
-        arrays |= with_prefix(f"{part}.", getattr(curves, part))
-    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-    return zlib.compress(encode({"first": curves.first, "samples": curves.samples}, arrays), 1)
-
-
-def decode_curves(content: bytes) -> Curves:
-    """Return the curves in these bytes."""
-    header, arrays = decode(zlib.decompress(content))
-    plain = ("losses", "tokens", "seconds", "evaluated")
-    parts = ("metrics", "answers", "signals")
-    values: dict[str, Any] = {name: arrays[name] for name in plain}
-    values |= {part: of_prefix(f"{part}.", arrays) for part in parts}
-    return Curves(first=header["first"], samples=tuple(map(tuple, header["samples"])), **values)
-
-
-def later_step(one: int, other: int) -> int:
-    """Return until which step a job is trained if two requests share it; 0 is its end."""
-    return max(one, other) if one and other else 0
-
-
-def _read_wishes(row: _Row, job: Job) -> None:
+def _read_wishes(row: JobRow, job: Job) -> None:
     """Take over from the row of a job what visitors of other servers want of it."""
     own = ownership(job)
     own.requesters, own.watchers = set(row.requesters), set(row.watchers)
@@ -674,110 +613,10 @@ def _read_wishes(row: _Row, job: Job) -> None:
         job.requested_action = "stop"
 
 
-def _new_mark() -> str:
-    return secrets.token_hex(8)
-
-
-def _view_values(job: Job, view: JobView) -> dict[str, Any]:
-    """Return the columns that show a job to other servers. A run that waits to be stored counts as running there."""
-    values = {name: getattr(view, name) for name in _SHOWN} | {"problem": view.problem.replace("\0", "")}
-    return values | ({"state": "running"} if job.unstored else {})
-
-
-def _curve_values(view: JobView) -> dict[str, Any]:
-    return {"curves": encode_curves(view.curves), "curves_mark": _new_mark()} if view.curves else {}
-
-
 def _progress_values(job: Job, view: JobView, with_curves: bool) -> dict[str, Any]:
     """Return what to write about a running job."""
-    values = _view_values(job, view) | (_curve_values(view) if with_curves else {})
+    values = view_values(view, job.unstored) | (curve_values(view) if with_curves else {})
     return values if job.unstored else values | {"crashes": 0 if ownership(job).uploaded else job.crashes + 1}
-
-
-def _held_row(job: Job) -> tuple[Any, ...]:
-    """Return the condition that this server still holds the claim of a job."""
-    return (
-        _Row.key == job.key,
-        _Row.submission == ownership(job).submission,
-        _Row.server == servers.this_server(),
-    )
-
-
-def _update(session: Session, job: Job, values: dict[str, Any]) -> bool:
-    """Write the row of a job, and return False if another server holds it."""
-    values = values | {"mark": _new_mark(), "changed": func.clock_timestamp()}
-    statement = update(_Row).where(*_held_row(job)).values(values).returning(_Row.key)
-    return session.execute(statement).first() is not None
-
-
-def _announce(session: Session, text: str) -> bool:
-    notifications.publish(session, "jobs", f"{text} {servers.this_server()}")
-    return True
-
-
-def _insert(session: Session, jobs: list[Job]) -> dict[str, tuple[str, str]]:
-    """Insert the rows of new jobs, replace those of jobs that have ended, or join those that have not.
-
-    Returns the submission and the starter of each, by key.
-    """
-    now = read_clock(session)
-    new = {job.key: _new_row(job, now) for job in jobs}
-    statement = insert(_Row).values(list(new.values())).on_conflict_do_nothing().returning(_Row.key)
-    inserted = set(session.scalars(statement))
-    found = {}
-    for job in sorted(jobs, key=lambda job: job.key):  # all servers lock rows in the same order
-        row = None if job.key in inserted else session.get(_Row, job.key, with_for_update=True)
-        if row and row.state in _ACTIVE:
-            row.requesters = sorted({*row.requesters, *job.requesters})
-            row.until = later_step(row.until, job.until)
-            row.mark = _new_mark()
-        elif row:
-            for name, value in new[job.key].items():
-                setattr(row, name, value)
-        elif job.key not in inserted:
-            raise StoreError(f"The row of job {job.key} was removed at this moment; it is inserted again.")
-        found[job.key] = (row.submission, row.starter) if row else (ownership(job).submission, job.starter)
-        _announce(session, f"changed {job.key}")
-    return found
-
-
-def _new_row(job: Job, now: datetime.datetime) -> dict[str, Any]:
-    return {
-        "key": job.key,
-        "submission": ownership(job).submission,
-        "mark": _new_mark(),
-        "config": to_json(job.view().config),
-        "starter": job.starter,
-        "submitted": now,
-        "changed": now,
-        "requesters": sorted(job.requesters),
-        "watchers": sorted(job.watchers),
-        "until": job.until,
-        "stop_requested": job.requested_action == "stop",
-        "crashes": job.crashes,
-        "claims": 0,
-        "server": None,
-        "curves": None,
-        "curves_mark": "",
-    } | _view_values(job, job.view())
-
-
-def _claim(session: Session, run_key: str, submission: str) -> _Row | None:
-    """Claim a row that no living server holds, and return it as it is then."""
-    living, this = servers.living_ids(session), servers.this_server()
-    if this not in living:  # the others would take the job over at once
-        return None
-    is_free = or_(_Row.server.is_(None), _Row.server == this)
-    if servers.may_take_over():
-        is_free = or_(is_free, _Row.server.not_in(living))
-    here = (_Row.key == run_key, _Row.submission == submission, _Row.state.in_(_ACTIVE))
-    row = session.scalars(select(_Row).where(*here, is_free).with_for_update(skip_locked=True)).first()
-    if row is None:
-        return None
-    row.server, row.mark, row.changed = this, _new_mark(), read_clock(session)
-    row.claims += 1
-    row.crashes += 1
-    return row
 
 
 def _deliver(text: str | None) -> None:

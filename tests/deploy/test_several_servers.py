@@ -21,7 +21,7 @@ from benchmarks.load.load_generator import Visitor, connect_page, open_page
 from benchmarks.load.students import Attendance, Course, OpenPage, Plan
 from benchmarks.load.sweep_kills import settings
 from explorer.database.engine import run_transaction
-from explorer.jobs.shared_jobs import _Row
+from explorer.jobs.job_rows import JobRow
 from explorer.run_store import store
 from explorer.training.recorder import record_run
 from tests import needs
@@ -168,7 +168,7 @@ def test_a_training_of_a_killed_server_goes_on_at_another_to_the_same_curve(clus
     run_key = asyncio.run(scenario())
     with settings(LINEAGE_DATABASE_URL=cluster.database_url, LINEAGE_RUNS=str(cluster.runs)):
         run = store.find(run_key)
-        claims = run_transaction(lambda session: session.scalar(select(_Row.claims).where(_Row.key == run_key)))
+        claims = run_transaction(lambda session: session.scalar(select(JobRow.claims).where(JobRow.key == run_key)))
     assert claims == 2, "two servers have trained it"
     assert_records_equal(run.record(), record_run(run.config), from_disk=True)
 

@@ -19,8 +19,8 @@ from explorer.database import engine as db
 from explorer.database.engine import run_transaction
 from explorer.environment import environment
 from explorer.errors import NotAllowed, StoreError
-from explorer.jobs import shared_jobs
-from explorer.jobs.shared_jobs import _Row, decode_curves, encode_curves
+from explorer.jobs import job_rows
+from explorer.jobs.job_rows import JobRow, decode_curves, encode_curves
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key
 from explorer.training.recorder import record_run
@@ -54,11 +54,11 @@ def start(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         server.kill()
 
 
-def rows() -> dict[str, _Row]:
-    return {row.key: row for row in run_transaction(lambda session: session.scalars(select(_Row)).all())}
+def rows() -> dict[str, JobRow]:
+    return {row.key: row for row in run_transaction(lambda session: session.scalars(select(JobRow)).all())}
 
 
-def row(config: RunConfig) -> _Row:
+def row(config: RunConfig) -> JobRow:
     return rows()[key(config)]
 
 
@@ -164,6 +164,24 @@ def test_a_frozen_server_that_comes_back_overwrites_nothing(start: StartServer) 
         assert server.wait_for(config, "finished").step == 32
     assert row(config).claims == 2
     assert_trained_once(config, one, other)
+
+
+def test_a_job_that_is_stopped_while_its_server_is_frozen_is_not_trained_by_another(start: StartServer) -> None:
+    one, other = start(), start()
+    config = short_config()
+    one.call(there.wait_for_checkpoints)
+    one.call(there.hold, config, 25)
+    one.call(there.submit, config, "ada")
+    one.wait_for(config, "running", 25)
+    wait(lambda: row(config).crashes == 0)  # a checkpoint is uploaded
+    other.wait_for(config, "running", 25)
+    one.freeze()
+    other.call(there.stop, config, "ada")
+    assert other.wait_for(config, "stopped").step == 20
+    one.thaw()
+    wait(lambda: one.call(there.folders) == [])
+    assert one.wait_for(config, "stopped").step == 20
+    assert (one.call(there.start_steps, config), other.call(there.start_steps, config)) == ([None], [])
 
 
 @contextmanager
@@ -349,7 +367,7 @@ def test_a_hundred_small_jobs_survive_the_death_of_a_server(start: StartServer) 
 
 
 def test_old_rows_are_removed(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_jobs, "_KEPT_ROWS", 2)
+    monkeypatch.setattr(job_rows, "_KEPT_ROWS", 2)
     now = datetime.datetime.now(datetime.UTC)
     hours = {"new": 0, "older": 1, "oldest": 2, "of last week": 24 * 7, "waiting": 24 * 7}
 
@@ -360,10 +378,10 @@ def test_old_rows_are_removed(database: str, monkeypatch: pytest.MonkeyPatch) ->
             values |= {"requesters": [], "watchers": [], "config": {}, "stop_requested": False, "saved": True}
             state = "waiting" if name == "waiting" else "finished"
             changed = now - datetime.timedelta(hours=age)
-            session.add(_Row(key=name, state=state, submitted=now, changed=changed, **values))
+            session.add(JobRow(key=name, state=state, submitted=now, changed=changed, **values))
 
     run_transaction(fill)
-    run_transaction(shared_jobs.remove_old_rows)
+    run_transaction(job_rows.remove_old_rows)
     assert sorted(rows()) == ["new", "older", "waiting"]
 
 
