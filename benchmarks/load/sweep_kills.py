@@ -143,10 +143,11 @@ class _Killer:
 def kill_worker(chance: random.Random) -> bool:
     """Kill a random process that trains; return whether there was one. Processes that fork workers are spared."""
     found = []
-    for process in psutil.Process().children(recursive=True):  # of the servers, or of the Ray cluster
+    for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            command, parent = " ".join(process.cmdline()), " ".join(psutil.Process(process.ppid()).cmdline())
-            if command.startswith("ray::RayWorker") or all("explorer.jobs.worker" in each for each in (command, parent)):
+            command, its_parent = (" ".join(each.cmdline()) for each in (process, psutil.Process(process.ppid())))
+            is_forked = all("explorer.jobs.worker" in each for each in (command, its_parent))
+            if is_forked or command.startswith("ray::RayWorker"):
                 found.append(process)
     if not found:
         return False
