@@ -223,7 +223,7 @@ def _try_to_lead() -> Connection | None:
 
 def _renew() -> None:
     """Write the row of this server with its facts; the leader removes the rows of servers that are dead."""
-    facts = {name: read() for name, read in _facts.items()}
+    facts = _read_facts()
     run_transaction(lambda session: _write_row(session, facts))
     _this.renewed = time.monotonic()
 
@@ -259,9 +259,19 @@ def _remove(session: Session, server: str) -> None:
 
 
 def _describe_this() -> Server:
-    facts = {name: read() for name, read in _facts.items()}
     now = datetime.datetime.now(datetime.UTC)
-    return Server(_this.id, _this.name, _this.version, _this.started, now, True, _this.draining, facts)
+    return Server(_this.id, _this.name, _this.version, _this.started, now, True, _this.draining, _read_facts())
+
+
+def _read_facts() -> dict[str, Any]:
+    """Return what can be read about this server; one that fails must not make it count as dead."""
+    facts = {}
+    for name, read in list(_facts.items()):
+        try:
+            facts[name] = read()
+        except Exception:
+            log.exception("the fact “%s” of this server could not be read", name)
+    return facts
 
 
 def _read_draining(server: str | None) -> None:

@@ -1,8 +1,8 @@
 """The predictions of visitors in lessons, in the database: private to the visitor, who finds them again.
 
-A visitor is identified by the hash of the cookie. What this process has read or stored is also in memory, because a
-page needs it at every run; another server that changes a prediction sends a notification. While the database does not
-answer, a prediction is kept in memory only.
+A visitor is identified by the hash of the cookie. What this process has read is also in memory, because a page needs it
+at every run; a notification says that it has changed, here or at another server. While the database does not answer, a
+prediction is kept in memory only.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def find_prediction(visitor: str, lesson: str, step: int) -> object | None:
     """Return a visitor's prediction at a step of a lesson, or None."""
     key = visitor, lesson, step
     with _lock:
-        if (lesson, step) in (known := _known.get(visitor, {})):
+        known = _known.setdefault(visitor, {})  # a notification replaces it, also while the database is read
+        if (lesson, step) in known:
             return known[lesson, step]
 
     def find(session: Session) -> object | None:
@@ -58,7 +59,7 @@ def find_prediction(visitor: str, lesson: str, step: int) -> object | None:
         log.warning("a prediction could not be read: %s", error)
         return None
     with _lock:
-        return _known.setdefault(visitor, {}).setdefault((lesson, step), found)
+        return known.setdefault((lesson, step), found)
 
 
 def store_prediction(visitor: str, lesson: str, step: int, prediction: object) -> None:
@@ -103,7 +104,7 @@ def _columns_of(key: _Key) -> dict[str, Any]:
 
 
 def _change(key: _Key, prediction: object | None, write: Any) -> None:
-    """Change a prediction in the database and in memory, in memory also if the database does not answer."""
+    """Change a prediction in the database, or in memory only if the database does not answer."""
 
     def work(session: Session) -> None:
         write(session)
@@ -113,8 +114,8 @@ def _change(key: _Key, prediction: object | None, write: Any) -> None:
         run_transaction(work, write=True, lock=f"predictions of {key[0]}", attempts=2)
     except StoreError as error:
         log.warning("a prediction could not be stored: %s", error)
-    with _lock:
-        _known.setdefault(key[0], {})[key[1:]] = prediction
+        with _lock:
+            _known.setdefault(key[0], {})[key[1:]] = prediction
 
 
 def _forget_visitor(visitor: str | None) -> None:

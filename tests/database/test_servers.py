@@ -121,6 +121,16 @@ def test_a_shared_value_is_that_of_the_first(database: str) -> None:
     assert shared_values.find_or_store("name", lambda: "second") == "third"
 
 
+def test_a_server_is_listed_with_the_facts_that_can_be_read(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(servers, "_facts", {"disk": fail, "jobs": lambda: 3})
+    servers.start("this:1", "1.0")
+    assert [each.facts for each in servers.living()] == [{"jobs": 3}]
+    servers.stop()
+
+
 def test_an_unknown_server_cannot_be_drained(this: str) -> None:
     with pytest.raises(UnknownServer):
         servers.set_draining("nobody", True)

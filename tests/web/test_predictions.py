@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 
 import pytest
+from sqlalchemy.orm import Session
 
 from explorer.database.engine import run_transaction
 from explorer.errors import StoreError
@@ -51,6 +53,21 @@ def test_the_predictions_stored_longest_ago_are_deleted(monkeypatch: pytest.Monk
     run_transaction(delete_old, write=True)
     forget()
     assert find_prediction("ada", "window", 1) is None
+
+
+def test_a_prediction_that_another_server_stores_while_this_one_reads_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read_then_store(work: Callable[[Session], object]) -> object:
+        found = run_transaction(work)
+        monkeypatch.setattr(predictions, "run_transaction", run_transaction)
+        store_prediction("ada", "window", 1, 12)
+        predictions._forget_visitor("ada")  # the notification of the other server
+        return found
+
+    monkeypatch.setattr(predictions, "run_transaction", read_then_store)
+    assert find_prediction("ada", "window", 1) is None
+    assert find_prediction("ada", "window", 1) == 12
 
 
 def test_without_a_database_a_prediction_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

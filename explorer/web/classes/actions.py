@@ -25,7 +25,6 @@ from explorer.web.classes.store import (
     MAX_CLASSROOMS,
     change_class,
     check_teacher,
-    copy_of_class,
     find_classroom,
     remember_class,
     see_member,
@@ -40,7 +39,6 @@ from explorer.web.classes.tables import (
     drop_oldest_question,
     end_classes,
     find_code_of_teacher,
-    find_row,
     kept_answers,
     oldest_use,
     question_to_json,
@@ -100,16 +98,15 @@ def _keep_answers(session: Session, row: ClassRow, before: Classroom) -> None:
     session.add(
         QuestionRow(code=row.code, number=row.number, question=question_to_json(before.shown.question), answers=number)
     )
-    row.kept += number
     session.flush()
-    while row.kept > max(number, MAX_CLASS_RECORDS):
+    while kept_answers(session, row.code) > max(number, MAX_CLASS_RECORDS):
         drop_oldest_question(session, row.code)
-        session.refresh(row)
     above = kept_answers(session) - MAX_RECORDS
     while above > 0:
         least_used = select(QuestionRow.code).join(ClassRow, ClassRow.code == QuestionRow.code)
         above -= drop_oldest_question(session, session.scalars(least_used.order_by(ClassRow.used).limit(1)).one())
-        session.refresh(row)
+    session.refresh(row)
+    row.kept = kept_answers(session, row.code)  # another class may have dropped some at the same time
 
 
 def record_answer(code: str, visitor: str, number: int, answer: object, vote: int = 1) -> Classroom:
@@ -281,14 +278,10 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
 
 def end_classroom(code: str, visitor: Visitor) -> None:
     """Delete a classroom with all its answers. Raises UnknownClassroom, NotAllowed or StoreError."""
-    copy = copy_of_class(code)
-
-    def end(session: Session) -> None:
-        check_teacher(find_row(session, copy.code, read_clock(session)).owner, visitor)
-        end_classes(session, select(ClassRow.code).where(ClassRow.code == copy.code))
-
-    with copy.lock:
-        transaction(end, lock=f"class {copy.code}")
+    classroom = find_classroom(code)
+    check_teacher(classroom.owner, visitor)
+    named = select(ClassRow.code).where(ClassRow.code == classroom.code)
+    transaction(lambda session: end_classes(session, named), lock=f"class {classroom.code}")
 
 
 def _change_as_teacher(
@@ -298,9 +291,9 @@ def _change_as_teacher(
     number: int | None = None,
 ) -> Classroom:
     """Change a class as its teacher, unless the request is for an earlier question than the one shown."""
+    check_teacher(find_classroom(code).owner, visitor)  # before the class is locked, which nobody else may do
 
     def change_if_current(session: Session, row: ClassRow, before: Classroom) -> bool | None:
-        check_teacher(row.owner, visitor)
         return change(session, row, before) if number in (None, row.number) else False
 
     return change_class(code, change_if_current)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -87,17 +88,20 @@ class _Copy:
         self.members_read: datetime.datetime | None = None  # by the clock of the database
         self.due = 0.0  # when to read it again (`time.monotonic`)
         self.loaded = 0.0  # when it was read
-        self.announced = 0  # the newest version that a notification named
+        self.announced = 0.0  # the newest version that a notification named; infinite for the end of the class
 
     def replace(self, classroom: Classroom | None) -> None:
         """Take over what has been read or written."""
-        self.classroom, self.is_loaded, self.loaded = classroom, True, time.monotonic()
-        if classroom is None or self.announced <= classroom.version:
-            self.due = self.loaded + MAX_AGE
+        with _lock:  # a notification arrives before this or after it
+            self.classroom, self.is_loaded, self.loaded = classroom, True, time.monotonic()
+            if classroom is None:
+                self.announced = 0.0
+            if classroom is None or self.announced <= classroom.version:
+                self.due = self.loaded + MAX_AGE
 
     def notify(self, version: int, what: str) -> None:
         """Read the class again soon, because it has changed."""
-        self.announced = 0 if what == "ended" else max(self.announced, version)
+        self.announced = math.inf if what == "ended" else max(self.announced, version)
         if what == "ended":
             self.classroom, self.members, self.members_read = None, Members(), None
         self.due = min(self.due, self.loaded + _ANSWERS_AGE if what == "answers" else 0.0)

@@ -7,7 +7,7 @@ before reads only the answers that have changed since.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,6 +34,7 @@ from explorer.web.classes.classroom import (
 
 IDLE_SECONDS = 4 * 3600.0  # seconds without a request after which a classroom is dropped
 CHANNEL = "classes"  # of the notifications: code, version, and "state", "answers" or "ended"
+_ROWS_AT_ONCE = 5_000  # rows of one statement: SQLite takes 32,766 values, PostgreSQL 65,535
 
 
 def _code_column() -> Mapped[str]:
@@ -192,14 +193,14 @@ def kept_answers(session: Session, code: str | None = None) -> int:
     return int(session.scalar(count.where(QuestionRow.code == code) if code else count) or 0)
 
 
-def upsert(session: Session, table: type[Base], rows: Iterable[Mapping[str, object]], changed: tuple[str, ...]) -> None:
+def upsert(session: Session, table: type[Base], rows: Sequence[Mapping[str, object]], changed: tuple[str, ...]) -> None:
     """Insert rows; of those that are there already, set the columns named in `changed`."""
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    insert = dialect.insert(table).values(list(rows))
     keys = [column.name for column in table.__table__.primary_key]
-    session.execute(
-        insert.on_conflict_do_update(index_elements=keys, set_={name: insert.excluded[name] for name in changed})
-    )
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        insert = dialect.insert(table).values(rows[first : first + _ROWS_AT_ONCE])
+        changes = {name: insert.excluded[name] for name in changed}
+        session.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
 @dataclass(frozen=True)

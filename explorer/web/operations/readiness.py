@@ -32,9 +32,7 @@ async def _find_problem() -> str:
     if servers.is_draining():
         return "This server is about to be stopped and takes no new visitors.\n"
     try:
-        await asyncio.wait_for(
-            asyncio.to_thread(run_transaction, lambda session: session.execute(text("SELECT 1"))), _SECONDS
-        )
+        await asyncio.wait_for(asyncio.to_thread(run_transaction, _ask_database), _SECONDS)
     except TimeoutError:
         return f"The database has not answered for {_SECONDS:g} seconds.\n"
     except LineageError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -193,6 +195,37 @@ def test_a_shared_text_can_be_read_at_the_other_server_until_the_class_ends(data
     assert other.request("forget") == "true", "nor is it in the memory of the other server"
     assert run_transaction(lambda session: session.execute(text("SELECT count(*) FROM class_texts")).scalar()) == 0
     corpora.release_text(sha, "teacher")
+
+
+def test_a_class_that_ends_while_it_is_read_is_gone_at_once(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = actions.show_question("teacher", SHOWN).code
+    read = store._read_with_members
+
+    def read_and_end(*arguments: Any, **more: Any) -> Classroom | None:
+        classroom = read(*arguments, **more)
+        monkeypatch.setattr(store, "_read_with_members", read)
+        ending = threading.Thread(target=actions.end_classroom, args=(code, TEACHER))
+        ending.start()
+        ending.join()
+        return classroom
+
+    monkeypatch.setattr(store, "_read_with_members", read_and_end)
+    store.copy_of_class(code).due = 0.0
+    with contextlib.suppress(UnknownClassroom):
+        find_classroom(code)  # the reading began before the end
+    with pytest.raises(UnknownClassroom):
+        find_classroom(code)
+
+
+def test_only_the_teacher_can_lock_a_class(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = actions.show_question("teacher", SHOWN).code
+    monkeypatch.setattr(store, "run_transaction", lambda *_: pytest.fail("a transaction has begun"))
+    for act in (
+        lambda: actions.reveal_answer(code, Visitor("eve"), 1),
+        lambda: actions.end_classroom(code, Visitor("eve")),
+    ):
+        with pytest.raises(NotAllowed):
+            act()
 
 
 def test_a_class_survives_a_restart(database: str) -> None:

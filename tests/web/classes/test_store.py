@@ -493,6 +493,15 @@ def test_answers_are_limited_for_each_visitor(browsers: list[TestClient]) -> Non
     assert other.post(f"/class/{code}/answer", json=body, headers=OWN_HEADERS).status_code == 200
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_more_members_are_written_than_one_statement_takes(database: str) -> None:
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
+    for i in range(22_000):
+        store.record_presence(classroom, f"visitor {i}")
+    store.write_presence()
+    assert [each.joined for each in store.list_classes()] == [22_000]
+
+
 def test_thirty_simultaneous_visitors_have_thirty_answers(browsers: list[TestClient]) -> None:
     classroom = actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
 
