@@ -120,9 +120,10 @@ class SweepResults:
         """Return a row for each trial, the best first.
 
         The columns are trial, the searched settings, state ("finished", "given up", "diverged" or "failed"), step (at
-        which the metric was measured), the metric (its mean over the seeds), lowest, highest and sd (over the seeds),
-        parameters, seconds (of training), confirmed (for a finalist: the mean over the new seeds), run (a key for
-        `explorer.load`) and confirmation (the key of the run with the new seeds).
+        which the metric was measured), the metric (its mean over the seeds; a loss is in nats), lowest, highest and sd
+        (over the seeds, in the unit of the metric), parameters, seconds (of training, for all seeds), confirmed (for a
+        finalist: the mean over the new seeds), run (a key for `explorer.load`) and confirmation (the key of the run
+        with the new seeds).
         """
         return results_table(self.definition, self._plan)
 

@@ -186,7 +186,10 @@ def make_sweep(
         )
     if base.branch:
         raise InvalidSetting("A sweep trains every trial from its start, so a branch cannot be its base.")
-    base = with_settings(base, {"replicas": _whole_number("seeds", seeds, 1)})
+    try:
+        base = with_settings(base, {"replicas": _whole_number("seeds", seeds, 1)})
+    except InvalidSetting as error:
+        raise InvalidSetting(str(error).replace("replicas", "seeds", 1)) from error
     values = tuple((name, _parse_values(base, name, given)) for name, given in space.items())
     _check_twice(base, [name for name, _ in values])
     if search == "grid" and number is not None:

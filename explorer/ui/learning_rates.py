@@ -72,9 +72,10 @@ def search_description(comparison: str, searches: Mapping[str, RateSearch]) -> s
     """Return how the search was made, and which models would be more accurate with another rate than their default."""
     defaults = "The default rates were set by hand, before this search. " * _has_defaults(searches)
     return (
-        f"{defaults}The search gives every model the same {number_word(len(RATES))} rates, "
-        f"{count_seeds(len(SEEDS))} that the comparison does not use ({SEEDS.start} to {SEEDS.stop - 1}), and the "
-        "number of steps of the comparison. The best of these rates has the lowest mean loss on "
+        f"{defaults}The search gives every model the same {number_word(len(RATES))} rates "
+        f"({join_words([f'{rate:g}' for rate in RATES])}), {count_seeds(len(SEEDS))} that the comparison does not use "
+        f"({SEEDS.start} to {SEEDS.stop - 1}), and the number of steps of the comparison. The best "
+        "of these rates has the lowest mean loss on "
         f"{_VALIDATION[comparison]}. {search_finding(searches) * _has_defaults(searches)}"
     ).strip()
 

@@ -99,6 +99,8 @@ def test_the_default_metric_is_a_loss_on_new_data(task: str, model: str, metric:
         ({"learning_rate": RATES}, {"search": "random", "number": 4}, "Only 3 different combinations"),
         ({"learning_rate": RATES}, {"search": "evolution"}, "Give grid or random"),
         ({"learning_rate": RATES}, {"seeds": 0}, "seeds = 0 is not possible"),
+        ({"learning_rate": RATES}, {"seeds": 10**6}, "seeds = 1000000 is not possible"),
+        ({"learning_rate": []}, {}, "`learning_rate` has no values"),
         ({"learning_rate": RATES}, {"finalists": 1}, "Give 0 or 2"),
         ({"learning_rate": RATES}, {"metric": "beauty"}, "do not record “beauty”. There is train_loss"),
         ({"learning_rate": RATES}, {"halving": 3}, "nothing to halve"),

@@ -83,5 +83,8 @@ def test_models_that_lose_by_their_rate_are_named() -> None:
 def test_the_description_names_defaults_only_where_they_are_not_the_best_rates() -> None:
     tuned = RateSearch(0.03, {0.03: RateResult((1.0,)), 0.01: RateResult((2.0,))})
     assert search_finding({"GRU": tuned}) == ""
-    assert search_description("text", {"GRU": tuned}).startswith("The search gives every model the same five rates")
+    assert search_description("text", {"GRU": tuned}).startswith(
+        "The search gives every model the same five rates (0.001, 0.003, 0.01, 0.03 and 0.1), three seeds that the "
+        "comparison does not use (100 to 102)"
+    )
     assert search_description("recall", {"GRU": rate_search(0.01, _01=0.5, _03=0.9)}).startswith("The default rates")

@@ -9,14 +9,14 @@ from typing import Final
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from explorer.experiments.learning_rates import RATES, SEEDS, RateSearch
+from explorer.experiments.learning_rates import RATES, RateSearch
 from explorer.experiments.recall import SOLVED
 from explorer.inspection.compare import is_paired
 from explorer.inspection.verdicts import BestComparison, compare_with_best
 from explorer.number_format import format_number
 from explorer.training.config import RunConfig
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, solved_comparison
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+from explorer.ui.wording import count_seeds, join_words, number_word
 
 RULE: Final = (
     "Each architecture was given the learning rate that was best for it among "
@@ -131,15 +131,13 @@ def edge_note(results: Sequence[TunedResult]) -> str:
 
 
 def method_note(comparison: str, results: Sequence[TunedResult]) -> str:
-    """Return how the rates were chosen, and with which seeds they are compared."""
+    """Return what is compared with which seeds, and what was not tuned."""
     if not results:
         return ""
-    seeds, rates = results[0].config.seeds, join_words([f"{rate:g}" for rate in RATES])
+    seeds = results[0].config.seeds
     return (
-        f"{_SETTINGS[comparison]} Rates: {rates}. {capitalize(count_seeds(len(SEEDS)))} each "
-        f"({SEEDS.start} to {SEEDS.stop - 1}) chose the rate by the lowest mean loss on data that were not trained on; "
-        f"the comparison has seeds {seeds[0]} to {seeds[-1]}. Only the learning rate was tuned: with another number of "
-        "steps, size or schedule the result may be another one."
+        f"{_SETTINGS[comparison]} The comparison has seeds {seeds[0]} to {seeds[-1]}. Only the learning rate was "
+        "tuned: with another number of steps, size or schedule the result may be another one."
     )
 
 
