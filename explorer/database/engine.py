@@ -49,6 +49,17 @@ _T = TypeVar("_T")
 _LOCK_TIMEOUT = 2.0  # seconds to wait for another transaction
 _MOST_OPENED = 8  # databases of one process; a server has one
 _WRITE_LOCK_ID = 0x11EA6E  # the advisory locks of writers to a PostgreSQL database
+# Of a connection to PostgreSQL: each end notices within 20 s that the other machine is gone. By default the locks of a
+# server without power would be held for two hours.
+_CONNECTION = {
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "2",
+    "tcp_user_timeout": "20000",
+    "options": "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2 "
+    "-c tcp_user_timeout=20000",
+}
 _UNREACHABLE = (
     "The list of runs cannot be read now: the database does not answer. "
     "The runs themselves are safe; try again in a moment."
@@ -260,7 +271,7 @@ def _engine(url: URL) -> Engine:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     else:
         engine = create_engine(
-            url.update_query_dict({"connect_timeout": "5"} | dict(url.query)), pool_pre_ping=True, hide_parameters=True
+            url.update_query_dict(_CONNECTION | dict(url.query)), pool_pre_ping=True, hide_parameters=True
         )
 
         @event.listens_for(engine, "begin")

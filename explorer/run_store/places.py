@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 5.0  # after an object storage did not answer, until it is asked again
 _S3_OPTIONS: dict[str, Any] = {
     "use_listings_cache": False,  # other servers change what is listed
-    "config_kwargs": {"connect_timeout": 5, "read_timeout": 20, "retries": {"max_attempts": 2}},
+    "config_kwargs": {"connect_timeout": 5, "read_timeout": 15, "retries": {"total_max_attempts": 2}},
 }
 _HELP = "Give a folder that exists, such as /mnt/runs, or the URL of an object storage, such as s3://BUCKET/PREFIX."
 
@@ -95,8 +95,10 @@ def open_place(url: str) -> Place:
     root = str(root).strip("/")
     if any(character in root for character in "*?["):
         raise InvalidSetting(f"LINEAGE_RUNS = {shown} is not possible: a prefix has no *, ? or [. {_HELP}")
-    if protocol in ("s3", "s3a") and re.search("^$|[@:]", root.split("/")[0]):
-        raise InvalidSetting(f"LINEAGE_RUNS = {shown} names no bucket. {_HELP}")
+    if protocol in ("s3", "s3a"):
+        if re.search("^$|[@:]", root.split("/")[0]):
+            raise InvalidSetting(f"LINEAGE_RUNS = {shown} names no bucket. {_HELP}")
+        files.retries = 1  # s3fs would repeat five times what already has a limit of time and a second attempt
     return ObjectStorage(files, root, shown, [part for part in _credentials(url) if part])
 
 
@@ -362,7 +364,7 @@ class ObjectStorage:
             for secret in self._hidden:
                 text = text.replace(secret, "…")
             log.warning("the storage of the runs, %s: %s: %s", self.address, type(error).__name__, shorten(text, 300))
-            if isinstance(error, PermissionError):
+            if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:  # of botocore
                 raise StoreError(
                     f"The run storage {self.address} refuses access. Its operator finds the reason in the log."
                 ) from None
