@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 import time
 from dataclasses import dataclass
 
@@ -42,6 +43,7 @@ ANSWERS = Limit("answers", RateLimitItemPerMinute(2_000), RateLimitItemPerMinute
 
 log = logging.getLogger(__name__)
 _logged: TTLCache[tuple[str, str], None] = TTLCache(1_000, 600.0)  # refusals in the log: one in ten minutes is enough
+_lock = threading.Lock()  # of the above
 _limiter = strategies.FixedWindowRateLimiter(storage.MemoryStorage())
 
 
@@ -62,8 +64,10 @@ def check(limit: Limit, address: str, visitor: str = "") -> None:
         if item and (visitor or item is not limit.per_visitor) and not _limiter.hit(item, limit.action, who):
             seconds = max(1, math.ceil(_limiter.get_window_stats(item, limit.action, who).reset_time - time.time()))
             period = format_duration(item.get_expiry())
-            if (limit.action, who) not in _logged:
-                _logged[limit.action, who] = None
+            with _lock:
+                if is_new := (limit.action, who) not in _logged:
+                    _logged[limit.action, who] = None
+            if is_new:
                 log.warning("more than %d %s %s (%s) within %s", item.amount, limit.action, source, address, period)
             metrics.REFUSALS.labels(limit.action).inc()
             raise TooManyRequests(

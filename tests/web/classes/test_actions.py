@@ -1,0 +1,211 @@
+"""The answers and votes of a class: one answer per visitor, control by the teacher only."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+import pytest
+
+from explorer.errors import InvalidSetting, NotAllowed
+from explorer.web.classes import actions, store
+from explorer.web.classes.classroom import PRESENCE_SECONDS, ClassroomQuestion, UnknownClassroom
+from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
+from explorer.web.visitors import Visitor
+from tests.web.classes.questions import NUMBER_QUESTION, SHOWN_QUESTION, TEACHER
+
+pytestmark = pytest.mark.usefixtures("database")  # each test runs with each kind of database
+
+
+def class_votes(code: str, visitor: str = "teacher") -> list[list[object]]:
+    """Return the answers of each vote that this visitor may see."""
+    state = find_classroom(code).state_for(Visitor(visitor))
+    return [vote["given"] for vote in state["votes"]]  # type: ignore[attr-defined]
+
+
+def visible_answers(code: str) -> list[object]:
+    """Return the answers of the current vote."""
+    return list(find_classroom(code).answers.values())
+
+
+def test_the_first_vote_is_final_and_seen_by_the_teacher_on_request_only() -> None:
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+    assert len(code) == CODE_LENGTH and set(code) <= set(CODE_LETTERS)
+    for _ in range(3):
+        actions.record_answer(code, "ada", 1, "a")
+    actions.record_answer(code.lower(), "bob", 1, "b")
+    with pytest.raises(NotAllowed, match="answered already"):
+        actions.record_answer(code, "ada", 1, "b")
+    assert class_votes(code) == [[]], "the votes are hidden until the reveal"
+    actions.show_votes(code, TEACHER, 1, True)
+    assert (class_votes(code), class_votes(code, "bob")) == ([["a", "b"]], [[]])
+    actions.show_votes(code, TEACHER, 1, False)
+    actions.show_votes(code, TEACHER, 7, True)  # requested for another question
+    assert class_votes(code) == [[]]
+    actions.reveal_answer(code, TEACHER, 1)
+    assert class_votes(code) == class_votes(code, "bob") == [["a", "b"]]
+    actions.record_answer(code, "ada", 1, "a")  # the same answer again is no error
+    for visitor in ("ada", "eve"):
+        with pytest.raises(NotAllowed, match="too late"):
+            actions.record_answer(code, visitor, 1, "b")
+    assert class_votes(code) == [["a", "b"]]
+
+
+def test_the_class_votes_a_second_time_and_both_votes_are_shown() -> None:
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+    with pytest.raises(NotAllowed, match="after the first answers"):
+        actions.start_second_vote(code, TEACHER, 1)
+    for visitor in ("ada", "bob"):
+        actions.record_answer(code, visitor, 1, "a")
+    actions.show_votes(code, TEACHER, 1, True)
+    actions.start_second_vote(code, TEACHER, 7)  # requested for another question
+    assert len(find_classroom(code).votes) == 1
+    for _ in range(2):
+        actions.start_second_vote(code, TEACHER, 1)
+    assert class_votes(code) == [[], []], "the votes are hidden again"
+    actions.record_answer(code, "ada", 1, "a")  # a repeated request of the first vote counts for no other vote
+    with pytest.raises(NotAllowed, match="The first vote is over"):
+        actions.record_answer(code, "eve", 1, "a")
+    for answer in ("b", "a", "b"):
+        actions.record_answer(code, "ada", 1, answer, vote=2)
+    actions.record_answer(code, "eve", 1, "b", vote=2)
+    for vote in (0, 3, -1):
+        with pytest.raises(NotAllowed):
+            actions.record_answer(code, "ada", 1, "a", vote)
+    state = find_classroom(code).state_for(Visitor("ada"))
+    assert (state["vote"], state["first"], state["mine"]) == (2, "a", "b")
+    assert [(vote["answered"], vote["size"]) for vote in state["votes"]] == [(2, 2), (2, 3)]  # type: ignore[attr-defined]
+    actions.reveal_answer(code, TEACHER, 1)
+    assert class_votes(code) == class_votes(code, "bob") == [["a", "a"], ["b", "b"]]
+    with pytest.raises(NotAllowed, match="before the reveal"):
+        actions.show_question("teacher", SHOWN_QUESTION)
+        actions.record_answer(code, "ada", 2, "a")
+        actions.reveal_answer(code, TEACHER, 2)
+        actions.start_second_vote(code, TEACHER, 2)
+
+
+def test_shares_refer_to_the_class_as_it_was_when_the_vote_ended(clock: list[float]) -> None:
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
+    for visitor in ("ada", "bob", "eve"):
+        store.record_presence(classroom, visitor)
+    actions.record_answer(classroom.code, "ada", 1, "a")
+    actions.start_second_vote(classroom.code, TEACHER, 1)
+    clock[0] += PRESENCE_SECONDS + 1
+    assert find_classroom(classroom.code).vote_sizes == [3, 1]
+    store.record_presence(classroom, "bob")
+    actions.reveal_answer(classroom.code, TEACHER, 1)
+    actions.reveal_answer(classroom.code, TEACHER, 1)
+    clock[0] += PRESENCE_SECONDS + 1
+    assert find_classroom(classroom.code).vote_sizes == [3, 2]
+
+
+def test_the_answers_to_all_questions_are_kept_until_the_class_ends() -> None:
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+    actions.show_question("teacher", SHOWN_QUESTION)  # nobody has answered the first one
+    for visitor in ("ada", "bob"):
+        actions.record_answer(code, visitor, 2, "a")
+    actions.start_second_vote(code, TEACHER, 2)
+    actions.record_answer(code, "ada", 2, "b", vote=2)
+    actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    actions.record_answer(code, "ada", 3, 7)
+    answered, dropped = store.answered_questions(code, TEACHER)
+    assert dropped == 0 and [each.number for each in answered] == [2, 3]
+    assert sorted((each.votes for each in answered[0].records), key=str) == [("a", "b"), ("a", None)]
+    ada = next(each.student for each in answered[0].records if each.votes == ("a", "b"))
+    assert [(each.student, each.votes) for each in answered[1].records] == [(ada, (7, None))]
+    assert 10_000 <= ada <= 99_999
+    with pytest.raises(NotAllowed, match="Only the browser that started"):
+        store.answered_questions(code, Visitor("ada"))
+    actions.end_classroom(code, TEACHER)
+    with pytest.raises(UnknownClassroom):
+        store.answered_questions(code, TEACHER)
+
+
+def test_kept_answers_are_limited_for_each_class_and_for_all_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "MAX_CLASS_RECORDS", 4)
+    monkeypatch.setattr(actions, "MAX_RECORDS", 5)
+
+    def ask(owner: str, number: int) -> str:
+        code = actions.show_question(owner, SHOWN_QUESTION).code
+        for visitor in ("ada", "bob"):
+            actions.record_answer(code, visitor, number, "a")
+        return code
+
+    code = ask("teacher", 1)
+    for number in (2, 3, 4):
+        ask("teacher", number)
+    answered, dropped = store.answered_questions(code, TEACHER)
+    assert ([each.number for each in answered], dropped) == ([2, 3, 4], 1)
+    for number in (1, 2):
+        ask("other", number)
+    answered, dropped = store.answered_questions(code, TEACHER)
+    assert ([each.number for each in answered], dropped) == ([3, 4], 2), "the class used longest ago drops first"
+
+
+@pytest.mark.parametrize("bad", ["c", "", None, 3, ["a"], "A", True])
+def test_an_answer_that_is_no_choice_is_refused(bad: object) -> None:
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+    with pytest.raises(InvalidSetting, match="no answer"):
+        actions.record_answer(code, "ada", 1, bad)
+    assert visible_answers(code) == []
+
+
+@pytest.mark.parametrize("bad", [-1, 10.5, float("nan"), float("inf"), "5", True, None])
+def test_an_answer_that_is_no_number_in_the_range_is_refused(bad: object) -> None:
+    code = actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION)).code
+    with pytest.raises(InvalidSetting, match="no answer"):
+        actions.record_answer(code, "ada", 1, bad)
+    actions.record_answer(code, "ada", 1, 10)
+    assert visible_answers(code) == [10]
+
+
+def test_a_late_answer_to_the_previous_question_is_refused() -> None:
+    classroom = actions.show_question("teacher", SHOWN_QUESTION)
+    actions.record_answer(classroom.code, "ada", 1, "a")
+    assert actions.reveal_answer(classroom.code, Visitor("teacher"), 1).open
+    same = actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    assert (same.code, same.number, same.revealed, same.open, same.answers) == (classroom.code, 2, False, False, {})
+    with pytest.raises(NotAllowed, match="gone on"):
+        actions.record_answer(classroom.code, "ada", 1, "a")
+    actions.reveal_answer(classroom.code, Visitor("teacher"), 1)  # requested for the previous question
+    assert not find_classroom(classroom.code).revealed
+    assert actions.show_question("teacher", ClassroomQuestion("memory", {})).open, (
+        "without a question there is no answer to hide"
+    )
+    with pytest.raises(NotAllowed, match="gone on"):
+        actions.record_answer(classroom.code, "ada", 3, "a")
+
+
+def test_only_the_teacher_and_the_operator_reveal_and_end() -> None:
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+    for visitor in (Visitor("ada"), Visitor("nobody"), Visitor("")):
+        for action in (
+            partial(actions.reveal_answer, code, visitor, 1),
+            partial(actions.end_classroom, code, visitor),
+        ):
+            with pytest.raises(NotAllowed, match="Only the browser that started"):
+                action()
+    actions.reveal_answer(code, Visitor("op", operator=True), 1)
+    actions.end_classroom(code, Visitor("teacher"))
+    for gone in (code, "ABCDE", "", "<script>"):
+        with pytest.raises(UnknownClassroom):
+            find_classroom(gone)
+    assert store.classroom_of_teacher("teacher") is None
+
+
+def test_thirty_simultaneous_visitors_have_thirty_answers() -> None:
+    classroom = actions.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+
+    actions.record_answer(classroom.code, "first", 1, 0)
+    actions.start_second_vote(classroom.code, TEACHER, 1)
+
+    def answer_repeatedly(visitor: str) -> None:
+        for answer in (1, 2, 3):
+            actions.record_answer(classroom.code, visitor, 1, answer, vote=2)
+
+    threads = [threading.Thread(target=answer_repeatedly, args=(f"student {i}",)) for i in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert visible_answers(classroom.code) == [3] * 30
