@@ -11,7 +11,7 @@
  * @property {boolean} leads
  * @property {boolean} draining
  * @property {boolean} this it has answered this request
- * @property {Record<string, any>} facts see server_facts.py
+ * @property {Record<string, any>} facts see server_facts.py; one that could not be read is missing
  */
 import { node } from "../shared/runtime/dom.js";
 import { formatCount, formatDuration, formatNumber, formatUnits } from "../shared/runtime/format.js";
@@ -86,8 +86,8 @@ function serverRow(server, now) {
     formatAge(Date.parse(server.seen), now),
     describeRole(server),
     `${formatUnits(presence.browsers ?? 0, "browser")}, ${formatUnits(presence.tabs ?? 0, "tab")}`,
-    formatBytes(memory.server ?? 0),
-    `${formatBytes(disk.free ?? 0)} free`,
+    memory.server == null ? "–" : formatBytes(memory.server),
+    disk.free == null ? "–" : `${formatBytes(disk.free)} free`,
     server.version,
     button(
       server.draining ? "Take visitors again" : "Drain",
@@ -108,7 +108,7 @@ function workerRow(server) {
     `${formatCount(jobs.running ?? 0)} of ${formatCount(workers.most ?? 0)}`,
     formatCount(jobs.waiting ?? 0),
     started ? `${formatDuration(jobs.first_seconds)} (mean of ${formatCount(started)})` : "–",
-    workers.executor === "here" ? "–" : formatBytes(memory.workers ?? 0),
+    workers.executor === "here" || memory.workers == null ? "–" : formatBytes(memory.workers),
   ];
 }
 
