@@ -68,8 +68,10 @@ def state_endpoint(request: Request) -> Response:
 
 
 def _server_data(server: Server) -> dict[str, object]:
+    """Return what the page shows of a server; the ids of visitors are for other servers only."""
+    facts = {name: fact for name, fact in server.facts.items() if name != "visitors"}
     times = {name: _format_time(getattr(server, name)) for name in ("started", "seen")}
-    return asdict(server) | times | {"this": server.id == servers.this_server()}
+    return asdict(server) | times | {"facts": facts, "this": server.id == servers.this_server()}
 
 
 def _format_time(time: datetime) -> str:

@@ -107,7 +107,10 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
     assert operator.get("/operator/state").json()["jobs"] == []
 
 
-def test_the_operator_ends_a_class_of_somebody_else_and_sees_no_answer(operator: TestClient) -> None:
+def test_the_operator_ends_a_class_of_somebody_else_and_sees_no_answer(
+    operator: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(servers._facts, "visitors", lambda: ["ada"])
     classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
     store.record_presence(classroom, "ada")
     store.write_presence()
