@@ -4,19 +4,23 @@ python -m benchmarks.sweeps              in this process and in worker processes
 python -m benchmarks.sweeps --epochs 100 longer trainings
 
 Prints for each executor the seconds of the whole sweep, the steps that were trained, and whether the winner, the best
-trial and the table are the same. Each sweep has an empty folder of its own, so no run is reused.
+trial and the table are the same; then for each snapshot how the order of the trials agrees with that at the end
+(Spearman's rank correlation), and how many of the best five are in the best third, so would not be given up there. Each
+sweep has an empty folder of its own, so no run is reused.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import tempfile
 import time
 
+import numpy as np
 import torch
 
-from explorer.sweeps.controller import Plan
+from explorer.sweeps.controller import Plan, values_at
 from explorer.sweeps.driver import carry_out, estimated_seconds
 from explorer.sweeps.findings import result_details, result_finding
 from explorer.sweeps.results import results_table
@@ -33,6 +37,18 @@ def measure(sweep: Sweep, executor: str) -> tuple[Plan, float]:
         start = time.perf_counter()
         plan = carry_out(sweep, executor)
         return plan, time.perf_counter() - start
+
+
+def print_early_order(sweep: Sweep, plan: Plan) -> None:
+    """Print how well the order of the trials at each snapshot tells that at the end, of a sweep without halving."""
+    curves = [status.run.curves for status in plan.trials if status.run.curves and status.state == "finished"]
+    last = np.array([status.mean for status in plan.trials if status.run.curves and status.state == "finished"])
+    for step in sweep.base.snapshot_steps[1:-1]:
+        measured = [values_at(each, sweep.metric, step) for each in curves]
+        early = np.array([math.inf if values is None else values.mean() for values in measured])
+        correlation = np.corrcoef(early.argsort().argsort(), last.argsort().argsort())[0, 1]
+        kept = set(early.argsort()[: len(early) // 3]) & set(last.argsort()[:5])
+        print(f"step {step:5,}  rank correlation {correlation:5.2f}  of the best five in the best third: {len(kept)}")
 
 
 def main() -> None:
@@ -59,6 +75,7 @@ def main() -> None:
     for halving in (True, False):
         first, second = (table for with_it, table in tables if with_it is halving)
         print(f"halving {halving}: the same table with both executors: {first.equals(second)}")
+    print_early_order(sweep, plan)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ from explorer.training.config import (
 Value: TypeAlias = str | int | float | bool
 Search: TypeAlias = Literal["grid", "random"]
 HALVING_FACTOR = 3  # by default one third of the trials goes on at each rung, and trains three times as long
+_EARLIEST = 27  # no rung before 1/27 of the steps: earlier, the order of trials says little about that at the end
 CONFIRMATION_SEEDS = 8  # with fewer, `inspection/verdicts.py` gives no verdict
 _CONFIRMATION_OFFSET = 1_000  # of the seeds of the confirmation, so that they are not those of the search
 _ROUNDED_TO = 3  # digits of a number that is drawn from a range
@@ -468,7 +469,7 @@ def _rungs(base: RunConfig, count: int, factor: int, least: int) -> tuple[int, .
     possible = [step for step in base.snapshot_steps if 0 < step < base.steps]
     found: list[int] = []
     left, share = count, 1.0
-    while math.ceil(left / factor) >= least and left > least and possible:
+    while math.ceil(left / factor) >= least and left > least and possible and factor ** (len(found) + 1) <= _EARLIEST:
         left, share = math.ceil(left / factor), share / factor
         found.append(min(possible, key=lambda step: abs(math.log(step / (base.steps * share)))))
         possible = [step for step in possible if step < found[-1]]

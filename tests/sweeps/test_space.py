@@ -67,6 +67,11 @@ def test_rungs_are_snapshots_near_their_share_of_the_steps() -> None:
     assert len(sweep.rungs) == 2 and set(sweep.rungs) <= set(BASE.snapshot_steps)
     for step, share in zip(sweep.rungs, (1 / 9, 1 / 3), strict=True):
         assert share / 2 < step / BASE.steps < share * 2
+    for factor, count in ((2, 4), (3, 3), (10, 1)):  # not after a few steps, which tell little
+        many = make_sweep(
+            BASE, {"learning_rate": "1e-4:0.1:log"}, search="random", number=300, finalists=0, halving=factor
+        )
+        assert len(many.rungs) == count and many.rungs[0] > BASE.steps / 35
     assert make_sweep(BASE, {"learning_rate": RATES}).rungs == ()  # three trials: nothing to halve
 
 
