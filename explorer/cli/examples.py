@@ -40,7 +40,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "lineage sweep --task negation --model rnn --set learning_rate=1e-3,3e-3,1e-2,3e-2 --set hidden=8,16": (
             "Try every combination of two settings"
         ),
-        "lineage sweep --task recall --model gru --set learning_rate=1e-4:1e-1:log --search random --trials 9": (
+        "lineage sweep --task negation --model gru --set learning_rate=1e-4:1e-1:log --search random --trials 9": (
             "Try random learning rates"
         ),
         "lineage sweep --task negation --model lstm --set learning_rate=1e-3,1e-2 --set epochs=10 --out rates.csv": (
