@@ -50,7 +50,7 @@ from explorer.jobs.job_rows import (
     update_row,
     view_values,
 )
-from explorer.run_store import storage, store
+from explorer.run_store import local_copies, storage
 from explorer.training.config import parse_config
 from explorer.training.record import Curves
 
@@ -281,13 +281,14 @@ class SharedJobs:
 
     def _fetch_files(self, job: Job, is_new: bool) -> None:
         """Fetch what a training starts from. Raises LineageError or OSError if the storage does not answer."""
+        branch = job.view().config.branch
+        for run_key in (job.key, branch.parent) if branch else (job.key,):
+            with contextlib.suppress(RunError):  # if it is needed, the training fails with its message
+                local_copies.update(run_key, patient=True)
         if job.resume_record is None:
             if not is_new and not is_complete(job.folder):
                 storage.load_checkpoint(job.key, job.folder)
             job.find_resume_record()
-        if branch := job.view().config.branch:
-            with contextlib.suppress(RunError):  # the training fails with its message
-                store.find(branch.parent)
 
     def confirm(self, job: Job) -> bool:
         """Return whether this server still holds its claim; wait for the database if need be."""

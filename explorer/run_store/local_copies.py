@@ -21,6 +21,7 @@ from typing import TypeAlias
 
 import pydantic
 
+from explorer.database.servers import is_registered
 from explorer.environment import environment
 from explorer.errors import DamagedRun, StoreError
 from explorer.number_format import format_bytes
@@ -29,7 +30,9 @@ from explorer.run_store.storage import SharedRun, Storage
 
 log = logging.getLogger(__name__)
 _MARKER = ".copy.json"
-_WAIT_SECONDS = 10.0  # that a page waits for a download; it goes on in the background
+_WAIT_SECONDS = 3.0  # that a page of a server waits for a download; it goes on in the background
+_SHORT_WAIT_SECONDS = 0.2  # the same for _SLOW_SECONDS after a page waited in vain: it may need many runs
+_SLOW_SECONDS = 30.0
 _IN_USE_SECONDS = 60.0  # after which a copy may be deleted to free space
 _TRUST_SECONDS = 60.0  # how long a copy counts as up to date although the index has another version
 _DATABASE_SECONDS = 5.0  # after the database did not answer, until it is asked again
@@ -48,10 +51,13 @@ _folders_lock = threading.RLock()  # held while folders of copies are replaced o
 _downloads: dict[_Copy, Future[None]] = {}
 _confirmed: dict[_Copy, tuple[int | None, float]] = {}  # what the index said of a copy that is up to date, and when
 _database_failed_at = float("-inf")
+_slow_at = float("-inf")  # when a page waited in vain
 
 
-def update(key: str) -> None:
+def update(key: str, patient: bool = False) -> None:
     """Make the local copy of a run that of the storage: download it, write its changed card, or delete it.
+
+    patient: wait for a download until its end; a terminal and a notebook always do
 
     A copy stays as it is while the storage does not answer. Raises StoreError if there is none, or if the download
     takes too long, and DamagedRun if the files in the storage do not fit together.
@@ -79,7 +85,7 @@ def update(key: str) -> None:
             _mark_as_used(folder)
             return
     try:
-        _download_once(shared, copy)
+        _download_once(shared, copy, patient or not is_registered())
     except StoreError:
         if marker is None:
             raise
@@ -149,9 +155,9 @@ def free_space(kept: str = "") -> None:
 
 def reset() -> None:
     """Forget what was downloaded and asked. For tests."""
-    global _database_failed_at
+    global _database_failed_at, _slow_at
     _confirmed.clear()
-    _database_failed_at = float("-inf")
+    _database_failed_at = _slow_at = float("-inf")
 
 
 def _indexed_version(key: str) -> int | None:
@@ -166,19 +172,23 @@ def _indexed_version(key: str) -> int | None:
         raise
 
 
-def _download_once(shared: Storage, copy: _Copy) -> None:
-    """Run `_download` on a thread, once for all that wait for it. Raises its error, or StoreError after a while."""
+def _download_once(shared: Storage, copy: _Copy, patient: bool) -> None:
+    """Run `_download` on a thread, once for all that wait for it. Raises its error, or StoreError if not `patient`."""
+    global _slow_at
     with _lock:
         running = _downloads.get(copy)
         if running is None:
             running = _downloads[copy] = Future()
             threading.Thread(target=_run_download, args=(shared, copy, running), name="download", daemon=True).start()
+    seconds = _SHORT_WAIT_SECONDS if time.monotonic() - _slow_at < _SLOW_SECONDS else _WAIT_SECONDS
     try:
-        running.result(timeout=_WAIT_SECONDS)
+        running.result(timeout=None if patient else seconds)
     except TimeoutError:
+        if seconds == _WAIT_SECONDS:
+            _slow_at = time.monotonic()
         raise StoreError(
-            f"Run {copy[1]} is still being fetched from {shared.address} after {_WAIT_SECONDS:.0f} s. This goes on in "
-            "the background; try again in a moment."
+            f"Run {copy[1]} is still being fetched from {shared.address}. This goes on in the background; try again in "
+            "a moment."
         ) from None
 
 
