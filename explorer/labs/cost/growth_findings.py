@@ -136,8 +136,8 @@ def _training_mean(result: GrowthResult) -> float:
 # In 2 of the (6 over 3) orders of the seeds of two equal models, those of one are all below those of the other.
 _RULE: Final = (
     "The smallest and the largest size are compared; “lower” means that every seed of one has a lower loss than every "
-    f"seed of the other. With {count_seeds(SEEDS)} each, that also happens in one of {comb(2 * SEEDS, SEEDS) // 2} "
-    "comparisons of equal models."
+    f"seed of the other. With {count_seeds(SEEDS)} each, that also happens in one of "
+    f"{number_word(comb(2 * SEEDS, SEEDS) // 2)} comparisons of equal models."
 )
 
 

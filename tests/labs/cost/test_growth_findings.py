@@ -74,7 +74,7 @@ def test_the_best_size_on_each_share_is_named() -> None:
     note = findings.model_notes(results(overfitting), "gru")
     assert_mentions(note, "1,000 parameters on 1/64 of the text")
     assert_mentions(note, "; 64,000 parameters on the whole text. Means over three seeds.")
-    assert note.endswith("With three seeds each, that also happens in one of 10 comparisons of equal models.")
+    assert note.endswith("With three seeds each, that also happens in one of ten comparisons of equal models.")
     assert "within the range" in findings.model_notes(results(overfitting, spread=1.0), "gru")
     assert "n-gram has no random numbers" in findings.model_notes(results(overfitting), "ngram")
 
