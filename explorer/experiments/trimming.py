@@ -51,7 +51,7 @@ def trim_for_release(name: str, run: StoredRun, evaluate: Evaluate) -> dict[int,
 
     After the last step they are rounded to as few bits as give the same metrics, before it to eight. Initial weights
     have half precision; those that the page on comparing runs looks for in other runs stay exact. To resume or branch
-    from a step of an included run, train it again: it takes seconds and gives the same curve.
+    from a step of an included run, train it again, which takes seconds.
     """
     last = run.curves.step
     kept: dict[int, Mapping[str, ndarray]] = {}

@@ -83,6 +83,7 @@ def insert_rows(session: Session, jobs: Mapping[str, Job]) -> dict[str, tuple[st
         row = None if job.key in inserted else session.get(JobRow, job.key, with_for_update=True)
         if row and row.state in ACTIVE:
             row.requesters = sorted({*row.requesters, *job.requesters})
+            row.watchers = sorted({*row.watchers, *job.watchers})
             row.until = later_step(row.until, job.until)
             row.mark = new_mark()
         elif row:

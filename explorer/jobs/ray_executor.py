@@ -120,24 +120,26 @@ class RayExecutor:
                 worker.node = _check_hello(worker.hello.result())
                 content = await asyncio.to_thread(encode_order, order)
                 reusable = False
-                begun = await self._request(worker.actor.begin, content)
-                async for _ in _while_pending(begun):
+                requests: deque[Future[Any]] = deque()
+                async for _ in self._request(requests, worker.actor.begin, content):
                     yield Slice((), seconds)
-                begun.result()
+                async for _ in _while_pending(requests[0]):
+                    yield Slice((), seconds)
+                requests.popleft().result()
                 began = True
                 self._run(self._start_spares, _FEWEST_SPARES)
-                requests = deque([await self._request(worker.actor.next_message) for _ in range(_REQUESTS)])
-                while True:
-                    request = requests.popleft()
-                    async for _ in _while_pending(request):
-                        yield Slice((), seconds)
-                    part = messages.to_slice(*decode(request.result()))
-                    if part is None:
-                        reusable = not order.text
-                        return
-                    requests.append(await self._request(worker.actor.next_message))
+                part: Slice | None = Slice((), seconds)
+                while part is not None:
                     seconds = part.seconds
+                    while len(requests) < _REQUESTS:
+                        async for _ in self._request(requests, worker.actor.next_message):
+                            yield Slice((), seconds)
                     yield part
+                    async for _ in _while_pending(requests[0]):
+                        yield Slice((), seconds)
+                    part = messages.to_slice(*decode(requests.popleft().result()))
+                reusable = not order.text
+                return
             except (self._ray.exceptions.RayError, ConnectionError) as error:
                 reusable = False
                 if worker and began:
@@ -164,13 +166,15 @@ class RayExecutor:
             self._threads = self._threads or ThreadPoolExecutor(_THREADS, "ray")
             return self._threads.submit(work, *arguments)
 
-    async def _request(self, method: Any, *arguments: object) -> Future[Any]:
-        """Call a method of an actor, and return the future of its result when the call is sent.
+    async def _request(self, requests: deque[Future[Any]], method: Any, *arguments: object) -> AsyncIterator[None]:
+        """Call a method of an actor, and append the future of its result. Yields while the call is not yet sent.
 
-        Calls of one actor are carried out in the order in which they are sent.
+        Calls of one actor are carried out in the order in which they are sent, so this ends when it is sent.
         """
-        sent: Future[Any] = await asyncio.wrap_future(self._run(_call, method, *arguments))
-        return sent
+        sent = self._run(_call, method, *arguments)
+        async for _ in _while_pending(sent):
+            yield
+        requests.append(sent.result())
 
     def _hire(self) -> _Worker:
         """Return a worker, which may still be starting. Raises ConnectionError, or ExecutorUnusable."""

@@ -212,7 +212,8 @@ class SharedJobs:
     def add(self, job: Job, previous: Job | None = None) -> None:
         """Give a job a row soon. `previous`: one with the same configuration that has ended."""
         job.ownership = own = SharedOwnership(self, job)
-        own.previous, own.insert_after = previous, time.monotonic() + _CLAIM_SECONDS
+        own.previous = previous if previous and previous.is_shared else None
+        own.insert_after = time.monotonic() + _CLAIM_SECONDS
 
     def wait_for_slot(self, job: Job) -> None:
         """Let other servers see a job that does not get a slot here at once."""
@@ -414,7 +415,7 @@ class SharedJobs:
 
     def _write_all(self, jobs: list[Job]) -> None:
         now, closing = time.monotonic(), self._closing.is_set()
-        self._insert([job for job in jobs if closing or now > ownership(job).insert_after])
+        self._insert_new([job for job in jobs if closing or now > ownership(job).insert_after])
         for job in jobs:
             if ownership(job).inserted:
                 self._write_wishes(job)
@@ -434,42 +435,48 @@ class SharedJobs:
                 if not is_held and ownership(job).held:
                     self.confirm(job)  # it may have been handed back meanwhile
 
-    def _insert(self, jobs: list[Job]) -> None:
-        """Give new jobs their rows, or let them join those that another server submitted at the same time."""
+    def _insert_new(self, jobs: list[Job]) -> None:
+        """Give those of these jobs rows that have none; one waits until a job of the same configuration has ended."""
         with self._inserting:
             due = [job for job in jobs if not (own := ownership(job)).inserted and not own.waits_for_previous]
             if due:
-                new = {ownership(job).submission: job for job in due}
-                self._note_inserted(due, run_transaction(lambda session: insert_rows(session, new)))
+                self._insert(due)
 
     def _insert_and_claim(self, job: Job) -> JobRow | None:
         """Claim a job, and give it its row if it has none; return the row, None if another server has claimed it."""
-        own = ownership(job)
         with self._inserting:
-            if own.waits_for_previous:
+            own = ownership(job)
+            return None if own.waits_for_previous else self._insert([] if own.inserted else [job], job)
+
+    def _insert(self, jobs: list[Job], claimed: Job | None = None) -> JobRow | None:
+        """Give jobs their rows, or let them join those that another server submitted at the same time.
+
+        claimed: is claimed in the same transaction, so that no other server can claim it first
+
+        Returns the row of this job, None if another server has claimed it. The caller holds `_inserting`.
+        """
+        wishes = [(job, set(job.requesters), set(job.watchers), job.until) for job in jobs]
+        found: dict[str, tuple[str, str]] = {}
+
+        def work(session: Session) -> JobRow | None:
+            if jobs:
+                found.update(insert_rows(session, {ownership(job).submission: job for job in jobs}))
+            if claimed is None:
                 return None
-            found = {job.key: (own.submission, job.starter)}
+            submission, _ = found.get(claimed.key, (ownership(claimed).submission, ""))
+            return claim_row(session, claimed.key, submission)
 
-            def work(session: Session) -> JobRow | None:
-                if not own.inserted:
-                    found.update(insert_rows(session, {own.submission: job}))
-                return claim_row(session, job.key, found[job.key][0])
-
-            row = run_transaction(work)
-            if not own.inserted:
-                self._note_inserted([job], found)
-            return row
-
-    def _note_inserted(self, jobs: list[Job], found: dict[str, tuple[str, str]]) -> None:
-        """Note that jobs have rows. `found`: the submission and the starter of each, by key."""
+        row = run_transaction(work)
         with self._mutex:
-            for job in jobs:
+            for job, requesters, watchers, until in wishes:
                 own, (submission, starter) = ownership(job), found[job.key]
                 if own.submission != submission:
                     job.starter = starter
                     job.show(starter=starter)
                 own.inserted, own.submission, own.previous = True, submission, None
+                own.requesters, own.watchers, own.until = requesters, watchers, until
                 self._note_change(job)
+        return row
 
     def _write_wishes(self, job: Job) -> None:
         """Write who has asked for a job or looks at it, and that it is to be stopped."""

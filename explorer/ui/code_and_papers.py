@@ -92,7 +92,7 @@ def draw_downloads(config: RunConfig, key: str, label: str = "As one file") -> N
                 key=f"{key}.{suffix}",
                 help="Model, data and training in plain Python, "
                 + ("in the cells of a Jupyter notebook. " if suffix == "ipynb" else "in one file. ")
-                + f"It needs {required_libraries(config)}, and trains to the same curve.",
+                + f"It needs {required_libraries(config)}, and gives the same curve on the same kind of machine.",
             )
 
 

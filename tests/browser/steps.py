@@ -18,7 +18,7 @@ RETRIES = 3  # of a request whose idle connection the server has just closed
 # Training that takes 40 seconds or more; each test uses its own seed.
 LONG_TRAINING_URL = "/negation?models=rnn&rnn.epochs=2000&seed="
 PROGRESS = re.compile(r"^\d+%, about \d.* left$")
-STOPPED = "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
+STOPPED = "Stopped: the curves end where it was. Go on takes it up from there."
 
 
 def playback_frame(page: Page) -> Locator:

@@ -42,8 +42,8 @@ def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]
         if not steps:
             duration = format_duration(max(estimate_cost(run.config).seconds, 0.1))
             st.markdown(
-                "This run is stored without the state of its optimizer. Train it again here (about "
-                f"{duration}, the same curve) to branch from it."
+                "This run is stored without the state of its optimizer. To branch from it, train it again here (about "
+                f"{duration})."
             )
             st.button("Train it again here", icon=":material/play_arrow:", on_click=_train_here, args=(session, run))
             return

@@ -172,7 +172,7 @@ def describe_outcome(views: Views) -> str:
             for view in views.values()
             if view.stopped
         ]
-        return f"Stopped earlier: {join_words(ends)}. Go on takes it up from there, to the same end."
+        return f"Stopped earlier: {join_words(ends)}. Go on takes it up from there."
     if not jobs or any(view.live for view in views.values()):
         return ""
     problems = list(dict.fromkeys(job.problem for job in jobs if job.state in ("failed", "diverged")))
@@ -181,7 +181,7 @@ def describe_outcome(views: Views) -> str:
     if any(job.state == "stopped" and job.private for job in jobs):
         return "Stopped: the curves end where it was. Training on a text of your own begins anew the next time."
     if any(job.state == "stopped" for job in jobs):
-        return "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
+        return "Stopped: the curves end where it was. Go on takes it up from there."
     if all(job.repeated for job in jobs):
         return "Trained once more on the same kind of machine, and every curve came out as before, bit for bit."
     if any(job.repeated is False for job in jobs):

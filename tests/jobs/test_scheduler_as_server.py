@@ -1,0 +1,54 @@
+"""Tests of the job service once more, as that of a server whose jobs have rows in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.database import servers
+from explorer.jobs import shared_jobs
+from tests.jobs import test_scheduler
+from tests.jobs.test_scheduler import executor, fast_scheduling, make_executor, one_slot, service  # noqa: F401  # fixtures
+
+pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+_REPEATED = (
+    "a_job_trains_and_stores_the_run",
+    "submitting_a_running_configuration_joins_its_job",
+    "training_again_reports_an_equal_curve_and_keeps_name_tags_and_owner",
+    "only_the_starter_and_the_operator_may_stop",
+    "a_stopped_run_is_stored_up_to_its_last_checkpoint",
+    "a_stopped_run_is_resumed_to_the_uninterrupted_curve",
+    "a_run_stops_at_a_given_step_and_goes_on_from_there",
+    "a_job_that_somebody_wants_to_its_end_does_not_stop_before",
+    "a_stopped_job_never_replaces_a_finished_run",
+    "a_waiting_job_can_be_stopped",
+    "a_paused_job_can_be_stopped_and_its_checkpoint_is_stored",
+    "a_job_stopped_while_it_pauses_is_not_lost",
+    "a_visitor_with_two_slots_gives_one_to_a_waiting_visitor",
+    "each_visitors_first_job_comes_before_anyones_second",
+    "every_visitor_gets_a_slot_eventually",
+    "an_abandoned_job_gives_up_its_slot_and_resumes_later",
+    "a_stopped_branch_resumes_even_without_its_parent",
+    "a_finished_run_that_cannot_be_stored_is_kept_and_stored_later",
+    "a_lost_worker_costs_the_steps_since_the_last_checkpoint",
+    "after_two_crashes_at_one_checkpoint_a_job_waits_for_its_owner",
+    "a_job_during_which_the_process_ended_twice_is_not_restored_by_itself",
+    "a_failing_training_is_logged_and_reported_and_the_others_continue",
+)
+for _name in _REPEATED:
+    globals()[f"test_{_name}"] = getattr(test_scheduler, f"test_{_name}")
+
+
+@pytest.fixture(autouse=True)
+def server(
+    database: str, home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[None]:
+    """Let this process be a server of the database, which reads its tables often and without an error."""
+    monkeypatch.setattr(shared_jobs, "_SYNC_SECONDS", 0.02)
+    monkeypatch.setattr(shared_jobs, "_LEAST_SECONDS", 0.01)
+    servers.start("test", "1.0")
+    yield
+    servers.stop()
+    assert not [record for record in caplog.get_records("call") if record.name == shared_jobs.__name__]
