@@ -198,7 +198,7 @@ def test_a_page_goes_on_when_its_server_is_killed(cluster: Cluster) -> None:
         first = cluster.server_of(_cookies(context))
         cluster.kill(first)
         try:
-            # What the visitor types before the page is connected again counts, and the address keeps the state.
+            # What the visitor types before the other server knows the page counts, and the address keeps the state.
             page.get_by_label("Type a sentence").first.fill("human not not preserve nature")
             page.get_by_label("Type a sentence").first.press("Enter")
             expect(page).to_have_url(f"{cluster.url}/negation?say=human+not+not+preserve+nature", timeout=120_000)

@@ -1,4 +1,7 @@
-"""The component that reports when the visitor goes to another state of the page: back, forward, or by a link."""
+"""The component that reports when the visitor goes to another state of the page: back, forward, or by a link.
+
+Its event "continued" only has the page run once more, with what the visitor changed too early after a lost connection.
+"""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 from explorer.ui.state.session import ExperimentSession, PageSession, State, change
 
 _VERSIONS = "lineage.versions"  # by key of a widget: the version of the widget, and the value that it shows
+_DRAWN = "lineage.drawn_widgets"  # the keys of the widgets that were drawn
 _FIELD = object()  # the widget shows the value of the field
 _ARGUMENTS = {"low": "min_value", "high": "max_value", "longest": "max_chars"}  # of a widget, by name in `setting`
 
@@ -63,10 +64,23 @@ def bind_widget(
 
     key = key or _widget_key(session, name)
     arguments = _widget_arguments(draw, declared, more, state)
-    is_new = key not in st.session_state.get(_VERSIONS, {})
     bound = _bind(session, key, value, with_value, redraw)
     draw(**arguments, **_initial_value(draw, value, arguments), **bound)
-    if is_new and _as_list(st.session_state.get(bound["key"], value)) != value:
+    _take_first_value(bound, value, arguments.get("max_chars"))
+
+
+def _take_first_value(bound: Mapping[str, Any], value: Any, max_chars: int | None) -> None:
+    """Change the state if the widget has another value when it is drawn for the first time in a session.
+
+    bound: what binds the widget to the state (see `_bind`).
+    value: what the widget should show, of which Streamlit shows at most `max_chars` characters.
+    """
+    drawn: set[str] = st.session_state.setdefault(_DRAWN, set())
+    if bound["key"] in drawn:
+        return
+    first = _as_list(st.session_state.get(bound["key"], value))
+    drawn.add(bound["key"])  # only now, because the next event may interrupt a run at every use of the session state
+    if first != (value[:max_chars] if isinstance(value, str) else value):
         bound["on_change"]()
         st.rerun()
 

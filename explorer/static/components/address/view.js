@@ -5,7 +5,8 @@
  * server takes an address only from here, and it writes none in answer: the visitor may have gone on meanwhile, and a new
  * entry in the history would remove those to which Forward leads. For the same reason a step is not reported any more once
  * the visitor has used the page after it: the server would undo what they typed or chose. Another page is opened by
- * Streamlit itself. Events: "visited": {path, search}.
+ * Streamlit itself. After a lost connection it has the page run once more if the visitor has used it too early. Events:
+ * "visited": {path, search}; "continued": the time.
  *
  * @typedef {object} AddressData
  * @property {string} page path of the page, "" for the first one
@@ -13,6 +14,7 @@
 
 import { defineComponent } from "../../shared/runtime/component.js";
 import { whenRunBegins } from "../../shared/runtime/mount.js";
+import { watchReconnections } from "../../shared/runtime/reconnection.js";
 
 /** Return the path of a page from that of its URL: "" for the first one, also if the site stands below a path. */
 export const pathOf = (pathname) => pathname.slice(pathname.lastIndexOf("/") + 1);
@@ -56,12 +58,14 @@ export default defineComponent((place) => {
   window.addEventListener("popstate", onPopState);
   for (const kind of USE) document.addEventListener(kind, onUse, true); // before the click on a link is reported
   document.addEventListener("click", onClick);
+  const stopWatching = watchReconnections(() => send("continued", Date.now()));
   return {
     show(/** @type {AddressData} */ newData, { sendWhenIdle }) {
       data = newData;
       send = sendWhenIdle;
     },
     close() {
+      stopWatching();
       window.removeEventListener("popstate", onPopState);
       for (const kind of USE) document.removeEventListener(kind, onUse, true);
       document.removeEventListener("click", onClick);

@@ -30,7 +30,7 @@ const isRunning = () =>
 const nextLook = () => new Promise((done) => setTimeout(done, IDLE));
 
 /** Return when no run of the page is under way: a request in the middle of a run might interrupt the opening of a page. */
-async function whenIdle() {
+export async function whenIdle() {
   do await nextLook();
   while (isRunning());
 }
