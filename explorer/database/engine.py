@@ -169,6 +169,14 @@ def is_shared() -> bool:
     return bool(given) and _validated_url(given).get_backend_name() == "postgresql"
 
 
+def sqlite_file() -> Path | None:
+    """Return the file of the database, or None if it is PostgreSQL. Raises InvalidSetting."""
+    settings = environment()
+    if not settings.database_url:
+        return settings.home / "index.db"
+    return None if is_shared() else Path(_validated_url(settings.database_url).database or "")
+
+
 def read_clock(session: Session) -> datetime.datetime:
     """Return the time of the database, which is the same for all servers."""
     if session.get_bind().dialect.name == "sqlite":

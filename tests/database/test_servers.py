@@ -94,6 +94,20 @@ def test_a_second_server_on_the_same_home_is_refused_with_what_to_do(this: str) 
     assert "Another server already uses LINEAGE_HOME" in second.stderr and "of its own" in second.stderr
 
 
+def test_a_second_server_on_the_same_sqlite_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{tmp_path}/shared.db")
+    servers.start("this:1", "1.0")
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("LINEAGE_HOME", str(tmp_path / "second"))
+            code = "from explorer.database import servers; servers.start('other:1', '1.0')"
+            second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    finally:
+        servers.stop()
+    assert second.returncode
+    assert f"Another server already uses the SQLite file {tmp_path}/shared.db" in second.stderr
+
+
 def test_the_home_is_free_again_after_a_stop(database: str) -> None:
     for _ in range(2):
         servers.start("this:1", "1.0")
