@@ -49,6 +49,21 @@ def forget_models(home: Path) -> Iterator[None]:
     memory.reset()
 
 
+@pytest.fixture(scope="module")
+def smollm2_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which the language model is open: tests share what has been measured of it, which takes minutes."""
+    folder = tmp_path_factory.mktemp("smollm2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINEAGE_HOME", str(folder))
+        opened.open_model(str(real_models.smollm2_folder()))
+    return folder
+
+
+@pytest.fixture
+def smollm2(home: Path, smollm2_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_HOME", str(smollm2_home))
+
+
 def test_every_measure_of_real_models_is_tested_here() -> None:
     assert set(SETTINGS) == {name for name, each in MEASURES.items() if each.real_model}
 
@@ -111,9 +126,9 @@ def test_the_lesson_about_senses_has_the_expected_answers() -> None:
 
 
 @needs.smollm2
+@pytest.mark.usefixtures("smollm2")
 @pytest.mark.slow
 def test_the_lessons_about_a_language_model_have_the_expected_answers() -> None:
-    opened.open_model(str(real_models.smollm2_folder()))
     _check_lesson(LESSONS["answer-depth"])
     _check_lesson(LESSONS["first-token"])
     _check_lesson(LESSONS["induction"], slice(4, None))
@@ -187,9 +202,9 @@ def test_halves_that_random_networks_separate_too_cannot_be_judged() -> None:
 
 
 @needs.smollm2
+@pytest.mark.usefixtures("smollm2")
 @pytest.mark.slow
 def test_the_task_about_the_first_token_is_done_with_a_repetition_and_not_with_ordinary_sentences() -> None:
-    opened.open_model(str(real_models.smollm2_folder()))
     first = _check("first-token")
     assert not first.is_done and first.text.startswith("With your settings")
     assert _solve("first-token").is_done
@@ -207,9 +222,9 @@ def test_the_task_about_the_first_token_is_done_with_a_repetition_and_not_with_o
 
 
 @needs.smollm2
+@pytest.mark.usefixtures("smollm2")
 @pytest.mark.slow
 def test_ordinary_sentences_hardly_ever_do_the_task_about_the_first_token() -> None:
-    opened.open_model(str(real_models.smollm2_folder()))
     (card,) = suitable_models("language model")
     usual = opened_model.attention_to_first_token(card, "unchanged")
     model, done, heads = opened_model.opened_model(card), 0, 0
@@ -223,9 +238,9 @@ def test_ordinary_sentences_hardly_ever_do_the_task_about_the_first_token() -> N
 
 
 @needs.smollm2
+@pytest.mark.usefixtures("smollm2")
 @pytest.mark.slow
 def test_the_task_about_depth_is_done_with_a_function_word_and_not_with_a_fact() -> None:
-    opened.open_model(str(real_models.smollm2_folder()))
     first = _check("answer-depth")
     assert not first.is_done and "100 % of the layers" in first.text
     assert _solve("answer-depth").is_done
