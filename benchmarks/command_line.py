@@ -31,8 +31,8 @@ lineage export KEY run.zip                                               # or ru
 ```
 
 **Names of runs.** Included runs have names such as `negation-single-rnn`. Your own runs have keys of twelve letters and
-digits, computed from the configuration: the same settings give the same key, and on the same machine the same curve,
-bit for bit. Instead of a name or a key, a command also takes the path of a run folder.
+digits, computed from the configuration: the same settings give the same key, and on the same kind of machine the same
+curve, bit for bit. Instead of a name or a key, a command also takes the path of a run folder.
 
 **Ctrl-C during `train`** stores what has been trained so far and prints the command that continues it:
 `lineage train --resume KEY`. The result is the same as without the interruption. A second Ctrl-C ends the training at
