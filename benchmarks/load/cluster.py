@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import psutil
 
 from benchmarks.load.server_state import read_state
@@ -23,6 +25,13 @@ from tests.serving import Server, free_port
 
 BASE_PATH = "lineage"
 SERVERS = 3
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/ready", timeout=5).status_code == 200
+    except httpx.HTTPError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -96,8 +105,17 @@ class Cluster:
         self.servers[number].kill()
 
     def restart(self, number: int) -> None:
-        """Start an app server again that was killed or stopped, on the same port and with the same home."""
-        self.servers[number].start()
+        """Start an app server again that was killed or stopped, with the same port and home; return when it is ready.
+
+        Raises RuntimeError if it is not ready within 60 seconds.
+        """
+        server = self.servers[number]
+        server.start()
+        deadline = time.monotonic() + 60
+        while not _is_ready(server.url):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"server {number} is not ready:\n{self.logs()}")
+            time.sleep(0.2)
 
     def server_of(self, cookies: dict[str, str]) -> int:
         """Return the number from 0 of the app server that has the page of the browser with these cookies."""

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from explorer.errors import StoreError
-from explorer.web.operations import readiness
+from explorer.web.operations import readiness, warmup
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
@@ -43,3 +43,9 @@ def test_a_database_that_hangs_is_not_waited_for(client: TestClient, monkeypatch
     answer = client.get("/ready")
     assert answer.status_code == 503
     assert "has not answered" in answer.text
+
+
+def test_a_server_that_still_imports_is_not_ready(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warmup, "is_ready", lambda: False)
+    answer = client.get("/ready")
+    assert (answer.status_code, answer.text) == (503, "This server is still starting.\n")
