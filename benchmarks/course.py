@@ -41,6 +41,7 @@ LESSON, STEPS = "counting", 6
 SOON = 3.0  # seconds within which the class should have what its teacher does
 KILLED_AT, RESTARTED_AT = 2, 4  # the questions during which a server is killed, and all are restarted in turn
 ANSWER_SECONDS = 10.0
+DISCUSSION = 10.0  # seconds from an answer to the next step
 MOST_WAIT = 60.0  # seconds
 WARM_SESSIONS = 30
 WARM_SECONDS = 120.0  # the servers release some 220 MB each in the second minute after their start
@@ -168,7 +169,7 @@ async def _ask(cluster: Cluster, board: Board, measured: Measurements, question:
     measured.given[question] = board.state["votes"][0]["given"]
     async with _measure(cluster, measured, f"reveal {question}"):
         measured.reveal[question] = await board.command("reveal")
-        await asyncio.sleep(SOON + 2)
+        await asyncio.sleep(DISCUSSION)
 
 
 async def _restart_in_turn(cluster: Cluster) -> None:

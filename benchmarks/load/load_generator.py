@@ -47,6 +47,7 @@ class Visitor:
     widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
     messages: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
     exceptions: list[str] = field(default_factory=list)
+    is_running: bool = False  # whether a run of the page was requested that has not ended
     unanswered: list[str] = field(default_factory=list)  # what had to be sent again
     received: list[str] | None = None  # everything that the server sends, if it is set to a list
     downloads: dict[str, str] = field(default_factory=dict)  # ids of the files behind download buttons, by their keys
@@ -176,6 +177,7 @@ class Visitor:
         return time.perf_counter() - start
 
     async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:
+        self.is_running = True
         message = BackMsg()
         rerun = message.rerun_script
         rerun.query_string, rerun.page_script_hash = self.query, self._page
@@ -214,6 +216,7 @@ class Visitor:
                 case "navigation":
                     self._page = message.navigation.page_script_hash
                 case "script_finished" if message.script_finished in _DONE:
+                    self.is_running = False
                     whole = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
                     if self._run_has_begun if self._awaited_text is not None else whole or self._part_of_run:
                         self._awaited_text = None

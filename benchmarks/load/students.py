@@ -38,6 +38,7 @@ LOST = (OSError, WebSocketException, TimeoutError)
 
 Kind = Literal[
     "arrived",  # the page of the class is whole
+    "told",  # the class is at the question of this number, as the server has answered
     "drawn",  # the page has the question of this number
     "revealed",  # the student has the measured answer to the question
     "sent",  # the answer is sent for the first time; `value` is the answer
@@ -185,6 +186,7 @@ class Student:
     context: ssl.SSLContext | None
     _answered: set[int] = field(default_factory=set)  # numbers of questions
     _revealed: set[int] = field(default_factory=set)
+    _told: set[int] = field(default_factory=set)
     _drawn: set[int] = field(default_factory=set)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _followed: tuple[object, float, float] = (None, 0.0, 0.0)  # what the page is run for, until when, and how long
@@ -257,6 +259,9 @@ class Student:
             self._was_lost = False
             self.note("answered again")
         number, page = state["number"], visitor.classroom
+        if number not in self._told:
+            self._told.add(number)
+            self.note("told", number)
         if page is None:
             return
         if (number, state["open"]) != (page["number"], page["open"]):
@@ -282,6 +287,13 @@ class Student:
         _, until, wait = self._followed
         if now >= until:
             self._followed = state, now + 2 * wait, 2 * wait
+            self._start(self._send_when_idle(visitor, state))
+
+    async def _send_when_idle(self, visitor: Visitor, state: object) -> None:
+        while visitor.is_running:
+            await asyncio.sleep(0.05)
+        page = visitor.classroom
+        if page and state == self._followed[0] != (page["number"], page["open"]):
             with contextlib.suppress(*LOST):
                 await visitor.send_class_event("moved", time.time())
 

@@ -43,7 +43,7 @@ export default defineComponent((place) => {
   place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
   /** @type {ClassroomData | null} */
   let data = null,
-    /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>} | null} */
+    /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void} | null} */
     component = null,
     session = {},
     builtState = "",
@@ -125,9 +125,11 @@ export default defineComponent((place) => {
     }
   }
 
-  /** Run the page after `delay` milliseconds, so that it follows the class. A request that interrupts a run which has
-      begun would make a busy server run it again and again, so the same request is repeated only after some time, each
-      time a longer one. */
+  /** Return whether the page does not show what the class is at. */
+  const isBehind = () => isOver || session.number !== data.number || session.open !== data.open;
+
+  /** Run the page after `delay` milliseconds, so that it follows the class. The same request is repeated after some time,
+      each time a longer one, but never during a run: that would begin again, as the last one of a busy server. */
   function runPage(state, delay = 0) {
     const now = Date.now();
     if (state !== followed.state) {
@@ -137,7 +139,7 @@ export default defineComponent((place) => {
     if (now < followed.until) return;
     followed.wait *= 2;
     followed.until = now + followed.wait;
-    component.setTriggerValue("moved", now);
+    component.sendWhenIdle("moved", now, () => state === followed.state && isBehind());
   }
 
   /** Milliseconds until the page follows the class. The pages of a large class follow one after the other: if all ran at
@@ -153,8 +155,7 @@ export default defineComponent((place) => {
     if (isOver) runPage("over"); // the page leaves the class
     if (state.number === undefined) return;
     session = state;
-    if (state.number !== data.number || state.open !== data.open)
-      runPage(`${state.number} ${state.open}`, delayOfPage(state));
+    if (isBehind()) runPage(`${state.number} ${state.open}`, delayOfPage(state));
     drawState();
   }
 
