@@ -81,6 +81,7 @@ class SharedOwnership(Ownership):
         self.submission = submission or secrets.token_hex(8)
         self.server = ""  # the one that has claimed it, as far as is known
         self.held = False  # whether this server has claimed it and has not yet lost it
+        self.is_being_released = False  # whether the row may already say so although `held` does not
         self.claim_after = -math.inf  # when it may be tried next (`time.monotonic`)
         self.claims = 0
         self.uploaded = False  # whether this server has uploaded a checkpoint since it claimed the job
@@ -296,10 +297,11 @@ class SharedJobs:
         own = ownership(job)
 
         while own.held:
+            claims = own.claims
             try:
                 if run_transaction(lambda session: is_held(session, job.key, own.submission)):
                     return True
-                self._lose(job)
+                self._lose(job, claims)
             except StoreError as error:
                 log.warning("job %s waits for the database: %s", job.key, error)
                 if self._closing.wait(_RETRY_SECONDS):
@@ -331,8 +333,15 @@ class SharedJobs:
         def write(session: Session) -> bool:
             return update_row(session, job.key, own.submission, values) and announce(session, f"changed {job.key}")
 
-        written = run_transaction(write)
         with self._mutex:
+            own.is_being_released = not keeps
+        try:
+            written = run_transaction(write)
+        except StoreError:
+            own.is_being_released = False
+            raise
+        with self._mutex:
+            own.is_being_released = False
             self._note_change(job)
             own.note_written(view, with_curves=True)
             if keeps and written:
@@ -356,13 +365,19 @@ class SharedJobs:
             return False
         return storage.current() is None or job.resume_record is not None
 
-    def _lose(self, job: Job) -> None:
-        """Note that another server has claimed a job that this server trains."""
-        log.warning("job %s was taken over by another server; it is dropped here", job.key)
+    def _lose(self, job: Job, claims: int) -> None:
+        """Note that another server has claimed a job that this server trains, as the row says.
+
+        claims: how often the job had been claimed before the row was read. If this server has released the job since
+            then, and perhaps claimed it again, nothing was lost.
+        """
         with self._mutex:
             own = ownership(job)
+            if not own.held or own.is_being_released or own.claims != claims:
+                return
             own.held, own.loaded_mark = False, "none"
             job.requested_action = "abandon"
+        log.warning("job %s was taken over by another server; it is dropped here", job.key)
 
     # ---- writing and reading
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from explorer.database import servers
+from explorer.database.engine import run_transaction
 from explorer.jobs import shared_jobs
+from explorer.jobs.scheduler import JobService
 from tests.jobs import test_scheduler
 from tests.jobs.test_scheduler import executor, fast_scheduling, make_executor, one_slot, service  # noqa: F401  # fixtures
 
@@ -52,3 +57,19 @@ def server(
     yield
     servers.stop()
     assert not [record for record in caplog.get_records("call") if record.name == shared_jobs.__name__]
+
+
+def test_a_job_that_is_given_back_is_not_taken_for_lost(
+    executor: test_scheduler.HoldingExecutor,  # noqa: F811
+    service: JobService,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def commit_slowly(*arguments: Any, **more: Any) -> Any:
+        """Let the thread that exchanges rows see a row as this server has just written it, but does not know yet."""
+        result = run_transaction(*arguments, **more)
+        if threading.current_thread().name != "jobs":
+            time.sleep(0.2)
+        return result
+
+    monkeypatch.setattr(shared_jobs, "run_transaction", commit_slowly)
+    test_scheduler.test_a_visitor_with_two_slots_gives_one_to_a_waiting_visitor(executor, service, monkeypatch)
