@@ -5,7 +5,6 @@ A `LineageError` is cached like a result, because the same computation would fai
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -31,14 +30,7 @@ _finished: defaultdict[Hashable, LRUCache[Key, Future[Any]]] = defaultdict(lambd
 _lock = threading.RLock()  # work that is cancelled ends on the thread that cancels it
 
 
-_NICENESS = 10  # of what nobody waits for: it gives way to the pages of all servers on this machine
 _thread = threading.local()
-
-
-def lower_priority() -> None:
-    """Let other threads and processes of this machine go first. Linux has a priority for each thread, others do not."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _run_with_one_torch_thread(make: Callable[[], Result]) -> Result:
@@ -51,7 +43,7 @@ def _run_with_one_torch_thread(make: Callable[[], Result]) -> Result:
 
 
 _pools = {
-    name: ThreadPoolExecutor(threads, name, lower_priority if name == "patient" else None)
+    name: ThreadPoolExecutor(threads, thread_name_prefix=name)
     for name, threads in {"usual": 2, "quick": 2, "patient": 1, "timing": 1}.items()
 }
 

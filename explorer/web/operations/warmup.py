@@ -9,8 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from explorer.web.background import lower_priority
-
 log = logging.getLogger(__name__)
 FIRST_VISIT = 4.0  # seconds after the imports that are left to a first visitor, who needs the processor
 _done = threading.Event()
@@ -40,7 +38,6 @@ def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
     finally:
         _done.set()
     time.sleep(FIRST_VISIT)
-    lower_priority()
     try:
         _prepare_for_later_visitors(prefetch)
     except Exception:  # pages then do it themselves
