@@ -295,7 +295,6 @@ class SharedJobs:
     def confirm(self, job: Job) -> bool:
         """Return whether this server still holds its claim; wait for the database if need be."""
         own = ownership(job)
-
         while own.held:
             claims = own.claims
             try:

@@ -109,7 +109,7 @@ def _parallel(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
         values = _axis_values(plan, axis)
         places = _heights(values)
         heights[:, axis] = [places[values.index(status.trial.settings[axis][1])] for status in order]
-        ticks.append([(places[i], format_value(values[i])) for i in _labelled(places)])
+        ticks.append([(places[i], format_value(values[i])) for i in _choose_labels(places)])
     shares = _rank_shares(sweep, plan)
     places = [1 - place / max(len(order) - 1, 1) for place in range(len(order))]
     heights[:, -1] = places
@@ -136,7 +136,7 @@ def _heights(values: Sequence[Value]) -> list[float]:
     return [(number - numbers[0]) / (numbers[-1] - numbers[0]) for number in numbers]
 
 
-def _labelled(heights: Sequence[float]) -> list[int]:
+def _choose_labels(heights: Sequence[float]) -> list[int]:
     """Return which of these ascending heights have a label: the highest, and from below on all that leave a gap."""
     found: list[int] = []
     for i, height in enumerate(heights[:-1]):
