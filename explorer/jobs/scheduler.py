@@ -385,9 +385,13 @@ class JobService:
         if self._shared and job.is_shared:
             self._shared.sync_soon()
 
-    def _remember_shared(self, job: Job) -> None:
+    def _remember_shared(self, job: Job, previous: Job | None) -> bool:
+        """Remember a job of another server in the place of `previous`, unless one was submitted here meanwhile."""
         with self._lock:
+            if self._jobs.get(job.key) is not previous:
+                return False
             self._remember(job)
+            return True
 
     def _forget_shared(self, job: Job) -> None:
         with self._lock:
@@ -402,9 +406,10 @@ class JobService:
     def _schedule_shared(self) -> None:
         """Let the waiting jobs be those that this server may train, after something has changed elsewhere."""
         if self._shared and not self._closing:
-            remembered = [job for job in list(self._jobs.values()) if job.is_shared and job not in self._running]
-            private = [job for job in self._waiting if not job.is_shared]
-            self._waiting = private + [job for job in remembered if self._shared.is_claimable(job)]
+            claimable = [job for job in self._shared_jobs().values() if self._shared.is_claimable(job)]
+            self._waiting = [job for job in self._waiting if not job.is_shared or job in claimable]
+            for job in claimable:  # behind those that already wait: one that was paused comes after all others
+                self._wait(job)
             self._schedule()
 
     async def _schedule_periodically(self) -> None:

@@ -153,7 +153,8 @@ class SharedJobs:
     """The rows of all jobs, for the job service of this server.
 
     list_jobs: returns all jobs that this server remembers and that have a row, or will have one
-    remember: adds a job of another server, or one that was submitted again, to those that are remembered
+    remember: adds a job of another server, or one that was submitted again, to those that are remembered, instead of
+        the previous one of this key; returns False if that is no longer the previous one
     forget: removes one whose row is gone
     on_change: is called after something has changed, on the thread of this class
     """
@@ -161,7 +162,7 @@ class SharedJobs:
     def __init__(
         self,
         list_jobs: Callable[[], dict[str, Job]],
-        remember: Callable[[Job], None],
+        remember: Callable[[Job, Job | None], bool],
         forget: Callable[[Job], None],
         on_change: Callable[[], None],
     ) -> None:
@@ -557,16 +558,15 @@ class SharedJobs:
     def _apply(self, row: JobRow, job: Job | None, began: int, with_curves: bool) -> bool:
         """Let the job of a row show what the row says; return False if it is to be read again.
 
-        That is so if this server has claimed the job, or has changed it after the reading.
+        That is so if this server has claimed the job, or has changed or submitted it after the reading.
         """
         if job is None or (ownership(job).submission != row.submission and ownership(job).inserted):
             if job and (ownership(job).held or ownership(job).change > began):
                 return False
-            job = Job(parse_config(row.config), row.starter)
-            job.ownership = SharedOwnership(self, job, row.submission)
-            self._mirror(row, job, False)
-            self._remember(job)
-            return True
+            new = Job(parse_config(row.config), row.starter)
+            new.ownership = SharedOwnership(self, new, row.submission)
+            self._mirror(row, new, False)
+            return self._remember(new, job)
         with self._mutex:
             own = ownership(job)
             if own.change > began or not own.inserted or own.submission != row.submission:

@@ -14,6 +14,7 @@ from explorer.database import servers
 from explorer.database.engine import run_transaction
 from explorer.jobs import shared_jobs
 from explorer.jobs.scheduler import JobService
+from explorer.training.config import RunConfig
 from tests.jobs import test_scheduler
 from tests.jobs.test_scheduler import executor, fast_scheduling, make_executor, one_slot, service  # noqa: F401  # fixtures
 
@@ -73,3 +74,44 @@ def test_a_job_that_is_given_back_is_not_taken_for_lost(
 
     monkeypatch.setattr(shared_jobs, "run_transaction", commit_slowly)
     test_scheduler.test_a_visitor_with_two_slots_gives_one_to_a_waiting_visitor(executor, service, monkeypatch)
+
+
+def test_a_job_that_was_paused_waits_behind_the_others_after_a_change_elsewhere(
+    executor: test_scheduler.HoldingExecutor,  # noqa: F811
+    service: JobService,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release = executor.release
+
+    def change_and_release(*configs: RunConfig) -> None:
+        service._on_shared_change()
+        release(*configs)
+
+    monkeypatch.setattr(executor, "release", change_and_release)
+    test_scheduler.test_each_visitors_first_job_comes_before_anyones_second(executor, service, monkeypatch)
+
+
+def test_a_job_that_is_submitted_while_the_rows_are_read_is_remembered_once(
+    executor: test_scheduler.HoldingExecutor,  # noqa: F811
+    service: JobService,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listed = threading.Event()
+
+    def read_slowly(*arguments: Any, **more: Any) -> Any:
+        """Let the thread that exchanges rows read them only some time after it has listed the jobs."""
+        if threading.current_thread().name == "jobs":
+            listed.set()
+            time.sleep(0.2)
+        return run_transaction(*arguments, **more)
+
+    monkeypatch.setattr(shared_jobs, "run_transaction", read_slowly)
+    service.prepare()
+    listed.wait(30)
+    config = executor.hold(test_scheduler.short_config())
+    job = service.submit(config, "ada")
+    test_scheduler.wait(lambda: test_scheduler.is_running(job))
+    time.sleep(0.5)  # the rows were read at least once more
+    assert service.find(job.key) is job
+    executor.release(config)
+    test_scheduler.wait(lambda: test_scheduler.all_done(job))
