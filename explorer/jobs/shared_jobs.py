@@ -534,6 +534,7 @@ class SharedJobs:
 
         marks, rows = run_transaction(read)
         any_changed = False
+        again: set[str] = set()  # keys of the rows that are to be read again
         for row in rows:
             try:
                 applied = self._apply(row, jobs.get(row.key), began, row.key in shown)
@@ -542,13 +543,13 @@ class SharedJobs:
                 continue
             any_changed |= applied
             if not applied:
-                marks.pop(row.key, None)  # it is read again
+                again.add(row.key)
         for job in [job for key, job in jobs.items() if key not in marks and key in self._marks]:
             own = ownership(job)
             if own.inserted and not own.held and own.change <= began:
                 self._forget(job)
                 any_changed = True
-        self._marks = marks
+        self._marks = {key: mark for key, mark in marks.items() if key not in again}
         return any_changed
 
     def _is_on_screen(self, job: Job) -> bool:
