@@ -22,7 +22,7 @@ from explorer.labs.compare.comparison import (
     load_runs,
     with_available_measure,
 )
-from explorer.labs.compare.results import add_results_table, comparability_note, target_finding
+from explorer.labs.compare.results import add_results_table, comparability_note, machines_note, target_finding
 from explorer.labs.compare.state import AXES, MEASURES, UNITS, Comparison
 from explorer.training.record import Axis
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, pop_target, value_tracks
@@ -91,6 +91,8 @@ def _draw_comparison(state: Comparison, visitor_id: str, document: Document) -> 
         panel = _panel(state, runs, target)
         add_plot_frame(document, [panel], key=_KEY, height=420, narrow_height=320, columns=1)
         add_results_table(document, state, runs, target, bits)
+        if where := machines_note(runs):
+            document.caption(where)
     except LineageError as error:
         document.problems([str(error)])
         return None

@@ -34,6 +34,7 @@ from explorer.ui.budgets import budget_sentence
 from explorer.ui.components.table import add_table, draw_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.training.learning_chart import describe_machines, machines_of
 from explorer.ui.verdict_sentences import SHARED_TEST_SET, describe_judgement
 from explorer.ui.wording import join_words
 
@@ -90,13 +91,13 @@ def find_target_reached(
 def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float) -> str:
     """Return which run reaches the target first: by step, by token and by second; "so far" if one is not finished.
 
-    Runs whose losses cannot be compared are not ranked.
+    Runs whose losses cannot be compared are not ranked, and not by second if different machines may have trained them.
     """
     if comparability_note(state, runs):
         return "These runs cannot be ranked by this loss."
     so_far = any(run.may_continue for run in runs)
     firsts: dict[Axis, TargetReached] = {}
-    for axis in AXES:
+    for axis in AXES if is_on_one_machine(runs) else [axis for axis in AXES if axis != "seconds"]:
         reached = [a for a in find_target_reached(state, runs, target, axis) if a.at is not None]
         if reached:
             firsts[axis] = min(reached, key=lambda a: a.at or 0.0)
@@ -127,6 +128,24 @@ def comparability_note(state: Comparison, runs: Sequence[ComparedRun]) -> str:
         return ""
     measured = [run.config for run in runs if run.last(state.y) is not None]
     return comparability_sentence(comparability(measured, state.y))
+
+
+def is_on_one_machine(runs: Sequence[ComparedRun]) -> bool:
+    """Return whether the runs that do not train now name the same kinds of machine, or none of them names any."""
+    named = [machines for run in runs if (machines := machines_of(run.view)) is not None]
+    return len(set(named)) < 2
+
+
+def machines_note(runs: Sequence[ComparedRun]) -> str:
+    """Return where the runs were trained, if their seconds may differ for this reason or from those of this server."""
+    if is_on_one_machine(runs):
+        return describe_machines({run.key: run.view for run in runs})
+    trained: dict[str, list[str]] = {}
+    for run in runs:
+        if (machines := machines_of(run.view)) is not None:
+            trained.setdefault(" and ".join(machines) or "a machine that is not known", []).append(run.title)
+    places = "; ".join(f"{join_words(titles)} on {machines}" for machines, titles in trained.items())
+    return f"Trained: {places}. This alone can make their seconds differ: compare their steps and tokens."
 
 
 def format_amount(value: float | None, axis: Axis) -> str:

@@ -198,14 +198,20 @@ def describe_outcome(views: Views) -> str:
     return f"Trained, but not saved. {why}"
 
 
+def machines_of(view: RunView) -> tuple[str, ...] | None:
+    """Return the kinds of machine that trained a run, empty if it names none; None if it trains now or has no curve."""
+    run = None if view.live else view.loaded_run or view.stopped
+    if run is None:
+        return None
+    return run.card.machines if isinstance(run, StoredRun) else run.machines
+
+
 def describe_machines(views: Views) -> str:
     """Return one sentence about where the runs were trained: on several kinds of machine, or on none like this server.
 
     It is empty for runs of this server's kind, and while they are trained. Older runs name no kind of machine.
     """
-    runs = [view.loaded_run or view.stopped for view in views.values() if not view.live]
-    named = [run.card.machines if isinstance(run, StoredRun) else run.machines for run in runs if run]
-    kinds = list(dict.fromkeys(kind for machines in named for kind in machines))
+    kinds = list(dict.fromkeys(kind for view in views.values() for kind in machines_of(view) or ()))
     if len(kinds) > 1:
         more = ["more"] * (len(kinds) > _NAMED_MACHINES)
         return f"Trained on {len(kinds)} kinds of machine: {'; '.join([*kinds[:_NAMED_MACHINES], *more])}."

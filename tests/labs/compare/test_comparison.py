@@ -27,6 +27,7 @@ from explorer.labs.compare.results import (
     format_amount,
     format_value,
     has_shared_test_set,
+    machines_note,
     shared_initialization,
     step_cost_finding,
     target_finding,
@@ -85,6 +86,31 @@ def test_no_run_is_first_if_none_reaches_the_target() -> None:
     low = make_run("low", end=0.9)
     assert_states(target_finding(STATE, [low], 0.95), "No … 0.950")
     assert target_finding(STATE, [], 0.95).startswith("No run reaches")
+
+
+def on_machines(run: ComparedRun, *machines: str) -> ComparedRun:
+    """Return the same run, trained on these kinds of machine."""
+    stored = run.view.stored
+    assert stored is not None
+    card = stored.card.model_copy(update={"machines": machines})
+    return replace(run, view=replace(run.view, stored=replace(stored, card=card)))
+
+
+@pytest.mark.parametrize(
+    ("machines", "sentence"),
+    [(("M2",), "C on M2"), (("M1", "M2"), "C on M1 and M2"), ((), "C on a machine … not known")],
+)
+def test_runs_of_different_machines_are_not_ranked_by_seconds(machines: tuple[str, ...], sentence: str) -> None:
+    runs = [on_machines(A, "M1"), on_machines(B, "M1"), on_machines(C, *machines)]
+    assert_states(target_finding(STATE, runs, 0.95), "0.950 … A by step (9 steps); B by tokens read (180 tokens)")
+    assert_mentions(machines_note(runs), f"A and B B on M1; C {sentence}. … compare … steps and tokens")
+
+
+def test_runs_of_one_machine_are_ranked_by_seconds() -> None:
+    assert machines_note([A, C]) == "", "no machine is named"
+    runs = [on_machines(A, "M1"), on_machines(C, "M1")]
+    assert target_finding(STATE, runs, 0.95).endswith("; C by seconds (2.7 s).")
+    assert machines_note(runs) == "Trained on another kind of machine than this server: M1."
 
 
 def unfinished_run(run: ComparedRun, step: int) -> ComparedRun:
