@@ -96,29 +96,31 @@ def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float
     if comparability_note(state, runs):
         return "These runs cannot be ranked by this loss."
     so_far = any(run.may_continue for run in runs)
-    firsts: dict[Axis, TargetReached] = {}
+    firsts: dict[Axis, list[TargetReached]] = {}  # several if their amounts are written alike
     for axis in AXES if is_on_one_machine(runs) else [axis for axis in AXES if axis != "seconds"]:
         reached = [a for a in find_target_reached(state, runs, target, axis) if a.at is not None]
         if reached:
-            firsts[axis] = min(reached, key=lambda a: a.at or 0.0)
+            least = format_amount(min(a.at or 0.0 for a in reached), axis)
+            firsts[axis] = [a for a in reached if format_amount(a.at, axis) == least]
     value = format_value(target, state.rising)
     if not firsts:
         never = "So far no run reaches" if so_far else "No run reaches"
         return f"{never} {value} (median over seeds). Drag the target to another value."
     beginning = "So far: " if so_far else ""
-    axes_of: dict[str, list[Axis]] = {}
+    axes_of: dict[tuple[str, ...], list[Axis]] = {}
     for axis, first in firsts.items():
-        axes_of.setdefault(first.run.key, []).append(axis)
-    if len(axes_of) == 1:
-        name = next(iter(firsts.values())).run.name
-        amounts = join_words([format_amount(first.at, axis) for axis, first in firsts.items()])
-        if len(runs) == 1:
-            return f"{beginning}{name} reaches {value} after {amounts}."
-        return f"{beginning}{name} is the first to reach {value}: after {amounts}."
+        axes_of.setdefault(tuple(a.run.key for a in first), []).append(axis)
     parts = []
     for axes in axes_of.values():
-        amounts = join_words([format_amount(firsts[axis].at, axis) for axis in axes])
-        parts.append(f"{firsts[axes[0]].run.name} {join_words([AXES[axis] for axis in axes])} ({amounts})")
+        names = [a.run.name for a in firsts[axes[0]]]
+        amounts = join_words([format_amount(firsts[axis][0].at, axis) for axis in axes])
+        if len(axes_of) > 1:
+            parts.append(f"{join_words(names)} {join_words([AXES[axis] for axis in axes])} ({amounts})")
+        elif len(runs) == 1:
+            return f"{beginning}{names[0]} reaches {value} after {amounts}."
+        else:
+            verb = "is" if len(names) == 1 else "are"
+            return f"{beginning}{join_words(names)} {verb} the first to reach {value}: after {amounts}."
     return f"{beginning}First to reach {value}: {'; '.join(parts)}."
 
 

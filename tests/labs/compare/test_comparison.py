@@ -82,6 +82,15 @@ def test_one_run_may_be_first_on_all_axes() -> None:
     assert target_finding(STATE, [fast], 0.95).startswith("D reaches 0.950 after 7 steps,")
 
 
+def test_runs_that_reach_the_target_after_equal_amounts_are_both_first() -> None:
+    same = make_run("D", 10, 100, 0.1, seed=30)
+    found = target_finding(STATE, [A, same], 0.95)
+    assert_states(found, "0.950 … A and D by step and by tokens read (9 steps and 900 tokens); D by seconds (0.9 s)")
+    sooner = make_run("E", 10, 99.99, 1, seed=40)
+    found = target_finding(STATE, [A, sooner], 0.95)
+    assert_states(found, "A and E are the first … 0.950: … 9 steps, 900 tokens … 9.0 s")
+
+
 def test_no_run_is_first_if_none_reaches_the_target() -> None:
     low = make_run("low", end=0.9)
     assert_states(target_finding(STATE, [low], 0.95), "No … 0.950")
