@@ -85,12 +85,12 @@ def running_server(home: Path, **settings: str) -> Iterator[str]:
         server.stop()
 
 
-def is_healthy(url: str) -> bool:
-    """Return whether the server at this URL answers its health check."""
+def is_healthy(url: str, address: str = "_stcore/health") -> bool:
+    """Return whether the server at this URL answers its health check, or another address, with status 200."""
     parts = urlsplit(url)
     connection = HTTPConnection(parts.netloc, timeout=5)
     try:
-        connection.request("GET", f"{parts.path}/_stcore/health")
+        connection.request("GET", f"{parts.path}/{address}")
         return connection.getresponse().status == 200
     except (OSError, HTTPException):
         return False

@@ -15,23 +15,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import psutil
 
 from benchmarks.load.server_state import read_state
 from tests import nginx
 from tests.postgres import PostgresServer
-from tests.serving import Server, free_port
+from tests.serving import Server, free_port, is_healthy
 
 BASE_PATH = "lineage"
 SERVERS = 3
-
-
-def _is_ready(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/ready", timeout=5).status_code == 200
-    except httpx.HTTPError:
-        return False
 
 
 @dataclass(frozen=True)
@@ -112,7 +104,7 @@ class Cluster:
         server = self.servers[number]
         server.start()
         deadline = time.monotonic() + 60
-        while not _is_ready(server.url):
+        while not is_healthy(server.url, "ready"):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"server {number} is not ready:\n{self.logs()}")
             time.sleep(0.2)

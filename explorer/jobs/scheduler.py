@@ -406,10 +406,10 @@ class JobService:
     def _schedule_shared(self) -> None:
         """Let the waiting jobs be those that this server may train, after something has changed elsewhere."""
         if self._shared and not self._closing:
-            claimable = [job for job in self._shared_jobs().values() if self._shared.is_claimable(job)]
-            self._waiting = [job for job in self._waiting if not job.is_shared or job in claimable]
-            for job in claimable:  # behind those that already wait: one that was paused comes after all others
-                self._wait(job)
+            remembered = [job for job in self._shared_jobs().values() if job not in self._running]
+            claimable = dict.fromkeys(job for job in remembered if self._shared.is_claimable(job))
+            waiting = [job for job in self._waiting if not job.is_shared or job in claimable]
+            self._waiting = list(dict.fromkeys((*waiting, *claimable)))  # the order of those that waited stays
             self._schedule()
 
     async def _schedule_periodically(self) -> None:

@@ -81,7 +81,7 @@ class SharedOwnership(Ownership):
         self.submission = submission or secrets.token_hex(8)
         self.server = ""  # the one that has claimed it, as far as is known
         self.held = False  # whether this server has claimed it and has not yet lost it
-        self.is_being_released = False  # whether the row may already say so although `held` does not
+        self.is_being_released = False  # whether the claim in the row may have ended although `held` is still true
         self.claim_after = -math.inf  # when it may be tried next (`time.monotonic`)
         self.claims = 0
         self.uploaded = False  # whether this server has uploaded a checkpoint since it claimed the job

@@ -28,8 +28,6 @@ Key: TypeAlias = tuple[Hashable, ...]  # its first element is the kind of the wo
 _under_way: dict[Key, Future[Any]] = {}  # never dropped, because a page waits for it
 _finished: defaultdict[Hashable, LRUCache[Key, Future[Any]]] = defaultdict(lambda: LRUCache(_MAX_RESULTS))  # by kind
 _lock = threading.RLock()  # work that is cancelled ends on the thread that cancels it
-
-
 _thread = threading.local()
 
 

@@ -97,7 +97,7 @@ def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float
         return "These runs cannot be ranked by this loss."
     so_far = any(run.may_continue for run in runs)
     firsts: dict[Axis, list[TargetReached]] = {}  # several if their amounts are written alike
-    for axis in AXES if is_on_one_machine(runs) else [axis for axis in AXES if axis != "seconds"]:
+    for axis in AXES if are_seconds_comparable(runs) else [axis for axis in AXES if axis != "seconds"]:
         reached = [a for a in find_target_reached(state, runs, target, axis) if a.at is not None]
         if reached:
             least = format_amount(min(a.at or 0.0 for a in reached), axis)
@@ -132,22 +132,22 @@ def comparability_note(state: Comparison, runs: Sequence[ComparedRun]) -> str:
     return comparability_sentence(comparability(measured, state.y))
 
 
-def is_on_one_machine(runs: Sequence[ComparedRun]) -> bool:
-    """Return whether the runs that do not train now name the same kinds of machine, or none of them names any."""
+def are_seconds_comparable(runs: Sequence[ComparedRun]) -> bool:
+    """Return whether the runs that are not training name the same kinds of machine, or none of them names any."""
     named = [machines for run in runs if (machines := machines_of(run.view)) is not None]
     return len(set(named)) < 2
 
 
 def machines_note(runs: Sequence[ComparedRun]) -> str:
     """Return where the runs were trained, if their seconds may differ for this reason or from those of this server."""
-    if is_on_one_machine(runs):
+    if are_seconds_comparable(runs):
         return describe_machines({run.key: run.view for run in runs})
     trained: dict[str, list[str]] = {}
     for run in runs:
         if (machines := machines_of(run.view)) is not None:
             trained.setdefault(" and ".join(machines) or "a machine that is not known", []).append(run.title)
     places = "; ".join(f"{join_words(titles)} on {machines}" for machines, titles in trained.items())
-    return f"Trained: {places}. This alone can make their seconds differ: compare their steps and tokens."
+    return f"Trained: {places}. The machines may differ in speed, so compare steps and tokens, not seconds."
 
 
 def format_amount(value: float | None, axis: Axis) -> str:

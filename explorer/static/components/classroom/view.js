@@ -125,11 +125,11 @@ export default defineComponent((place) => {
     }
   }
 
-  /** Return whether the page does not show what the class is at. */
+  /** Return whether the page shows another question or another state than the class has. */
   const isBehind = () => isOver || session.number !== data.number || session.open !== data.open;
 
   /** Run the page after `delay` milliseconds, so that it follows the class. The same request is repeated after some time,
-      each time a longer one, but never during a run: that would begin again, as the last one of a busy server. */
+      each time a longer one, but never during a run, because a busy server would then begin that run again. */
   function runPage(state, delay = 0) {
     const now = Date.now();
     if (state !== followed.state) {
