@@ -1,9 +1,11 @@
-"""What holds for every test: checked shapes, a home directory of its own, and a process that remembers no other test."""
+"""What holds for every test: checked shapes, a home directory of its own, and nothing remembered of earlier tests."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +34,7 @@ settings.load_profile("lineage")
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
 SKIPPED = "lineage/skipped"  # in pytest's cache
 _skipped: list[tuple[str, str]] = []
+os.environ.setdefault("LINEAGE_FUZZ_SEED", str(random.randrange(1_000_000)))  # the processes of xdist inherit it
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,6 +75,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput") and not session.config.getoption("skipped"):
         session.config.cache.set(SKIPPED, _skipped)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"Seed of the random gestures: LINEAGE_FUZZ_SEED={os.environ['LINEAGE_FUZZ_SEED']}")
 
 
 @pytest.fixture(autouse=True)

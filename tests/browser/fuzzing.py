@@ -24,6 +24,7 @@ from tests.browser.conftest import PROBES
 from tests.browser.steps import RETRIES
 from tests.serving import ROOT
 
+WIDE, NARROW = 1440, 390  # px
 BLANK_AFTER = 10_000  # ms
 COMPUTED_AFTER = 30_000  # ms after which a result that is still computed is cancelled, as a visitor can do
 IDLE_AFTER = 60_000  # ms
@@ -48,6 +49,15 @@ FORBIDDEN = re.compile(  # buttons that leave the app, delete, or begin long tra
     r"|more seeds|Measure|Print|Save this figure|Full ?screen|Sign",
 )
 TRAIN = re.compile(r"(Train|Another seed)")
+SHARE = re.compile(r"^(Share|Give .* to a class|Start the class|Join)")
+# Files that a visitor may choose: a text, labelled sentences, pairs, nothing, and what is no text.
+FILES = {
+    "text.txt": b"The cat sat on the mat. The dog did not. " * 80,
+    "sentences.csv": b"sentence,label\n" + b"good film,positive\nnot good,negative\n" * 40,
+    "pairs.csv": b"source,target\n" + b"one two,two one\nthree four,four three\n" * 40,
+    "empty.txt": b"",
+    "noise.bin": bytes(range(256)) * 8,
+}
 # Streamlit's notes about events of fragments of a page that the visitor has left.
 HARMLESS = re.compile(r"fragment with id \w+( does not exist anymore|\. This can happen)")
 # Patterns of widget keys whose value is not in the URL, each with the reason.
@@ -96,6 +106,10 @@ FIND = """() => {
     + " .lineage svg, .lineage canvas, .lineage textarea, .lineage td, .lineage th", (each) => each.type !== "file");
   add("link", "[data-testid=stMain] a[href]", (each) =>
     each.origin === location.origin && each.target !== "_blank" && !each.download && !each.pathname.includes("."));
+  groups.upload = [...document.querySelectorAll("[data-testid=stFileUploader] input[type=file]")].map((each) => {
+    each.dataset.fuzz = number;
+    return { number: number++, name: each.accept, key: "", tag: "input" };
+  });
   return groups;
 }"""
 # The page of the URL is there: by the pattern of its title, and with content.
@@ -181,7 +195,8 @@ class Fuzzer:
     start: path of the page; after going to another page the visitor comes back to it.
     seed: determines all choices.
     gestures: what was done, in words.
-    trained: whether a training was started; its run belongs to this visitor.
+    width: of the window, in pixels; `rotate` changes it.
+    private: whether this visitor has a run or a text of their own, which nobody else can open.
     """
 
     context: BrowserContext
@@ -192,7 +207,8 @@ class Fuzzer:
     gestures: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     patience: int = 3_000  # ms after which a gesture fails whose element is gone or covered
-    trained: bool = False
+    width: int = WIDE
+    private: bool = False
     answers: dict[str, int] = field(default_factory=dict)  # HTTP status of the last answer of each result's address
 
     def __post_init__(self) -> None:
@@ -212,7 +228,7 @@ class Fuzzer:
     def new_page(self, context: BrowserContext) -> Page:
         """Open a browser tab whose errors are failures."""
         page = context.new_page()
-        page.set_viewport_size({"width": 1440, "height": 900})
+        page.set_viewport_size({"width": self.width, "height": 900})
 
         def console(message: Any) -> None:
             url = message.location["url"]
@@ -280,7 +296,7 @@ class Fuzzer:
         context = open_context()
         try:
             context.set_default_timeout(20_000)
-            if self.trained:  # the runs of this visitor
+            if self.private:
                 context.add_cookies(self.context.cookies())  # type: ignore[arg-type]
             page = self.new_page(context)
             page.goto(url)
@@ -322,19 +338,6 @@ class Fuzzer:
             self.check_not_blank()
         self.check_log()
 
-    def visit_pages(self, pages: int, gestures: int) -> None:
-        """Go through the pages in quick succession in a random order, with a few gestures on every second one."""
-        for number, row in enumerate(self.random.sample(PAGES, len(PAGES))):
-            self.start = row.address
-            try:
-                self.go_to_page(row.address)
-            except Error as error:
-                self.gestures[-1] += f" -- failed: {str(error).splitlines()[0][:80]}"
-            self.page.wait_for_timeout(self.random.choice((0, 50, 150, 300, 500)))
-            if number * pages // len(PAGES) != (number + 1) * pages // len(PAGES):
-                self.run(gestures)
-        self.check_not_blank()
-
     def wait_briefly(self) -> None:
         """Wait until the page is idle, at most a few seconds."""
         try:
@@ -366,9 +369,11 @@ class Fuzzer:
         groups = self.page.evaluate(FIND)
         buttons = groups["button"]
         groups["train"] = [each for each in buttons if TRAIN.search(each["name"])]
+        groups["share"] = [each for each in buttons if SHARE.search(each["name"])]
         for kind in ("button", "component"):
             groups[kind] = [each for each in groups[kind] if not FORBIDDEN.search(each["name"])]
-        weights = {"train": 0.15, "link": 0.5, "component": 4, "option": 3, "button": 2, "select": 2, "text": 3}
+        weights = {"train": 0.5, "link": 0.5, "component": 4, "option": 3, "button": 2, "select": 2, "text": 3}
+        weights |= {"share": 0.5, "upload": 2}
         kinds = [kind for kind, elements in groups.items() if elements]
         if not kinds:
             self.gestures.append("(nothing to do)")
@@ -391,7 +396,7 @@ class Fuzzer:
             found.click(timeout=self.patience)
 
     def do_train(self, found: Any, element: Any) -> None:
-        self.trained = True
+        self.private = True
         found.click(timeout=self.patience)
         self.page.wait_for_timeout(self.random.choice((0, 300, 1500)))
         stop = self.page.get_by_role("button", name="Stop", exact=True)
@@ -400,6 +405,13 @@ class Fuzzer:
             stop.first.click(timeout=self.patience)
         self.page.wait_for_timeout(200)
         self.stop_trainings()
+
+    def do_upload(self, found: Any, element: Any) -> None:
+        self.private = True
+        name = self.random.choice(list(FILES))
+        self.note(name)
+        file = {"name": name, "mimeType": "application/octet-stream", "buffer": FILES[name]}
+        found.set_input_files([file], timeout=self.patience)  # type: ignore[arg-type]
 
     def do_option(self, found: Any, element: Any) -> None:
         self.do_button(found, element)
@@ -514,9 +526,12 @@ class Fuzzer:
         row = next(row for row in PAGES if row.address == address)
         self.gestures.append(f"open {row.title}")
         self.page.keyboard.press("Escape")
-        if row.section:
+        if self.width == NARROW:
+            self.page.get_by_test_id("stExpandSidebarButton").click(timeout=self.patience)
+        elif row.section:
             self.page.get_by_test_id("stTopNavSection").filter(has_text=row.section).click(timeout=self.patience)
-        link = self.page.locator(f":is(header, [role=dialog], [data-testid=stPopoverBody]) a[href$='/{row.address}']")
+        menus = "header, [role=dialog], [data-testid=stPopoverBody], [data-testid=stSidebar]"
+        link = self.page.locator(f":is({menus}) a[href$='/{row.address}']")
         link.first.click(timeout=self.patience, no_wait_after=True)
 
     def back(self) -> None:
@@ -534,6 +549,12 @@ class Fuzzer:
     def reload(self) -> None:
         self.gestures.append("reload")
         self.page.reload(wait_until="commit", timeout=20_000)
+
+    def rotate(self) -> None:
+        """Change from a wide window to that of a phone, or back."""
+        self.width = NARROW if self.width == WIDE else WIDE
+        self.gestures.append(f"a window of {self.width} px")
+        self.page.set_viewport_size({"width": self.width, "height": 900})
 
     def close(self) -> None:
         self.stop_trainings()

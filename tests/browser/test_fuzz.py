@@ -1,26 +1,30 @@
-"""A visitor who does random things on every page and changes pages quickly; see `fuzzing.py`.
+"""A visitor who does random things on every page, in a wide window and on a phone; see `fuzzing.py`.
 
+The summary of the tests prints the seed, which is another one each time; LINEAGE_FUZZ_SEED repeats it.
 `python -m benchmarks.fuzz` does the same for longer.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from explorer.catalogue import PAGES
 from tests.browser.fuzzing import Fuzzer, differences
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.parametrize("address", [row.address for row in PAGES])
 def test_random_gestures_leave_no_page_blank_and_the_url_says_what_is_shown(
-    browser: Any, server: str, home: Path
+    browser: Any, server: str, home: Path, address: str
 ) -> None:
     context = browser.new_context()
-    fuzzer = Fuzzer(context, server, home / "server.log", "negation", seed=0, patience=1_000)
-    fuzzer.visit_pages(pages=5, gestures=2)
+    fuzzer = Fuzzer(context, server, home / "server.log", address, int(os.environ["LINEAGE_FUZZ_SEED"]), patience=1_000)
+    fuzzer.run(8)
+    fuzzer.rotate()
+    fuzzer.run(7)
     fuzzer.check_state(browser.new_context)
     fuzzer.check_log()
     fuzzer.close()
