@@ -25,20 +25,20 @@ from explorer.errors import InvalidSetting, NeedsText, NotAllowed, StoreError, U
 from explorer.jobs import executor as executor_module
 from explorer.jobs import job as one_job
 from explorer.jobs import scheduler
-from explorer.jobs.executor import Executor, InProcessExecutor, MachineLost, WorkerLost
+from explorer.jobs.executor import InProcessExecutor, MachineLost, WorkerLost
 from explorer.jobs.job import Job
-from explorer.jobs.order import Order, decode_order, encode_order
+from explorer.jobs.order import Order
 from explorer.jobs.scheduler import JobService
 from explorer.run_store import index, operations, store
 from explorer.tasks.own_sentences import own_task
 from explorer.tasks.text import corpora
 from explorer.training.adam import Adam
 from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
-from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
+from explorer.training.events import Evaluation, Event, Started, Step
 from explorer.training.machine import machine_kind
 from explorer.training.record import Record
 from explorer.training.recorder import Recorder, record_run
-from explorer.training.slices import Slice, in_slices
+from explorer.training.slices import Slice
 from explorer.training.train import train
 from tests.export.alike import assert_records_equal, checkpoints, full_training, interrupt_training, short_config
 from tests.training.objectives.test_text import short as short_text
@@ -102,6 +102,7 @@ def fast_scheduling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     monkeypatch.setattr(executor_module, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(one_job, "_PUBLISH_SECONDS", 0.0)
     monkeypatch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.01)
+    monkeypatch.setattr(scheduler, "_STORE_SECONDS", 0.01)
     monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
     store.reset(shipped=True)
     yield
@@ -135,21 +136,20 @@ def service(executor: HoldingExecutor) -> JobService:
 
 
 def wait(until: Callable[[], object]) -> None:
-    for _ in range(6_000):
-        if until():
-            return
-        time.sleep(0.005)
-    pytest.fail("no success within 30 s")
+    deadline = time.monotonic() + 120
+    while not until():
+        assert time.monotonic() < deadline, "no success in time"
+        time.sleep(0.002)
 
 
-def all_done(*waited: Job) -> bool:
-    return all(job.view().done for job in waited)
+def wait_for_end(*jobs: Job) -> None:
+    wait(lambda: all(job.view().done for job in jobs))
 
 
 def submit_and_wait(service: JobService, config: RunConfig, visitor: str = "") -> Job:
     """A job that has ended."""
     job = service.submit(config, visitor)
-    wait(lambda: all_done(job))
+    wait_for_end(job)
     return job
 
 
@@ -161,6 +161,13 @@ def is_running(job: Job, step: int = 13) -> bool:
 def is_paused(job: Job) -> bool:
     """Whether a job has given up its slot."""
     return (job.view().state, job.view().step, job.requested_action) == ("waiting", 10, "")
+
+
+def submit_held(executor: HoldingExecutor, config: RunConfig, visitor: str = "", step: int = 13) -> Job:
+    """A job that is held at a step."""
+    job = executor.service.submit(executor.hold(config, step), visitor)
+    wait(lambda: is_running(job, step))
+    return job
 
 
 def wait_for_scheduling(service: JobService, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +203,7 @@ def assert_equals_uninterrupted(*configs: RunConfig) -> None:
 
 def test_a_job_trains_and_stores_the_run(service: JobService) -> None:
     config = short_config(replicas=2)
-    job = service.submit(config, "ada")
-    wait(lambda: all_done(job))
+    job = submit_and_wait(service, config, "ada")
     view = job.view()
     assert (view.state, view.step, view.saved, view.repeated, view.problem) == ("finished", 32, True, None, "")
     assert view.curves is not None
@@ -209,51 +215,51 @@ def test_a_job_trains_and_stores_the_run(service: JobService) -> None:
 
 
 def test_submitting_a_running_configuration_joins_its_job(executor: HoldingExecutor, service: JobService) -> None:
-    config = executor.hold(short_config())
-    job = service.submit(config, "ada")
-    wait(lambda: is_running(job))
+    config = short_config()
+    job = submit_held(executor, config, "ada")
     assert service.submit(config, "bob") is job
     assert (job.starter, service.requesters(key(config))) == ("ada", {"ada", "bob"})
-    assert service.submit(short_config("gru")) is not job
-    assert len(service.views()) == 2
+    other = submit_and_wait(service, short_config("gru"))  # a short job does not wait for a long one
+    assert other is not job and is_running(job)
     executor.release(config)
-    wait(lambda: all_done(job))
+    wait_for_end(job)
     assert executor.start_steps(config) == [None]
-    assert service.submit(config, "bob") is not job
+    again = submit_and_wait(service, config, "bob")
+    assert again is not job
+    assert [view.config for view in service.views()] == [config, short_config("gru")], "the newest first"
 
 
 def test_training_again_reports_an_equal_curve_and_keeps_name_tags_and_owner(service: JobService) -> None:
-    first = service.submit(short_config(), "ada")
-    wait(lambda: all_done(first))
+    first = submit_and_wait(service, short_config(), "ada")
     operations.edit_card(first.key, "ada", False, name="Mine", tags=["good"])
-    again = service.submit(short_config(), "bob")
-    wait(lambda: all_done(again))
+    again = submit_and_wait(service, short_config(), "bob")
     assert (first.view().repeated, again.view().repeated) == (None, True)
     card = stored_run(short_config()).card
     assert (card.name, card.tags, card.owner) == ("Mine", ("good",), "ada")
 
 
-def test_training_again_reports_a_different_stored_curve(service: JobService) -> None:
-    other = dataclasses.replace(uninterrupted(short_config(learning_rate=0.01)), config=short_config())
-    store.save_run(other, store.run_folder(short_config()))
-    job = service.submit(short_config())
-    wait(lambda: all_done(job))
-    assert job.view().repeated is False
-    assert_equals_uninterrupted(short_config())
-
-
-@pytest.mark.parametrize("machines", [(), ("arm64, Another processor, torch 2.13.0",)])
-def test_a_curve_of_another_kind_of_machine_is_never_called_equal(
-    machines: tuple[str, ...], service: JobService
+@pytest.mark.parametrize(
+    ("machines", "expected"),
+    [
+        (None, (False, None)),
+        ((), (None, pytest.approx(0.5))),
+        (("arm64, Another processor, torch 2.13.0",), (None, pytest.approx(0.5))),
+    ],
+    ids=["this machine", "an unknown one", "another one"],
+)
+def test_only_a_curve_of_the_same_kind_of_machine_is_called_equal_or_different(
+    machines: tuple[str, ...] | None, expected: tuple[object, object], service: JobService
 ) -> None:
     before = uninterrupted(short_config())
     losses = before.curves.losses.copy()
     losses[3] += 0.5
-    other = dataclasses.replace(before, machines=machines, curves=dataclasses.replace(before.curves, losses=losses))
+    other = dataclasses.replace(before, curves=dataclasses.replace(before.curves, losses=losses))
+    if machines is not None:
+        other = dataclasses.replace(other, machines=machines)
     store.save_run(other, store.run_folder(short_config()))
-    job = service.submit(short_config())
-    wait(lambda: all_done(job))
-    assert (job.view().repeated, job.view().difference) == (None, pytest.approx(0.5))
+    view = submit_and_wait(service, short_config()).view()
+    assert (view.repeated, view.difference) == expected
+    assert_equals_uninterrupted(short_config())
 
 
 def test_a_run_that_went_on_elsewhere_names_both_kinds_of_machine(
@@ -263,62 +269,25 @@ def test_a_run_that_went_on_elsewhere_names_both_kinds_of_machine(
     stop_at_step_13(executor, config)
     here = stored_run(config).card.machines
     monkeypatch.setattr("explorer.training.train.machine_kind", lambda device: "another kind")
-    job = service.submit(config, "ada")
-    wait(lambda: all_done(job))
+    submit_and_wait(service, config, "ada")
     assert here == (machine_kind(),) and stored_run(config).card.machines == (*here, "another kind")
 
 
-@pytest.mark.slow
-def test_alternating_jobs_are_bit_equal_to_each_alone(service: JobService) -> None:
-    models = (("transformer", 3, 1), ("gru", 2, 2), ("rnn", 1, 1))
-    configs = [short_config(model, replicas=replicas, threads=threads) for model, replicas, threads in models]
-    submitted = [service.submit(config) for config in configs]
-    wait(lambda: all_done(*submitted))
-    assert_equals_uninterrupted(*configs)
-
-
-def test_a_short_job_does_not_wait_for_a_long_one(executor: HoldingExecutor, service: JobService) -> None:
-    long, brief = service.submit(executor.hold(short_config(epochs=100), 390)), service.submit(short_config())
-    wait(lambda: all_done(brief) and long.view().state == "running")
-    assert (brief.view().state, long.view().done) == ("finished", False)
-
-
-# ---- views
-
-
-def test_a_view_never_changes(executor: HoldingExecutor, service: JobService) -> None:
-    job = service.submit(executor.hold(short_config(replicas=2), 9))
-    wait(lambda: is_running(job, 9))
-    early = job.view()
+def test_the_view_of_a_running_job_never_changes(executor: HoldingExecutor) -> None:
+    config = short_config(replicas=2)
+    job = submit_held(executor, config)
+    early, expected = job.view(), uninterrupted(config)
     assert early.curves is not None
-    losses = early.curves.losses.copy()
+    assert early.loss == pytest.approx(expected.curves.losses[12].mean())
+    assert early.left is not None and 0 < early.left < np.inf
+    assert early.parameters == expected.parameters
     with pytest.raises(dataclasses.FrozenInstanceError):
         early.step = 3  # type: ignore[misc]
-    executor.release(early.config)
-    wait(lambda: all_done(job))
-    assert early.step == len(early.curves.losses) == 9
-    np.testing.assert_array_equal(early.curves.losses, losses)
-
-
-def test_the_view_of_a_running_job_has_its_loss_and_remaining_time(
-    executor: HoldingExecutor, service: JobService
-) -> None:
-    job = service.submit(executor.hold(short_config(replicas=2)))
-    wait(lambda: is_running(job))
-    view = job.view()
-    assert view.loss == pytest.approx(uninterrupted(view.config).curves.losses[12].mean())
-    assert view.left is not None and 0 < view.left < np.inf
-    assert view.parameters == uninterrupted(view.config).parameters
-    executor.release(view.config)
-    wait(lambda: all_done(job))
+    executor.release(config)
+    wait_for_end(job)
     assert job.view().left is None
-
-
-def test_the_newest_job_is_listed_first(executor: HoldingExecutor, service: JobService) -> None:
-    one, two = short_config(), short_config("gru")
-    for config in (one, two, one):
-        submit_and_wait(service, config)
-    assert [view.config for view in service.views()] == [one, two]
+    assert early.step == 13
+    np.testing.assert_array_equal(early.curves.losses, expected.curves.losses[:13])
 
 
 # ---- stop and resume
@@ -326,26 +295,23 @@ def test_the_newest_job_is_listed_first(executor: HoldingExecutor, service: JobS
 
 def test_only_the_starter_and_the_operator_may_stop(executor: HoldingExecutor, service: JobService) -> None:
     for seed, (visitor, operator) in enumerate([("ada", False), ("bob", True)]):
-        config = executor.hold(short_config(seed=seed))
-        job = service.submit(config, "ada")
-        service.submit(config, "bob")
+        job = submit_held(executor, short_config(seed=seed), "ada")
+        service.submit(job.view().config, "bob")
         for other in ("bob", "", "nobody"):
             with pytest.raises(NotAllowed):
                 service.stop(job.key, other)
-        wait(lambda job=job: is_running(job))  # type: ignore[misc]
         service.stop(job.key, visitor, operator)
-        wait(lambda job=job: all_done(job))  # type: ignore[misc]
+        wait_for_end(job)
         assert job.view().state == "stopped"
     with pytest.raises(UnknownRun):
         service.stop("aaaaaaaaaaaa", "ada")
 
 
-def stop_at_step_13(executor: HoldingExecutor, config: RunConfig, visitor: str = "ada") -> Job:
+def stop_at_step_13(executor: HoldingExecutor, config: RunConfig, visitor: str = "ada", step: int = 13) -> Job:
     """A job that was stopped at step 13."""
-    job = executor.service.submit(executor.hold(config), visitor)
-    wait(lambda: is_running(job))
+    job = submit_held(executor, config, visitor, step)
     executor.service.stop(job.key, visitor)
-    wait(lambda: all_done(job))
+    wait_for_end(job)
     executor.release(config)
     return job
 
@@ -363,34 +329,37 @@ def test_a_stopped_run_is_stored_up_to_its_last_checkpoint(executor: HoldingExec
     assert job_folders() == []
 
 
-@pytest.mark.parametrize("how", ["submit", "submit of another one", "resume", "resume by the operator"])
+@pytest.mark.parametrize("how", ["submit of another one", "resume by the operator"])
 def test_a_stopped_run_is_resumed_to_the_uninterrupted_curve(
     how: str, executor: HoldingExecutor, service: JobService
 ) -> None:
     config = short_config(replicas=2)
     stop_at_step_13(executor, config)
-    match how:
-        case "submit":
-            job = service.submit(config, "ada")
-        case "submit of another one":
-            job = service.submit(config, "bob")
-        case "resume":
-            job = service.resume(key(config), "ada")
-        case _:
-            job = service.resume(key(config), "bob", operator=True)
-    wait(lambda: all_done(job))
+    if how == "submit of another one":
+        job = service.submit(config, "bob")
+    else:
+        job = service.resume(key(config), "bob", operator=True)
+    wait_for_end(job)
     assert (job.view().state, job.view().repeated, executor.start_steps(config)) == ("finished", None, [None, 10])
     assert_equals_uninterrupted(config)
     assert stored_run(config).card.owner == "ada"
 
 
-def test_a_run_stops_at_a_given_step_and_goes_on_from_there(service: JobService) -> None:
-    config = short_config()
+def test_a_run_stops_at_a_given_step_also_after_a_restart_and_goes_on_from_there(
+    executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor]
+) -> None:
+    config = executor.hold(short_config(), step=8)
     until = config.snapshot_steps[-2]
-    job = service.submit(config, until=until)
-    wait(lambda: all_done(job))
-    assert (job.view().state, stored_run(config).card.state) == ("stopped", "stopped")
-    assert until <= stored_run(config).card.step < config.steps
+    job = executor.service.submit(config, until=until)
+    wait(lambda: is_running(job, 8))
+    executor.service.close()
+    service = make_executor().service
+    service.restore()
+    (restored,) = filter(None, [service.find(key(config))])
+    wait_for_end(restored)
+    card = stored_run(config).card
+    assert (restored.view().state, card.state) == ("stopped", "stopped")
+    assert until <= card.step < config.steps
     submit_and_wait(service, config)
     assert_equals_uninterrupted(config)
 
@@ -403,42 +372,22 @@ def test_a_job_that_somebody_wants_to_its_end_does_not_stop_before(
     wait(lambda: is_running(job, 8))
     assert service.submit(config, "bob") is job
     executor.release(config)
-    wait(lambda: all_done(job))
+    wait_for_end(job)
     assert job.view().state == "finished"
-
-
-def test_a_restored_job_stops_at_its_step(executor: HoldingExecutor, service: JobService) -> None:
-    config = executor.hold(short_config(), step=8)
-    job = service.submit(config, until=config.snapshot_steps[-2])
-    wait(lambda: is_running(job, 8))
-    service.close()
-    other = JobService(InProcessExecutor())
-    try:
-        other.restore()
-        wait(lambda: all_done(*filter(None, [other.find(key(config))])))
-        assert stored_run(config).card.state == "stopped"
-    finally:
-        other.close()
 
 
 def test_a_run_can_be_stopped_twice(executor: HoldingExecutor, service: JobService) -> None:
     config = short_config(replicas=2)
     stop_at_step_13(executor, config)
-    job = service.resume(key(config), "ada") if executor.hold(config, 25) else None
-    assert job
-    wait(lambda: is_running(job, 25))
-    service.stop(job.key, "ada")
-    wait(lambda: all_done(job))
+    job = stop_at_step_13(executor, config, step=25)
     assert (job.view().step, stored_run(config).checkpoint_steps()) == (20, [0, 1, 3, 10, 20])
-    executor.release(config)
-    last = service.resume(key(config), "ada")
-    wait(lambda: all_done(last))
+    wait_for_end(service.resume(key(config), "ada"))
     assert executor.start_steps(config) == [None, 10, 20]
     assert_equals_uninterrupted(config)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
-def test_only_the_starter_and_the_operator_may_resume(
+def test_only_the_starter_and_the_operator_may_resume_a_stopped_run(
     forgotten: bool, executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor]
 ) -> None:
     config = short_config()
@@ -449,19 +398,13 @@ def test_only_the_starter_and_the_operator_may_resume(
             service.resume(key(config), other)
     job = service.resume(key(config), "ada")
     assert job.starter == "ada"
-    wait(lambda: all_done(job))
+    wait_for_end(job)
     assert_equals_uninterrupted(config)
-
-
-def test_there_is_nothing_to_resume_of_a_finished_or_unknown_run(
-    service: JobService, make_executor: Callable[[], HoldingExecutor]
-) -> None:
-    submit_and_wait(service, short_config(), "ada")
-    for one in (service, make_executor().service):
+    for each in (service, make_executor().service):
         with pytest.raises(UnknownRun, match="finished"):
-            one.resume(key(short_config()), "ada")
+            each.resume(key(config), "ada")
         with pytest.raises(UnknownRun):
-            one.resume("aaaaaaaaaaaa", "ada", operator=True)
+            each.resume("aaaaaaaaaaaa", "ada", operator=True)
 
 
 def test_a_stopped_job_never_replaces_a_finished_run(executor: HoldingExecutor, service: JobService) -> None:
@@ -477,71 +420,52 @@ def test_a_waiting_job_can_be_stopped(
     executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
-    first, second = service.submit(executor.hold(short_config()), "ada"), service.submit(short_config("gru"), "ada")
-    wait(lambda: is_running(first))
+    first = submit_held(executor, short_config(), "ada")
+    second = service.submit(short_config("gru"), "ada")
     service.stop(second.key, "ada")
-    wait(lambda: all_done(second))
+    wait_for_end(second)
     assert (second.view().state, second.view().saved, first.view().state) == ("stopped", False, "running")
     assert executor.start_steps(short_config("gru")) == []
     assert job_folders() == [first.key]
     assert not store.run_folder(short_config("gru")).exists()
 
 
+@pytest.mark.parametrize("when", ["it has paused", "it pauses"])
 def test_a_paused_job_can_be_stopped_and_its_checkpoint_is_stored(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+    when: str, executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
-    first, second = service.submit(configs[0], "ada"), service.submit(configs[1], "ada")
-    wait(lambda: is_running(first) and is_running(second))
-    service.submit(configs[2], "bob")
-    wait(lambda: is_paused(second))
-    service.stop(second.key, "ada")
-    wait(lambda: all_done(second))
-    assert (second.view().state, second.view().saved, stored_run(configs[1]).card.step) == ("stopped", True, 10)
-
-
-def test_a_job_stopped_while_it_pauses_is_not_lost(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
-    configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
-    first, second = service.submit(configs[0], "ada"), service.submit(configs[1], "ada")
-    wait(lambda: is_running(first) and is_running(second))
+    _, second = (submit_held(executor, config, "ada") for config in configs[:2])
     pause = Job._pause
 
     def stop_meanwhile(job: Job, record: Record | None) -> None:
         pause(job, record)
         service.stop(job.key, "ada")
 
-    monkeypatch.setattr(Job, "_pause", stop_meanwhile)
+    if when == "it pauses":
+        monkeypatch.setattr(Job, "_pause", stop_meanwhile)
     third = service.submit(configs[2], "bob")
-    wait(lambda: all_done(second) and is_running(third))
-    assert (second.view().state, stored_run(configs[1]).card.step) == ("stopped", 10)
+    if when == "it has paused":
+        wait(lambda: is_paused(second))
+        service.stop(second.key, "ada")
+    wait(lambda: second.view().done and is_running(third))
+    assert (second.view().state, second.view().saved, stored_run(configs[1]).card.step) == ("stopped", True, 10)
 
 
-@pytest.mark.parametrize("last", [Evaluation, Checkpoint])
+@pytest.mark.parametrize("last", [Started, Evaluation])
 def test_a_job_stopped_at_its_start_is_stored_only_if_it_can_be_resumed(
     last: type, executor: HoldingExecutor, service: JobService
 ) -> None:
-    before = {Evaluation: Started, Checkpoint: Evaluation}
-    job = service.submit(executor.hold(short_config(), 0, before[last]))
+    job = service.submit(executor.hold(short_config(), 0, last))
     wait(lambda: executor.holding)
     service.stop(job.key)
-    wait(lambda: all_done(job))
-    assert (job.view().state, job.view().saved) == ("stopped", last is Checkpoint)
-    assert store.run_folder(short_config()).exists() == (last is Checkpoint)
+    wait_for_end(job)
+    assert (job.view().state, job.view().saved) == ("stopped", last is Evaluation)  # a checkpoint follows it
+    assert store.run_folder(short_config()).exists() == (last is Evaluation)
 
 
-def test_a_job_stopped_before_its_model_is_built_is_stopped_and_not_failed(service: JobService) -> None:
-    big = {"width": 128, "hidden": 512, "layers": 8, "replicas": 12}  # takes longer to build than a turn
-    job = service.submit(with_settings(default_config("negation", "transformer"), big))
-    service.stop(job.key)
-    wait(lambda: all_done(job))
-    assert job.view().state == "stopped"
-
-
-# ---- places
+# ---- slots
 
 
 def test_a_visitor_with_two_slots_gives_one_to_a_waiting_visitor(
@@ -558,7 +482,7 @@ def test_a_visitor_with_two_slots_gives_one_to_a_waiting_visitor(
     assert is_running(first)
     assert {job.view().step for job in others} == {0}
     executor.release(*configs)
-    wait(lambda: all_done(job_of_bob, *submitted))
+    wait_for_end(job_of_bob, *submitted)
     assert executor.start_steps(of_ada[1]) == [None, 10]
     assert executor.start_steps(of_ada[0]) == executor.start_steps(of_bob) == [None]
     assert_equals_uninterrupted(*configs)
@@ -578,27 +502,53 @@ def test_each_visitors_first_job_comes_before_anyones_second(
     names = {key(config): name for name, config in configs.items()}
     assert [names[run] for run, _ in executor.started][2:] == ["b1", "c1"]
     executor.release(*[config for name, config in configs.items() if name != "a1"])
-    wait(lambda: all_done(*submitted.values()))
+    wait_for_end(*submitted.values())
     assert_equals_uninterrupted(*configs.values())
-
-
-def test_every_visitor_gets_a_slot_eventually(service: JobService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
-    configs = [short_config(seed=seed) for seed in range(6)]
-    submitted = [service.submit(config, visitor) for config, visitor in zip(configs, "aaabbc", strict=True)]
-    wait(lambda: all_done(*submitted))
-    assert_equals_uninterrupted(*configs)
 
 
 def test_a_visitor_with_a_slot_does_not_take_that_of_another(
     executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
+    monkeypatch.setattr(scheduler, "_TURN_SECONDS", 0.0)
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
     first, second, third = (service.submit(config, visitor) for config, visitor in zip(configs, "aba", strict=True))
     wait(lambda: is_running(first) and is_running(second))
     wait_for_scheduling(service, monkeypatch)
     assert (first.requested_action, second.requested_action, third.view().state) == ("", "", "waiting")
+    assert not first.pauses_at_checkpoint and not second.pauses_at_checkpoint
+
+
+def test_a_visitor_without_a_slot_gets_that_of_another_after_some_seconds(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
+    monkeypatch.setattr(scheduler, "_TURN_SECONDS", 1_000.0)
+    long, brief = short_config(), short_config("gru")
+    first = submit_held(executor, long, "ada", 5)
+    second = service.submit(brief, "bob")
+    wait_for_scheduling(service, monkeypatch)
+    assert not first.pauses_at_checkpoint, "the first one has had no time yet"
+    monkeypatch.setattr(scheduler, "_TURN_SECONDS", 0.0)
+    wait(lambda: first.pauses_at_checkpoint)
+    executor.release(long)
+    wait_for_end(first, second)
+    assert executor.start_steps(long)[:2] == [None, 10], "it pauses at the next checkpoint"
+    assert_equals_uninterrupted(long, brief)
+
+
+def test_jobs_run_side_by_side_only_if_their_memory_suffices(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
+    first = submit_held(executor, configs[0], "ada")
+    monkeypatch.setenv("LINEAGE_JOBS_MEMORY", str(2 * first.peak_bytes))
+    second, third = submit_held(executor, configs[1], "ada"), service.submit(configs[2], "ada")
+    wait_for_scheduling(service, monkeypatch)
+    assert third.view().state == "waiting"
+    executor.release(*configs)
+    wait_for_end(first, second, third)
+    assert_equals_uninterrupted(*configs)
 
 
 # ---- visitors who left
@@ -616,83 +566,39 @@ def test_an_abandoned_job_gives_up_its_slot_and_resumes_later(executor: HoldingE
     one, two = executor.hold(short_config()), executor.hold(short_config("gru"))
     for visitor in ("ada", "bob"):
         service.tab_opened(visitor)
-    first = service.submit(one, "ada")
-    wait(lambda: is_running(first))
+    first = submit_held(executor, one, "ada")
     second = service.submit(two, "bob")
     service.tab_closed("ada")
     wait(lambda: is_running(second) and is_paused(first))
     executor.release(one, two)
-    wait(lambda: all_done(first, second))
+    wait_for_end(first, second)
     assert (executor.start_steps(one), executor.start_steps(two)) == ([None, 10], [None])
     assert_equals_uninterrupted(one, two)
 
 
 @pytest.mark.usefixtures("one_slot")
-def test_an_abandoned_job_keeps_its_slot_while_no_present_visitor_waits(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("why", ["a second tab", "a watcher", "another requester", "nobody waits", "the terminal"])
+def test_a_job_keeps_its_slot_until_all_have_left_and_somebody_waits(
+    why: str, executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.tab_opened("ada")
-    first = service.submit(executor.hold(short_config()), "ada")
-    wait(lambda: is_running(first))
-    service.tab_closed("ada")
-    wait_for_scheduling(service, monkeypatch)
-    second = service.submit(short_config("gru"), "vanished too")
-    wait_for_scheduling(service, monkeypatch)
-    assert is_running(first)
-    assert (first.requested_action, second.view().state) == ("", "waiting")
-
-
-@pytest.mark.usefixtures("one_slot")
-@pytest.mark.parametrize("how", ["watch", "join"])
-def test_a_job_watched_or_joined_by_a_present_visitor_keeps_its_slot(
-    how: str, executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for visitor in ("ada", "bob", "eve"):
+    for visitor in ("ada", "ada", "bob", "eve")[why != "a second tab" :]:
         service.tab_opened(visitor)
-    first = service.submit(executor.hold(short_config()), "ada")
-    wait(lambda: is_running(first))
-    if how == "watch":
+    first = submit_held(executor, short_config(), "" if why == "the terminal" else "ada")
+    if why == "a watcher":
         service.add_watcher(first.key, "eve")
-    else:
+    if why == "another requester":
         service.submit(short_config(), "eve")
-    second = service.submit(short_config("gru"), "bob")
+    waiting = "vanished too" if why == "nobody waits" else "bob"
+    second = service.submit(executor.hold(short_config("gru")), waiting)
     service.tab_closed("ada")
     wait_for_scheduling(service, monkeypatch)
     assert is_running(first)
     assert (first.requested_action, second.view().state) == ("", "waiting")
-    service.tab_closed("eve")
-    wait(lambda: all_done(second))
-    assert is_paused(first) or is_running(first)
-    assert len(executor.start_steps(short_config())) <= 2
-
-
-@pytest.mark.usefixtures("one_slot")
-def test_a_visitor_is_present_while_one_of_two_tabs_is_open(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for visitor in ("ada", "ada", "bob"):
-        service.tab_opened(visitor)
-    first = service.submit(executor.hold(short_config()), "ada")
-    wait(lambda: is_running(first))
-    second = service.submit(executor.hold(short_config("gru")), "bob")
-    service.tab_closed("ada")
-    wait_for_scheduling(service, monkeypatch)
-    assert is_running(first) and first.requested_action == ""
-    service.tab_closed("ada")
+    if why == "the terminal":
+        return
+    service.tab_closed("ada" if why == "a second tab" else "eve")
+    service.tab_opened(waiting)
     wait(lambda: is_running(second) and is_paused(first))
-
-
-@pytest.mark.usefixtures("one_slot")
-def test_jobs_of_the_terminal_are_never_abandoned(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = service.submit(executor.hold(short_config()))
-    wait(lambda: is_running(first))
-    service.tab_opened("bob")
-    second = service.submit(short_config("gru"), "bob")
-    wait_for_scheduling(service, monkeypatch)
-    assert is_running(first)
-    assert (first.requested_action, second.view().state) == ("", "waiting")
 
 
 @pytest.mark.usefixtures("one_slot")
@@ -702,8 +608,7 @@ def test_jobs_of_a_visitor_who_returns_in_time_are_not_abandoned(
     monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "1000")
     for visitor in ("ada", "bob"):
         service.tab_opened(visitor)
-    first = service.submit(executor.hold(short_config()), "ada")
-    wait(lambda: is_running(first))
+    first = submit_held(executor, short_config(), "ada")
     service.tab_closed("ada")
     second = service.submit(short_config("gru"), "bob")
     wait_for_scheduling(service, monkeypatch)
@@ -714,100 +619,70 @@ def test_jobs_of_a_visitor_who_returns_in_time_are_not_abandoned(
 # ---- the process ends, and another one begins
 
 
-def test_running_jobs_resume_in_the_next_process(
-    executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor]
-) -> None:
-    config = executor.hold(short_config(replicas=2))
-    job = executor.service.submit(config, "ada")
-    wait(lambda: is_running(job))
-    executor.service.submit(config, "bob")
-    executor.service.add_watcher(key(config), "eve")
-    executor.service.close()
-    assert (job.view().state, job_folders()) == ("stopped", [key(config)])
-    assert not store.run_folder(config).exists()
-    after = make_executor()
-    after.service.restore()
-    again = after.service.find(key(config))
-    assert again and again.starter == "ada"
-    assert after.service.requesters(key(config)) == {"ada", "bob"}
-    wait(lambda: all_done(again))
-    assert after.start_steps(config) == [10]
-    assert_equals_uninterrupted(config)
-    assert stored_run(config).card.owner == "ada"
-
-
-def test_waiting_jobs_are_restored_in_the_next_process(
+def test_running_and_waiting_jobs_go_on_in_the_next_process(
     executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
     submitted = [executor.service.submit(config, "ada") for config in configs]
     wait(lambda: is_running(submitted[0]))
-    executor.service.submit(configs[2], "bob")
+    for config in configs[::2]:
+        executor.service.submit(config, "bob")
+    executor.service.add_watcher(key(configs[0]), "eve")
     executor.service.close()
     assert {job.view().state for job in submitted} == {"stopped"}
+    assert job_folders() == sorted(map(key, configs))
+    assert not store.run_folder(configs[0]).exists()
     after = make_executor()
     after.service.restore()
     assert len(after.service.views()) == 3
-    assert after.service.requesters(key(configs[2])) == {"ada", "bob"}
+    for config, requesters in zip(configs, ({"ada", "bob"}, {"ada"}, {"ada", "bob"}), strict=True):
+        job = after.service.find(key(config))
+        assert job and (job.starter, after.service.requesters(job.key)) == ("ada", requesters)
     wait(lambda: all(view.done for view in after.service.views()))
+    assert [after.start_steps(config) for config in configs] == [[10], [None], [None]]
     assert_equals_uninterrupted(*configs)
-
-
-DAMAGED_JOB_FILES: dict[str, str] = {
-    "empty": "",
-    "half": '{"config": ',
-    "a list": "[]",
-    "no configuration": "{}",
-    "deep": "[" * 100_000,
-    "no number": '{"config": NaN}',
-}
+    assert stored_run(configs[0]).card.owner == "ada"
 
 
 def job_file(config: RunConfig, /, **changes: object) -> str:
     return json.dumps({"config": to_json(config), "starter": "ada", "asked": ["ada"], **changes})
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "job_file_text",
-    [
-        *DAMAGED_JOB_FILES.values(),
-        job_file(short_config(seed=5)),
-        job_file(short_config(), config=to_json(short_config()) | {"epochs": -1}),
-        job_file(short_config(), asked=3),
-    ],
-    ids=[*DAMAGED_JOB_FILES, "another run's", "an impossible_values setting", "interested in nothing"],
-)
-def test_a_damaged_job_file_is_removed_and_all_others_are_restored(
-    job_file_text: str, home: Path, service: JobService, caplog: pytest.LogCaptureFixture
+def test_damaged_job_files_are_removed_and_all_others_are_restored(
+    home: Path, service: JobService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad, good = home / "jobs" / key(short_config()), home / "jobs" / key(short_config("gru"))
-    for folder, text in ((bad, job_file_text), (good, job_file(short_config("gru")))):
+    good, *bad = (short_config(seed=seed) for seed in range(8))
+    damaged = [
+        "",
+        '{"config": ',
+        "[]",
+        "{}",
+        "[" * 100_000,
+        job_file(good),  # of another run
+        job_file(bad[6], asked=3),
+    ]
+    for config, text in zip((good, *bad), (job_file(good), *damaged), strict=True):
+        folder = home / "jobs" / key(config)
         folder.mkdir(parents=True)
         (folder / "job.json").write_text(text)
     with caplog.at_level(logging.CRITICAL, "explorer.jobs"):
         service.restore()
-    assert [view.config for view in service.views()] == [short_config("gru")]
-    assert not bad.exists()
+    assert [view.config for view in service.views()] == [good]
     wait(lambda: service.views()[0].done)
-    assert_equals_uninterrupted(short_config("gru"))
+    assert_equals_uninterrupted(good)
 
 
-def write_checkpointed_job(config: RunConfig, folder: Path | None = None) -> Path:
+def write_checkpointed_job(config: RunConfig, **job: object) -> Path:
     """Write the folder of a running job at step 10."""
-    folder = folder or environment().jobs / key(config)
+    folder = environment().jobs / key(config)
     record = interrupt_training(Recorder(config), full_training(config), 10)
     store.write_run(dataclasses.replace(record, state="running"), folder, "ada")
-    (folder / "job.json").write_text(job_file(config))
+    (folder / "job.json").write_text(job_file(config, **job))
     return folder
 
 
-GARBAGE = ["card.json", "config.json", "events.parquet", "snapshots/00000010.safetensors"]
-GARBAGE += ["optimiser/00000010.safetensors"]
-
-
-@pytest.mark.parametrize("file", GARBAGE)
+@pytest.mark.parametrize("file", ["card.json", "events.parquet", "snapshots/00000010.safetensors"])
 def test_a_job_with_a_damaged_checkpoint_starts_again(file: str, executor: HoldingExecutor) -> None:
     config = short_config(replicas=2)
     (write_checkpointed_job(config) / file).write_bytes(b"garbage")
@@ -817,47 +692,15 @@ def test_a_job_with_a_damaged_checkpoint_starts_again(file: str, executor: Holdi
     assert_equals_uninterrupted(config)
 
 
-@pytest.mark.parametrize("file", GARBAGE)
-def test_a_damaged_checkpoint_does_not_spoil_the_stopped_run(file: str, executor: HoldingExecutor) -> None:
+def test_a_damaged_checkpoint_does_not_spoil_the_stopped_run(executor: HoldingExecutor) -> None:
     config = short_config(replicas=2)
     stop_at_step_13(executor, config)
-    (write_checkpointed_job(config) / file).write_bytes(b"garbage")
-    job = executor.service.submit(config, "ada")
-    wait(lambda: all_done(job))
+    (write_checkpointed_job(config) / "optimiser/00000010.safetensors").write_bytes(b"garbage")
+    job = submit_and_wait(executor.service, config, "ada")
     assert (job.view().state, executor.start_steps(config)) == ("finished", [None, 10])
     assert_equals_uninterrupted(config)
 
 
-@pytest.mark.slow
-def test_a_crash_before_a_finished_run_is_stored_loses_nothing(
-    executor: HoldingExecutor,
-    make_executor: Callable[[], HoldingExecutor],
-    home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    config = short_config(replicas=2)
-    keep = operations.add_run
-
-    def crash(folder: Path, *rest: Any) -> store.StoredRun:
-        shutil.copytree(home, tmp_path / "after")  # the files that a crash here leaves
-        return keep(folder, *rest)
-
-    monkeypatch.setattr(operations, "add_run", crash)
-    job = executor.service.submit(config, "ada")
-    wait(lambda: all_done(job))
-    monkeypatch.undo()
-    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "after"))
-    assert job_folders() == [key(config)]
-    after = make_executor()
-    after.service.restore()
-    wait(lambda: all(view.done for view in after.service.views()))
-    assert_equals_uninterrupted(config)
-    assert stored_run(config).card.owner == "ada"
-    assert [file.name for file in stored_run(config).folder.glob("job.json")] == []
-
-
-@pytest.mark.slow
 def test_a_crash_at_any_moment_ends_with_the_equal_curve(
     executor: HoldingExecutor,
     make_executor: Callable[[], HoldingExecutor],
@@ -866,50 +709,51 @@ def test_a_crash_at_any_moment_ends_with_the_equal_curve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
-    config, put, moments = short_config(replicas=2), store.write_file, []
+    config, put, add, moments = short_config(replicas=2), store.write_file, operations.add_run, list[Path]()
 
-    def crash(file: Path, content: bytes) -> None:
+    def copy_home() -> None:
+        """Keep the files that a crash here leaves."""
+        moments.append(tmp_path / f"moment-{len(moments)}")
+        shutil.copytree(home, moments[-1])
+
+    def put_later(file: Path, content: bytes) -> None:
         if home / "jobs" in file.parents:
-            place = tmp_path / f"moment-{len(moments)}"
-            shutil.copytree(home / "jobs", place / "jobs") if (home / "jobs").exists() else None
-            moments.append(place)
+            copy_home()
         put(file, content)
 
-    monkeypatch.setattr(store, "write_file", crash)
+    def add_later(*arguments: Any) -> store.StoredRun:
+        copy_home()  # the finished run is written, and not yet stored
+        return add(*arguments)
+
     executor.waits_for_checkpoints = True
-    job = executor.service.submit(config, "ada")
-    wait(lambda: all_done(job))
-    executor.service.close()
-    monkeypatch.setattr(store, "write_file", put)
+    home.mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "write_file", put_later)
+        patched.setattr(operations, "add_run", add_later)
+        submit_and_wait(executor.service, config, "ada")
+        executor.service.close()
     went_on = set()
-    for place in [*moments[1 : -1 : len(moments) // 7], moments[-1]]:
-        monkeypatch.setenv("LINEAGE_HOME", str(place))
+    for moment in [*moments[1 : -2 : len(moments) // 5], *moments[-2:]]:
+        monkeypatch.setenv("LINEAGE_HOME", str(moment))
+        assert job_folders() == [key(config)]
         after = make_executor()
         after.service.restore()
-        (view,) = after.service.views()
-        wait(lambda after=after: after.service.views()[0].done)  # type: ignore[misc]
-        went_on |= set(after.start_steps(view.config))
+        wait(lambda after=after: all(view.done for view in after.service.views()))  # type: ignore[misc]
+        went_on |= set(after.start_steps(config))
         assert_equals_uninterrupted(config)
+        assert stored_run(config).card.owner == "ada"
+        assert not (stored_run(config).folder / "job.json").exists()
+    assert after.started == [], "a finished run is only stored"
     assert len(went_on - {None}) > 2, "from checkpoints, not from the start each time"
-
-
-def test_closing_stops_running_and_waiting_jobs(executor: HoldingExecutor, service: JobService) -> None:
-    submitted = [service.submit(executor.hold(short_config(seed=seed))) for seed in range(13)]
-    wait(lambda: submitted[0].view().state == "running")
-    service.close()
-    assert {job.view().state for job in submitted} == {"stopped"}
-    assert job_folders() == sorted(job.key for job in submitted)
 
 
 def test_a_closed_service_can_be_used_again(executor: HoldingExecutor, service: JobService) -> None:
     service.close()
-    job = service.submit(executor.hold(short_config()))
-    wait(lambda: is_running(job))
+    job = submit_held(executor, short_config())
     service.close()
     executor.release(short_config())
-    again = service.submit(short_config())
+    again = submit_and_wait(service, short_config())
     assert again is not job
-    wait(lambda: all_done(again))
     assert executor.start_steps(short_config()) == [None, 10]
     assert_equals_uninterrupted(short_config())
 
@@ -933,8 +777,7 @@ def assert_branched(branch: RunConfig, parent: RunConfig) -> None:
 def test_a_branch_is_trained_from_its_parents_checkpoint(service: JobService) -> None:
     parent = parent_of_a_branch()
     branch = branch_from(parent, 10, {"order": 1})
-    job = service.submit(branch)
-    wait(lambda: all_done(job))
+    job = submit_and_wait(service, branch)
     before, after = stored_run(parent).curves, stored_run(branch).curves
     assert (job.view().state, after.first, after.step) == ("finished", 10, 32)
     assert (after.tokens[0], after.seconds[0]) == (before.tokens[10], before.seconds[10])
@@ -942,22 +785,14 @@ def test_a_branch_is_trained_from_its_parents_checkpoint(service: JobService) ->
     assert_branched(branch, parent)
 
 
-@pytest.mark.parametrize("parent_stays", [True, False])
-def test_a_stopped_branch_resumes_even_without_its_parent(
-    parent_stays: bool, executor: HoldingExecutor, service: JobService
-) -> None:
+def test_a_stopped_branch_resumes_even_without_its_parent(executor: HoldingExecutor, service: JobService) -> None:
     parent = parent_of_a_branch()
-    branch = executor.hold(branch_from(parent, 3, {"order": 1}), 25)  # its checkpoints: 3, 4, 13, 23
-    job = service.submit(branch)
-    wait(lambda: is_running(job, 25))
-    service.stop(job.key)
-    wait(lambda: all_done(job))
-    executor.release(branch)
-    if not parent_stays:
-        store.remove_folder(store.run_folder(parent))
-    again = service.submit(branch)
-    wait(lambda: all_done(again))
-    assert (again.view().state, executor.start_steps(branch)[1] == job.view().step > 10) == ("finished", True)
+    branch = branch_from(parent, 3, {"order": 1})  # its checkpoints: 3, 4, 13, 23
+    job = stop_at_step_13(executor, branch, step=25)
+    store.remove_folder(store.run_folder(parent))
+    again = submit_and_wait(service, branch, "ada")
+    assert (again.view().state, executor.start_steps(branch)) == ("finished", [3, 23])
+    assert job.view().step == 23
     assert_branched(branch, parent)
 
 
@@ -968,7 +803,7 @@ def test_a_branch_without_its_parents_checkpoint_fails_in_one_sentence(service: 
     store.save_run(dataclasses.replace(parent, snapshots=weights_only), store.PRETRAINED / "shipped")
     shipped = branch_from(parent.config, 10, {"epochs": 9})
     submitted = [service.submit(config) for config in (shipped, nowhere, short_config())]
-    wait(lambda: all_done(*submitted))
+    wait_for_end(*submitted)
     assert [job.view().state for job in submitted] == ["failed", "failed", "finished"]
     assert "stores no optimizer state for step 10" in submitted[0].view().problem
     assert "There is no run" in submitted[1].view().problem
@@ -979,7 +814,7 @@ def test_a_branch_without_its_parents_checkpoint_fails_in_one_sentence(service: 
 
 
 def test_a_diverged_training_names_step_and_cause_and_is_stored(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+    service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = Adam.step
 
@@ -991,7 +826,7 @@ def test_a_diverged_training_names_step_and_cause_and_is_stored(
     monkeypatch.setattr(Adam, "step", explode)
     config = short_config(replicas=2, learning_rate=0.3)
     job, next_one = service.submit(config, "ada"), service.submit(short_config())
-    wait(lambda: all_done(job, next_one))
+    wait_for_end(job, next_one)
     view, run = job.view(), stored_run(config)
     assert (view.state, view.step, view.saved, view.repeated) == ("diverged", 10, True, None)
     assert "diverged by step 16" in view.problem and "the learning rate of 0.3 is 100 times the usual" in view.problem
@@ -999,41 +834,61 @@ def test_a_diverged_training_names_step_and_cause_and_is_stored(
     assert_equals_uninterrupted(short_config())
 
 
-def test_a_full_disk_does_not_disturb_a_training(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_failing_training_is_logged_and_reported_and_the_others_continue(
+    service: JobService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
-    tried, write = [], store.write_run
-
-    def raise_disk_full(record: Record, folder: Path, owner: str = "") -> None:
-        if record.state == "running":
-            tried.append(record)
-            raise DISK_FULL
-        write(record, folder, owner)
-
-    monkeypatch.setattr(store, "write_run", raise_disk_full)
-    job = service.submit(executor.hold(short_config()))
-    with caplog.at_level(logging.CRITICAL, "explorer.jobs"):
-        wait(lambda: is_running(job) and tried)
-        executor.release(short_config())
-        wait(lambda: all_done(job))
-    assert (job.view().state, job.view().saved) == ("finished", True)
+    impossible = dataclasses.replace(short_config(), threads=-1)  # not validated
+    failing, next_one = service.submit(impossible), service.submit(short_config())
+    wait_for_end(failing, next_one)
+    again = submit_and_wait(service, impossible)
+    assert (failing.view().state, next_one.view().state) == ("failed", "finished")
+    assert "server's log" in failing.view().problem
+    logged = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(logged) == 2 and all(record.exc_info for record in logged)
+    assert again is not failing
     assert_equals_uninterrupted(short_config())
 
 
-def raise_disk_full(*_: object) -> None:
-    raise DISK_FULL
+def test_a_full_disk_disturbs_neither_the_checkpoints_nor_the_pause_of_a_training(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
+    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
+    configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
+    tried = []
+
+    def raise_disk_full(*arguments: object) -> None:
+        tried.append(arguments)
+        raise DISK_FULL
+
+    with caplog.at_level(logging.CRITICAL, "explorer.jobs"), monkeypatch.context() as patched:
+        patched.setattr(store, "write_run", raise_disk_full)
+        first, second = (submit_held(executor, config, "ada") for config in configs[:2])
+        wait(lambda: tried)
+        third = service.submit(configs[2], "bob")
+        wait(lambda: is_running(third) and is_paused(second))
+    executor.release(*configs)
+    wait_for_end(first, second, third)
+    assert executor.start_steps(configs[1]) == [None, 10], "its checkpoint stays in memory"
+    assert all((job.view().state, job.view().saved) == ("finished", True) for job in (first, second, third))
+    assert_equals_uninterrupted(*configs)
 
 
-READ_ONLY = OSError(errno.EROFS, "Read-only file system")
+def fail_with(error: Exception) -> Callable[..., Any]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
 
 
 @pytest.mark.parametrize(
-    ("error", "cause"),
-    [(DISK_FULL, "disk is full"), (READ_ONLY, "Read-only file system")],
+    ("where", "error", "cause"),
+    [
+        ("write_run", DISK_FULL, "disk is full"),
+        ("install_run", OSError(errno.EROFS, "Read-only file system"), "Read-only file system"),
+    ],
     ids=["full", "read-only"],
 )
-@pytest.mark.parametrize("where", ["write_run", "install_run"])
 def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
     where: str,
     error: OSError,
@@ -1042,46 +897,26 @@ def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(scheduler, "_STORE_SECONDS", 0.01)
-
-    def fail(*_: object) -> None:
-        raise error
-
     with monkeypatch.context() as patched, caplog.at_level(logging.CRITICAL):
-        patched.setattr(store, where, fail)
-        job = service.submit(short_config())
-        wait(lambda: all_done(job))
+        patched.setattr(store, where, fail_with(error))
+        job = submit_and_wait(service, short_config())
         assert (job.view().state, job.view().saved, job.unstored) == ("finished", False, True)
         assert cause in job.view().problem and "stored as soon as that is possible" in job.view().problem
         assert service.submit(short_config(), "ada") is job, "it need not be trained again"
+        patched.setattr(scheduler, "_MOST_UNSTORED", 1)
+        with pytest.raises(StoreError, match=r"1 finished runs wait to be stored.*" + cause):
+            service.submit(short_config("gru"))
     wait(lambda: job.view().saved)
     assert (job.view().problem, job.unstored, job.record) == ("", False, None)
     assert_equals_uninterrupted(short_config())
 
 
-def test_while_too_many_runs_wait_for_space_nothing_else_is_trained(
-    service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(scheduler, "_MOST_UNSTORED", 1)
-    monkeypatch.setattr(store, "write_run", raise_disk_full)
-    with caplog.at_level(logging.CRITICAL):
-        job = service.submit(short_config())
-        wait(lambda: all_done(job))
-    with pytest.raises(StoreError, match=r"1 finished runs wait to be stored.* is full"):
-        service.submit(short_config("gru"))
-
-
 def test_a_complete_run_without_room_is_kept_over_a_restart(
     executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_room(*_: object) -> None:
-        raise StoreError("There is no room.")
-
-    monkeypatch.setattr(scheduler, "_STORE_SECONDS", 0.01)
     with monkeypatch.context() as patched:
-        patched.setattr(operations, "add_run", no_room)
-        job = executor.service.submit(short_config(), "ada")
-        wait(lambda: all_done(job))
+        patched.setattr(operations, "add_run", fail_with(StoreError("There is no room.")))
+        job = submit_and_wait(executor.service, short_config(), "ada")
         assert job.record is None, "its weights are on disk"
         executor.service.close()
         after = make_executor()
@@ -1096,25 +931,31 @@ def test_a_complete_run_without_room_is_kept_over_a_restart(
 def test_without_room_on_the_disk_a_training_is_not_started(
     service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "posix_fallocate", raise_disk_full)
-    job = service.submit(short_config())
-    wait(lambda: all_done(job))
+    monkeypatch.setattr(os, "posix_fallocate", fail_with(DISK_FULL))
+    job = submit_and_wait(service, short_config())
     assert job.view().state == "failed"
     assert "was not started, because its result needs" in job.view().problem
     assert "the disk is full" in job.view().problem
     assert job_folders() == []
 
 
-def test_room_is_kept_while_a_training_runs(executor: HoldingExecutor, service: JobService) -> None:
-    config = executor.hold(short_config())
-    job = service.submit(config)
-    wait(lambda: is_running(job))
-    reserved = job.folder / "reserved"
-    assert reserved.stat().st_blocks * 512 > 100_000
+def test_room_is_kept_while_a_training_runs(executor: HoldingExecutor) -> None:
+    config = short_config()
+    job = submit_held(executor, config)
+    assert (job.folder / "reserved").stat().st_blocks * 512 > 100_000
     executor.release(config)
-    wait(lambda: all_done(job))
+    wait_for_end(job)
     assert_equals_uninterrupted(config)
     assert store.folder_size(stored_run(config).folder) < 2 * 100_000, "the reserved file is not stored"
+
+
+def test_a_home_that_is_no_folder_does_not_disturb_a_training(
+    service: JobService, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.write_text("a file where the folder of runs should be", encoding="utf-8")
+    with caplog.at_level(logging.CRITICAL):
+        job = submit_and_wait(service, short_config())
+    assert (job.view().state, job.view().saved) == ("finished", False)
 
 
 # ---- crashes
@@ -1143,21 +984,17 @@ class CrashingExecutor(HoldingExecutor):
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(
-    private: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(private: bool) -> None:
     executor = CrashingExecutor(1)
     config = short_text("gru", corpus="own", text=corpora.store_text(OWN_TEXT, "ada")) if private else short_config()
-    job = executor.service.submit(config, "ada")
-    wait(lambda: all_done(job))
+    job = submit_and_wait(executor.service, config, "ada")
     executor.service.close()
     assert (job.view().state, job.view().problem) == ("finished", "")
     assert executor.start_steps(config) == [None, 10]
     if private:
         assert job.record
-        corpora.reader.set("ada")
-        assert_records_equal(job.record, uninterrupted(config))
-        corpora.reader.set("")
+        with corpora.read_as("ada"):
+            assert_records_equal(job.record, uninterrupted(config))
     else:
         assert_equals_uninterrupted(config)
 
@@ -1170,174 +1007,47 @@ def test_neither_a_crash_after_a_new_checkpoint_counts_nor_a_lost_machine(
     step: Callable[[int], int], error: type[WorkerLost], starts: list[int]
 ) -> None:
     executor = CrashingExecutor(len(starts), step, error)
-    config = short_config()
-    job = executor.service.submit(config, "ada")
-    wait(lambda: all_done(job))
+    job = submit_and_wait(executor.service, short_config(), "ada")
     executor.service.close()
     assert (job.view().state, job.view().problem, job.crashes) == ("finished", "", 0)
-    assert executor.start_steps(config) == [None, *starts]
-    assert_equals_uninterrupted(config)
-
-
-def test_a_checkpoint_on_disk_ends_the_count_of_crashes(
-    executor: HoldingExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
-    executor.waits_for_checkpoints = True
-    job = executor.service.submit(executor.hold(short_config(), 25))
-    wait(lambda: is_running(job, 25))
-    assert json.loads((job.folder / "job.json").read_text())["crashes"] == 0
+    assert executor.start_steps(short_config()) == [None, *starts]
+    assert_equals_uninterrupted(short_config())
 
 
 def test_after_two_crashes_at_one_checkpoint_a_job_waits_for_its_owner() -> None:
     executor = CrashingExecutor(3, lambda _: 13)
     config = short_config()
-    job = executor.service.submit(config, "ada")
-    wait(lambda: all_done(job))
-    view = job.view()
+    view = submit_and_wait(executor.service, config, "ada").view()
     assert (view.state, view.saved, view.step) == ("stopped", True, 10)
     assert "ended unexpectedly twice" in view.problem and "Press Go on" in view.problem
-    again = executor.service.resume(job.key, "ada")
-    wait(lambda: all_done(again))
+    again = executor.service.resume(view.key, "ada")
+    wait_for_end(again)
     executor.service.close()
     assert (again.view().state, executor.start_steps(config)) == ("finished", [None, 10, 10, 10])
     assert_equals_uninterrupted(config)
 
 
-def test_a_job_during_which_the_process_ended_twice_is_not_restored_by_itself(
-    executor: HoldingExecutor, home: Path
-) -> None:
-    folder = write_checkpointed_job(short_config())
-    (folder / "job.json").write_text(job_file(short_config(), crashes=2))
+def test_a_job_during_which_the_process_ended_twice_is_not_restored_by_itself(executor: HoldingExecutor) -> None:
+    write_checkpointed_job(short_config(), crashes=2)
     executor.service.restore()
     (view,) = executor.service.views()
     assert (view.state, view.saved, view.step) == ("stopped", True, 10) and "twice" in view.problem
-    again = executor.service.resume(view.key, "ada")
-    wait(lambda: all_done(again))
+    wait_for_end(executor.service.resume(view.key, "ada"))
     assert executor.start_steps(short_config()) == [10]
     assert_equals_uninterrupted(short_config())
 
 
-def test_the_file_of_a_running_job_counts_a_crash_until_it_pauses(executor: HoldingExecutor) -> None:
-    job = executor.service.submit(executor.hold(short_config()))
-    wait(lambda: is_running(job))
-    assert json.loads((job.folder / "job.json").read_text())["crashes"] == 1
+@pytest.mark.parametrize("with_checkpoints", [False, True])
+def test_the_file_of_a_running_job_counts_a_crash_until_a_checkpoint_or_its_pause(
+    with_checkpoints: bool, executor: HoldingExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if with_checkpoints:
+        monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
+        executor.waits_for_checkpoints = True
+    job = submit_held(executor, short_config(), step=25)
+    assert json.loads((job.folder / "job.json").read_text())["crashes"] == (0 if with_checkpoints else 1)
     executor.service.close()
     assert json.loads((job.folder / "job.json").read_text())["crashes"] == 0
-
-
-# ---- turns and memory
-
-
-def test_a_visitor_without_a_slot_gets_that_of_another_after_some_seconds(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
-    long, brief = executor.hold(short_config(), 5), short_config("gru")
-    first = service.submit(long, "ada")
-    wait(lambda: is_running(first, 5))
-    second = service.submit(brief, "bob")
-    wait_for_scheduling(service, monkeypatch)
-    assert not first.pauses_at_checkpoint, "the first one has had no time yet"
-    monkeypatch.setattr(scheduler, "_TURN_SECONDS", 0.0)
-    wait(lambda: first.pauses_at_checkpoint)
-    executor.release(long)
-    wait(lambda: all_done(first, second))
-    assert executor.start_steps(long)[:2] == [None, 10], "it pauses at the next checkpoint"
-    assert_equals_uninterrupted(long, brief)
-
-
-def test_jobs_run_side_by_side_only_if_their_memory_suffices(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_JOBS_MEMORY", "1")
-    configs = [executor.hold(short_config(seed=seed)) for seed in range(2)]
-    first, second = (service.submit(config, "ada") for config in configs)
-    wait(lambda: is_running(first))
-    wait_for_scheduling(service, monkeypatch)
-    assert second.view().state == "waiting"
-    executor.release(*configs)
-    wait(lambda: all_done(first, second))
-    assert_equals_uninterrupted(*configs)
-
-
-def test_a_home_that_is_no_folder_does_not_disturb_a_training(
-    service: JobService, home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    home.write_text("a file where the folder of runs should be", encoding="utf-8")
-    with caplog.at_level(logging.CRITICAL):
-        job = service.submit(short_config())
-        wait(lambda: all_done(job))
-    assert (job.view().state, job.view().saved) == ("finished", False)
-
-
-def test_a_job_pauses_although_the_disk_is_full(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
-    configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
-    first, second = (service.submit(config, "ada") for config in configs[:2])
-    wait(lambda: is_running(first) and is_running(second))
-    with caplog.at_level(logging.CRITICAL, "explorer.jobs"), monkeypatch.context() as patched:
-        patched.setattr(store, "write_run", raise_disk_full)
-        third = service.submit(configs[2], "bob")
-        wait(lambda: is_running(third) and is_paused(second))
-    executor.release(*configs)
-    wait(lambda: all_done(first, second, third))
-    assert executor.start_steps(configs[1]) == [None, 10], "its checkpoint stays in memory"
-    assert_equals_uninterrupted(*configs)
-
-
-def test_a_failing_training_is_logged_and_reported_and_the_others_continue(
-    executor: HoldingExecutor, service: JobService, caplog: pytest.LogCaptureFixture
-) -> None:
-    impossible_values = RunConfig(
-        short_config().task, short_config().model, short_config().optimiser, epochs=8, threads=-1
-    )  # not validated
-    with caplog.at_level(logging.CRITICAL, "explorer.jobs"):
-        failing, next_one = service.submit(impossible_values), service.submit(short_config())
-        wait(lambda: all_done(failing, next_one))
-        again = service.submit(impossible_values)
-        wait(lambda: all_done(again))
-    assert (failing.view().state, next_one.view().state) == ("failed", "finished")
-    assert again is not failing
-    assert_equals_uninterrupted(short_config())
-
-
-# ---- another executor
-
-
-class RemoteExecutor:
-    """Carries out an order as if it had come over a network."""
-
-    async def slices(self, order: Order) -> AsyncIterator[Slice]:
-        received = decode_order(encode_order(order))
-        if received.config.seed == 3:
-            raise RuntimeError("the cluster is on fire")
-        assert received.snapshot is None
-        for part in in_slices(train(received.config), 0.01):
-            await asyncio.sleep(0)
-            yield part
-
-    def start(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def test_another_executor_works_unchanged(caplog: pytest.LogCaptureFixture) -> None:
-    assert isinstance(RemoteExecutor(), Executor)
-    service = JobService(RemoteExecutor())
-    try:
-        good, bad, other = (service.submit(short_config(seed=seed)) for seed in (2, 3, 4))
-        wait(lambda: all_done(good, bad, other))
-    finally:
-        service.close()
-        db.close_database()
-    assert [job.view().state for job in (good, bad, other)] == ["finished", "failed", "finished"]
-    assert "server's log" in bad.view().problem and "on fire" not in bad.view().problem
-    (logged,) = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert logged.exc_info and "on fire" in str(logged.exc_info[1])
-    assert_equals_uninterrupted(short_config(seed=2), short_config(seed=4))
 
 
 # ---- limits
@@ -1356,28 +1066,25 @@ def test_one_job_too_many_is_rejected_and_leaves_nothing(
     executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_MOST_JOBS", "2")
-    configs = [executor.hold(short_config(seed=seed)) for seed in range(2)]
-    submitted = [service.submit(config, "ada") for config in configs]
-    wait(lambda: all(is_running(job) for job in submitted))
+    configs = [short_config(seed=seed) for seed in range(2)]
+    submitted = [submit_held(executor, config, "ada") for config in configs]
     with pytest.raises(NotAllowed, match="You have 2 trainings under way"):
         service.submit(short_config(seed=2), "ada")
     assert service.find(key(short_config(seed=2))) is None
     assert len(service.views()) == len(job_folders()) == 2
     assert service.submit(configs[0], "ada") is submitted[0], "joining is no other job"
     executor.release(*configs)
-    submitted += [service.submit(short_config(seed=2), "bob"), service.submit(short_config(seed=3))]
-    wait(lambda: all_done(*submitted))
+    wait_for_end(*submitted, service.submit(short_config(seed=2), "bob"), service.submit(short_config(seed=3)))
     assert service.submit(short_config(seed=4), "ada").starter == "ada"
 
 
 def test_a_training_that_takes_many_times_too_long_is_stopped_and_stored(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+    executor: HoldingExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = service.submit(executor.hold(short_config()), "ada")
-    wait(lambda: is_running(job))
+    job = submit_held(executor, short_config(), "ada")
     monkeypatch.setattr(one_job, "_TIME_LIMIT", 0)
     executor.release(short_config())
-    wait(lambda: all_done(job))
+    wait_for_end(job)
     assert (job.view().state, job.view().step, job.view().saved) == ("stopped", 10, True)
     assert "LINEAGE_MOST_SECONDS" in job.view().problem
 
@@ -1399,7 +1106,6 @@ def test_a_training_on_own_sentences_is_charged_for_its_file_and_not_for_the_lar
     config = with_settings(default_config("negation", "bag_of_bigrams"), {"epochs": 1, "replicas": 32})
     with corpora.read_as("ada"):
         config = dataclasses.replace(config, task=own_task(sha))
-    assert corpora.reader.get() == ""
     job = submit_and_wait(service, config, "ada")  # with 1,000 words its table of pairs would need too much memory
     assert job.view().state == "finished"
     assert job.peak_bytes < 200_000_000
