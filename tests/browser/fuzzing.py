@@ -422,7 +422,7 @@ class Fuzzer:
         found.click(timeout=self.patience)
         options = self.page.locator("[role=listbox] [role=option]")
         options.first.wait_for(timeout=self.patience)
-        index = self.random.randrange(min(options.count(), 12))
+        index = self.random.randrange(max(1, min(options.count(), 12)))
         self.note(options.nth(index).inner_text()[:40])
         options.nth(index).click(timeout=self.patience)
         if self.random.random() < 0.3:
@@ -536,7 +536,7 @@ class Fuzzer:
 
     def back(self) -> None:
         self.gestures.append("Back")
-        if not self.page.evaluate("history.length > 2"):
+        if not self.page.evaluate("navigation.canGoBack"):  # the page before it is not the app's
             return
         self.page.evaluate("history.back()")
         self.page.wait_for_timeout(self.random.choice((0, 50, 300)))
