@@ -17,7 +17,7 @@ from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 from explorer.ui.state.session import ExperimentSession, PageSession, State, change
 
-_VERSIONS = "lineage.versions"  # by key of a widget: the version of the widget, and the value that it shows
+_VERSIONS = "lineage.versions"  # by key of a widget: its version, its value, and the labels of its options
 _DRAWN = "lineage.drawn_widgets"  # the keys of the widgets that were drawn
 _FIELD = object()  # the widget shows the value of the field
 _ARGUMENTS = {"low": "min_value", "high": "max_value", "longest": "max_chars"}  # of a widget, by name in `setting`
@@ -46,7 +46,8 @@ def bind_widget(
     more: `label`, `low`, `high`, `step`, `options` and `longest` if they differ from the declaration, and further
         arguments of `draw`.
 
-    If the visitor deselects the only selected option, nothing changes.
+    If the visitor deselects the only selected option, nothing changes. Nor does a value change anything that is not
+    among the options: Streamlit returns the label of an option that the widget no longer has.
 
     A browser whose connection was lost may continue on a server that does not know the page. What the visitor has
     changed meanwhile arrives there as the first value of the widget, and changes the state as well.
@@ -55,16 +56,19 @@ def bind_widget(
     declared: Mapping[str, Any] = {each.name: each.metadata for each in dataclasses.fields(state)}.get(name, {})
     value = getattr(state, name) if shown is _FIELD else shown
     value = _as_list(value)
+    key = key or _widget_key(session, name)
+    arguments = _widget_arguments(draw, declared, more, state)
+    options = list(arguments.get("options", ()))
+    labels = [str(arguments.get("format_func", str)(option)) for option in options]
 
     def with_value(state: State, new: Any) -> State:
-        if new is None:
+        chosen = new if isinstance(new, list) else [new]
+        if new is None or (options and not all(each in options for each in chosen)):
             return state
         new = tuple(new) if isinstance(new, list) else new
         return update(state, new) if update else state.with_field(name, new)
 
-    key = key or _widget_key(session, name)
-    arguments = _widget_arguments(draw, declared, more, state)
-    bound = _bind(session, key, value, with_value, redraw)
+    bound = _bind(session, key, value, labels, with_value, redraw)
     draw(**arguments, **_initial_value(draw, value, arguments), **bound)
     _take_first_value(bound, value, arguments.get("max_chars"))
 
@@ -131,25 +135,26 @@ def _bind(
     session: PageSession[State],
     key: str,
     value: object,
+    labels: list[str],
     update: Callable[[State, Any], State],
     redraw: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Return the arguments that bind a widget to the state: its key, and the function that is called after a change.
 
     A browser sends the values of all widgets with every event, also those that it has not received yet. The key of the
-    widget therefore contains a version, which grows whenever something else than the widget changes its value: what a
-    browser still sends for an older version concerns no widget any more.
+    widget therefore contains a version, which grows whenever something else than the widget changes its value, or the
+    labels of its options: what a browser still sends for an older version concerns no widget any more.
     """
-    versions: dict[str, tuple[int, object]] = st.session_state.setdefault(_VERSIONS, {})
-    version, shown = versions.get(key, (0, value))
-    version += shown != value
-    versions[key] = version, value
+    versions: dict[str, tuple[int, object, list[str]]] = st.session_state.setdefault(_VERSIONS, {})
+    version, *shown = versions.get(key, (0, value, labels))
+    version += shown != [value, labels]
+    versions[key] = version, value, labels
     name = versioned_key(key, version)
 
     def apply_value() -> None:
         if versions[key][0] == version:
             new = st.session_state[name]
-            versions[key] = version, new
+            versions[key] = version, new, labels
             change(session, lambda state: update(state, new), redraw)
 
     return {"key": name, "on_change": apply_value}

@@ -289,9 +289,21 @@ def test_a_widget_offers_the_options_of_its_field(tab: Streamlit, session: PageS
     assert session.state.kinds == ("b", "a")
 
 
-def test_an_invalid_value_is_a_problem_and_changes_nothing(tab: Streamlit, session: PageSession[Declared]) -> None:
+def test_the_label_of_an_option_that_is_gone_changes_nothing(tab: Streamlit, session: PageSession[Declared]) -> None:
     screen = Widgets()
     bind_widget(session, "kind", screen.selectbox)
+    key = screen.drawn["key"]
+    screen.choose(tab, "The first")
+    bind_widget(session, "kinds", screen.pills, selection_mode="multi")
+    screen.choose(tab, ["a", "Of before"])
+    assert session.state == Declared()
+    bind_widget(session, "kind", screen.selectbox, options={"a": "One", "b": "Two"})
+    assert screen.drawn["key"] != key, "a widget with other labels is another widget"
+
+
+def test_an_invalid_value_is_a_problem_and_changes_nothing(tab: Streamlit, session: PageSession[Declared]) -> None:
+    screen = Widgets()
+    bind_widget(session, "text", screen.text_input, width=100)
     screen.choose(tab, "impossible")
     assert session.problems == ("This is not possible.",)
     assert session.state == Declared()
