@@ -288,4 +288,4 @@ def _read_draining(server: str | None) -> None:
 
 
 notifications.subscribe("servers", _read_draining)
-_thread = PeriodicThread("server", _renew_and_lead, _RENEWAL_SECONDS, "this server could not renew its row")
+_thread = PeriodicThread("server", _renew_and_lead, lambda: _RENEWAL_SECONDS, "this server could not renew its row")

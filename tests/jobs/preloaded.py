@@ -1,17 +1,11 @@
-"""What each process of `shared_server.py` needs and what takes long to import; it is forked from one that has it.
+"""What takes long to import: each `JobServer` is forked from a process that has imported this."""
 
-Nothing here may import `explorer.database`, which gives each process another id.
-"""
-
-import alembic.command
-import psycopg
-import pyarrow.parquet
-import sqlalchemy.orm
 import torch
 
+import tests.jobs.shared_server
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 
-__all__ = ["alembic", "psycopg", "pyarrow", "sqlalchemy"]
+__all__ = ["tests"]
 torch.set_num_threads(1)
 record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))  # imports torch's compiler

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+import datetime
 import multiprocessing
 import os
+import secrets
 import signal
 import time
 from collections.abc import Callable
 from functools import cached_property
 from multiprocessing.connection import Connection
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import pytest
+from sqlalchemy import update
 
-if TYPE_CHECKING:  # imported in each process, which is another server
-    from explorer.jobs.job import JobView
-    from explorer.training.config import RunConfig
-    from tests.jobs.test_scheduler import HoldingExecutor
+from explorer.database import notifications, servers
+from explorer.database.engine import run_transaction
+from explorer.environment import environment
+from explorer.jobs import executor as executor_module
+from explorer.jobs import job as one_job
+from explorer.jobs import scheduler, shared_jobs
+from explorer.jobs.job import Job, JobView
+from explorer.run_store import store
+from explorer.training.config import RunConfig, key
+from explorer.training.recorder import record_run
+from tests.jobs.test_scheduler import HoldingExecutor
 
-_T = TypeVar("_T")
-LEASE_SECONDS = 4.0
-_WAIT_SECONDS = 60.0
+_WAIT_SECONDS = 120.0
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["tests.jobs.preloaded"])
+
+
+def shorten_periods(patch: pytest.MonkeyPatch) -> None:
+    """Let servers do often what they do every second or so. Their leases stay long; `end_lease` ends one."""
+    patch.setattr(notifications, "_LISTEN_SECONDS", 0.05)
+    patch.setattr(servers, "_RENEWAL_SECONDS", 0.1)
+    patch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.02)
+    for name, seconds in {"_SYNC": 0.1, "_LEAST": 0.01, "_RETRY": 0.1, "_CLAIM": 0.1, "_LOST_CLAIM": 0.05}.items():
+        patch.setattr(shared_jobs, f"{name}_SECONDS", seconds)
+    patch.setattr(shared_jobs, "_UPLOAD_SECONDS", 0.0)
+    patch.setattr(shared_jobs, "_UPLOAD_SHARE", 0.0)
+
+
+def end_lease(server: str) -> None:
+    """Let the last sign of life of a server that is dead or frozen be so old that the others count it as dead."""
+    before = datetime.timedelta(seconds=servers.LEASE_SECONDS + 1)
+    row = servers._Row
+    run_transaction(lambda session: session.execute(update(row).where(row.id == server).values(seen=row.seen - before)))
 
 
 class JobServer:
@@ -44,11 +71,11 @@ class JobServer:
         """Its id as a server; waits until it has started."""
         return str(self._receive())
 
-    def call(self, function: Callable[..., _T], *arguments: object) -> _T:
-        """Return what a function of this module returns there; its first argument is the executor."""
+    def call(self, function: str | Callable[..., Any], *arguments: object) -> Any:
+        """Return the result of a method of its executor, or of a function that gets the executor first."""
         assert self.id
         self._pipe.send((function, arguments))
-        return self._receive()  # type: ignore[no-any-return]
+        return self._receive()
 
     def _receive(self) -> Any:
         assert self._pipe.poll(_WAIT_SECONDS), "the server does not answer"
@@ -57,27 +84,46 @@ class JobServer:
             raise result
         return result
 
-    def wait_for(self, config: RunConfig, state: str, step: int | None = None) -> JobView:
+    def submit(self, config: RunConfig, visitor: str = "ada") -> None:
+        self.call("service.submit", config, visitor)
+
+    def view(self, config: RunConfig) -> JobView | None:
+        return self.call(_view, config)  # type: ignore[no-any-return]
+
+    def submit_held(self, config: RunConfig, step: int = 13) -> None:
+        """Submit a configuration, and wait until its training is held at a step."""
+        self.call("hold", config, step)
+        self.submit(config)
+        self.wait_for(config, "running", step)
+
+    def wait_for(self, config: RunConfig, state: str, step: int = 0) -> JobView:
         """Wait until this server shows a job in this state, at this step or after it."""
 
         def has_arrived() -> bool:
-            found = self.call(view, config)
-            return found is not None and found.state == state and (step is None or found.step >= step)
+            found = self.view(config)
+            return found is not None and found.state == state and found.step >= step
 
         wait(has_arrived)
-        found = self.call(view, config)
+        found = self.view(config)
         assert found
         return found
 
     def freeze(self) -> None:
+        """Stop the process, and let its lease end."""
         assert self._process.pid
         os.kill(self._process.pid, signal.SIGSTOP)
+        end_lease(self.id)
 
     def thaw(self) -> None:
         assert self._process.pid
         os.kill(self._process.pid, signal.SIGCONT)
 
     def kill(self) -> None:
+        """Kill the process, and let its lease end."""
+        self.end()
+        end_lease(self.id)
+
+    def end(self) -> None:
         self._process.kill()
         self._process.join()
 
@@ -86,7 +132,7 @@ def wait(until: Callable[[], object]) -> None:
     deadline = time.monotonic() + _WAIT_SECONDS
     while not until():
         assert time.monotonic() < deadline, "no success in time"
-        time.sleep(0.02)
+        time.sleep(0.01)
 
 
 def _serve(pipe: Connection, variables: dict[str, str]) -> None:
@@ -94,23 +140,12 @@ def _serve(pipe: Connection, variables: dict[str, str]) -> None:
     for name in [name for name in os.environ if name.startswith("LINEAGE_")]:
         del os.environ[name]
     os.environ |= variables
-    from explorer.database import servers
-    from explorer.jobs import executor as executor_module
-    from explorer.jobs import job as one_job
-    from explorer.jobs import scheduler, shared_jobs
-    from explorer.run_store import store
-    from tests.jobs.test_scheduler import HoldingExecutor
-
+    # It is forked from a process that has these already, and is another server.
+    servers._this, notifications._SENDER = servers._Membership(), secrets.token_hex(8)
     patch = pytest.MonkeyPatch()  # for as long as this process lives
+    shorten_periods(patch)
     patch.setattr(executor_module, "SLICE_SECONDS", 0.0)
     patch.setattr(one_job, "_PUBLISH_SECONDS", 0.0)
-    patch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.05)
-    patch.setattr(shared_jobs, "_SYNC_SECONDS", 0.2)
-    patch.setattr(shared_jobs, "_UPLOAD_SECONDS", 0.0)
-    patch.setattr(shared_jobs, "_UPLOAD_SHARE", 0.0)
-    patch.setattr(shared_jobs, "_UNREACHABLE_SECONDS", LEASE_SECONDS)
-    patch.setattr(servers, "LEASE_SECONDS", LEASE_SECONDS)
-    patch.setattr(servers, "_RENEWAL_SECONDS", 0.3)
     patch.setattr(store, "PRETRAINED", Path(variables["LINEAGE_HOME"]) / "pretrained")
     executor = HoldingExecutor()
     try:
@@ -120,7 +155,9 @@ def _serve(pipe: Connection, variables: dict[str, str]) -> None:
         while True:
             function, arguments = pipe.recv()
             try:
-                pipe.send(function(executor, *arguments))
+                called = attrgetter(function)(executor) if isinstance(function, str) else None
+                result = called(*arguments) if called else function(executor, *arguments)
+                pipe.send(None if isinstance(result, Job) else result)
             except Exception as error:  # the test is to see it
                 pipe.send(error)
     except EOFError:  # the test has ended
@@ -130,14 +167,9 @@ def _serve(pipe: Connection, variables: dict[str, str]) -> None:
 # ---- functions for `JobServer.call`
 
 
-def hold(executor: HoldingExecutor, config: RunConfig, step: int = 13) -> None:
-    executor.hold(config, step)
-
-
-def is_reachable(executor: HoldingExecutor) -> bool:
-    """Return whether the database has answered lately."""
-    shared = executor.service._shared
-    return shared is not None and shared.is_reachable()
+def _view(executor: HoldingExecutor, config: RunConfig) -> JobView | None:
+    job = executor.service.find(key(config))
+    return job.view() if job else None
 
 
 def wait_for_checkpoints(executor: HoldingExecutor) -> None:
@@ -145,121 +177,35 @@ def wait_for_checkpoints(executor: HoldingExecutor) -> None:
     executor.waits_for_checkpoints = True
 
 
+def loses_database(executor: HoldingExecutor, seconds: float) -> bool:
+    """Return whether the database has not answered for so many seconds, after which no training can be started."""
+    shared_jobs._UNREACHABLE_SECONDS = seconds
+    return executor.service._shared is not None and not executor.service._shared.is_reachable()
+
+
 def leave_complete_run(executor: HoldingExecutor, config: RunConfig) -> None:
     """Make the folder that a server leaves that is killed when it has written a run, and before it stores it."""
-    from explorer.environment import environment
-    from explorer.jobs.job import Job
-    from explorer.jobs.shared_jobs import SharedOwnership
-    from explorer.run_store import store
-    from explorer.training.config import key
-    from explorer.training.recorder import record_run
-
     job = Job(config, "ada")
     assert executor.service._shared
-    job.ownership = SharedOwnership(executor.service._shared, job)
+    job.ownership = shared_jobs.SharedOwnership(executor.service._shared, job)
     job.write_job_file(running=True)
     store.write_run(record_run(config), environment().jobs / key(config), "ada")
 
 
-def hold_storing(executor: HoldingExecutor, until: Path) -> None:
-    """Hold each run whose files have been uploaded, and whose card has not, until this file exists."""
-    from explorer.run_store.storage import Storage
-
-    upload = Storage.upload
-
-    def upload_and_wait(*arguments: Any) -> Any:
-        run = upload(*arguments)
-        until.with_suffix(".reached").touch()
-        while not until.exists():
-            time.sleep(0.01)
-        return run
-
-    Storage.upload = upload_and_wait  # type: ignore[method-assign]
-
-
-def release(executor: HoldingExecutor, *configs: RunConfig) -> None:
-    executor.release(*configs)
-
-
-def submit(executor: HoldingExecutor, config: RunConfig, visitor: str = "") -> None:
-    executor.service.submit(config, visitor)
-
-
-def view(executor: HoldingExecutor, config: RunConfig) -> JobView | None:
-    from explorer.training.config import key
-
-    job = executor.service.find(key(config))
-    return job.view() if job else None
-
-
-def states(executor: HoldingExecutor) -> dict[str, str]:
-    return {each.key: each.state for each in executor.service.views()}
-
-
-def requesters(executor: HoldingExecutor, config: RunConfig) -> frozenset[str]:
-    from explorer.training.config import key
-
-    return executor.service.requesters(key(config))
-
-
-def stop(executor: HoldingExecutor, config: RunConfig, visitor: str = "") -> None:
-    from explorer.training.config import key
-
-    executor.service.stop(key(config), visitor)
-
-
-def resume(executor: HoldingExecutor, config: RunConfig, visitor: str = "") -> None:
-    from explorer.training.config import key
-
-    executor.service.resume(key(config), visitor)
-
-
-def start_steps(executor: HoldingExecutor, config: RunConfig) -> list[int | None]:
-    """Return from which steps this server has trained a run."""
-    return executor.start_steps(config)
-
-
-def open_tab(executor: HoldingExecutor, visitor: str) -> None:
-    executor.service.tab_opened(visitor)
-
-
-def close_tab(executor: HoldingExecutor, visitor: str) -> None:
-    executor.service.tab_closed(visitor)
-
-
 def is_abandoned(executor: HoldingExecutor, config: RunConfig) -> bool:
-    from explorer.training.config import key
-
     job = executor.service.find(key(config))
     return job is not None and executor.service._is_abandoned(job)
 
 
 def drain(executor: HoldingExecutor) -> None:
-    from explorer.database import servers
-
     servers.set_draining(servers.this_server(), True)
 
 
 def close(executor: HoldingExecutor) -> None:
     """End as after SIGTERM."""
-    from explorer.database import servers
-
     executor.service.close()
     servers.stop()
 
 
-def delete_run(executor: HoldingExecutor, config: RunConfig, visitor: str = "") -> None:
-    from explorer.run_store import operations
-    from explorer.training.config import key
-
-    operations.delete_runs([key(config)], visitor, False)
-
-
-def version(executor: HoldingExecutor) -> int:
-    return executor.service.version
-
-
 def folders(executor: HoldingExecutor) -> list[str]:
-    from explorer.environment import environment
-
     return sorted(folder.name for folder in environment().jobs.glob("*"))

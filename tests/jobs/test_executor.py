@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -85,23 +86,13 @@ def test_an_order_survives_its_way_as_bytes(tmp_path: Path) -> None:
                 }
 
 
-@pytest.mark.parametrize("kind", [InProcessExecutor, ProcessExecutor])
-def test_executors_follow_the_protocol(kind: type) -> None:
-    assert isinstance(kind(), Executor)
-
-
-def test_a_new_order_trains_from_step_zero() -> None:
+@pytest.mark.parametrize("step", [None, 0, 20])
+def test_an_order_trains_from_its_checkpoint(step: int | None, tmp_path: Path) -> None:
     config = short_config("gru", replicas=2)
-    received = events(Order(config))
+    received = events(Order(config) if step is None else order_to_resume(config, tmp_path, step))
     assert isinstance(received[0], Started)
-    assert without_replaced(received) == without_replaced(full_training(config))
-
-
-@pytest.mark.parametrize("step", [0, 10, 20])
-def test_an_order_to_resume_trains_from_its_checkpoint(step: int, tmp_path: Path) -> None:
-    config = short_config(replicas=2)
-    expected = [event for event in full_training(config) if step_of(event) > step]
-    assert without_replaced(events(order_to_resume(config, tmp_path, step))) == without_replaced(expected)
+    expected = [event for event in full_training(config) if step is None or step_of(event) > step]
+    assert without_replaced(received) == without_replaced(expected)
 
 
 def test_an_order_for_a_branch_trains_from_its_parent(tmp_path: Path) -> None:
@@ -182,25 +173,22 @@ def test_closing_the_iterator_stops_the_training() -> None:
 # ---- processes of their own
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_worker_process_sends_the_same_events(threads: int, processes: ProcessExecutor, tmp_path: Path) -> None:
-    config = short_config("lstm", replicas=2, threads=threads)
+def test_a_worker_process_sends_the_same_events(processes: ProcessExecutor, tmp_path: Path) -> None:
+    config = short_config("lstm", replicas=2, threads=2)
     assert without_replaced(events(Order(config), processes)) == without_replaced(full_training(config))
     again = events(order_to_resume(config, tmp_path, 10), processes)
     assert without_replaced(again) == without_replaced(event for event in full_training(config) if step_of(event) > 10)
 
 
-def test_the_text_of_a_visitor_travels_with_the_order(processes: ProcessExecutor) -> None:
+def test_the_text_of_a_visitor_and_the_problems_of_a_worker_process_travel_as_they_are(
+    processes: ProcessExecutor, tmp_path: Path
+) -> None:
     text = "to be or not to be, that is the question. " * 40
     config = short_text("gru", corpus="own", size=100_000, text=hashlib.sha256(text.encode()).hexdigest())
     started = events(Order(config, text=text), processes)[0]
     assert isinstance(started, Started) and "q" in started.tokenizer
     with pytest.raises(NeedsText):
         events(Order(config), processes)
-
-
-def test_problems_of_a_worker_process_arrive_as_they_are(processes: ProcessExecutor, tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="does not fit"):
         events(replace(order_to_resume(short_config(), tmp_path, 3), config=short_config("gru")), processes)
     with pytest.raises(InvalidSetting, match="threads = -1 is not possible"):
@@ -209,52 +197,47 @@ def test_problems_of_a_worker_process_arrive_as_they_are(processes: ProcessExecu
         events(Order(short_config(), text=cast(str, 3)), processes)
 
 
-@pytest.mark.slow
-def test_a_worker_process_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_MOST_MEMORY", "1")  # 200 MB remain
-    executor = ProcessExecutor()
-    try:
+def test_a_worker_process_that_needs_too_much_memory_says_so(
+    processes: ProcessExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = Order(short_config("transformer", width=128, hidden=512, layers=8, replicas=32))
+    with monkeypatch.context() as patched:
+        patched.setenv("LINEAGE_MOST_MEMORY", "1")  # 200 MB remain
         with pytest.raises(LimitExceeded, match="fewer seeds"):
-            events(Order(short_config("transformer", width=128, hidden=512, layers=8, replicas=32)), executor)
-        assert isinstance(events(Order(short_config()), executor)[0], Started), "another training is not disturbed"
-    finally:
-        executor.close()
+            events(order, processes)
+    assert isinstance(events(Order(short_config()), processes)[0], Started), "another training is not disturbed"
 
 
-@pytest.mark.slow
+def helper_of(processes: ProcessExecutor) -> int:
+    assert processes._helper
+    return processes._helper.pid
+
+
+def workers_of(processes: ProcessExecutor) -> list[int]:
+    helper = helper_of(processes)
+    return [int(child) for child in Path(f"/proc/{helper}/task/{helper}/children").read_text("utf-8").split()]
+
+
 def test_killed_processes_are_reported_as_lost_and_the_next_order_is_carried_out(processes: ProcessExecutor) -> None:
-    async def kill(whom: Callable[[], int]) -> None:
-        with pytest.raises(WorkerLost):
-            async for part in processes.slices(Order(short_config(epochs=2_000))):
-                if part.events:
-                    os.kill(whom(), signal.SIGKILL)
+    async def train_and_kill() -> None:
+        async for part in processes.slices(Order(short_config(epochs=2_000))):
+            if part.events:
+                os.kill(workers_of(processes)[0], signal.SIGKILL)
 
-    def worker() -> int:
-        (child,) = Path(f"/proc/{helper()}/task/{helper()}/children").read_text(encoding="utf-8").split()
-        return int(child)
-
-    def helper() -> int:
-        assert processes._helper
-        return processes._helper.pid
-
-    asyncio.run(kill(worker))
+    with pytest.raises(WorkerLost):
+        asyncio.run(train_and_kill())
     assert isinstance(events(Order(short_config()), processes)[0], Started)
-    os.kill(helper(), signal.SIGKILL)
+    os.kill(helper_of(processes), signal.SIGKILL)
     assert isinstance(events(Order(short_config()), processes)[0], Started)
 
 
 def test_closing_the_iterator_ends_the_worker_process(processes: ProcessExecutor) -> None:
-    async def some() -> None:
-        stream = processes.slices(Order(short_config(epochs=2_000)))
-        while not (await anext(stream)).events:
-            pass
-        await stream.aclose()
+    async def begin() -> None:
+        async with aclosing(processes.slices(Order(short_config(epochs=2_000)))) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                if part.events:
+                    return
 
-    asyncio.run(some())
-    assert processes._helper
-    children = Path(f"/proc/{processes._helper.pid}/task/{processes._helper.pid}/children")
-    for _ in range(1_000):
-        if not children.read_text(encoding="utf-8").split():
-            return
+    asyncio.run(begin())
+    while workers_of(processes):
         time.sleep(0.005)
-    pytest.fail("the worker process is still there")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from explorer import catalogue
-from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
 from explorer.experiments.presets import PRESETS, preset
 from explorer.jobs import limits
@@ -14,8 +13,6 @@ from explorer.run_store import store
 from explorer.training.config import default_config, with_settings
 
 SMALL: dict[str, object] = {"epochs": 2, "train_size": 100, "batch_size": 50}
-
-MODELS = models_of("negation")
 
 
 @pytest.mark.parametrize(
@@ -45,12 +42,6 @@ def test_exceeding_a_limit_is_rejected_with_the_name_of_its_variable(
     assert message.startswith("These settings ask for ") and ". Take " in message
     assert "\n" not in message
     monkeypatch.setenv(f"LINEAGE_{variable}", str(count + 1))
-    assert limits.check(config) is config
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_released_configurations_are_far_below_every_limit(model: str) -> None:
-    config = with_settings(default_config("negation", model), {"replicas": 8, "epochs": 100})
     assert limits.check(config) is config
 
 
@@ -104,31 +95,26 @@ def test_a_training_of_years_is_rejected() -> None:
         limits.check(config)
 
 
-@pytest.mark.slow
 def test_everything_that_is_included_is_allowed() -> None:
-    for file in store.PRETRAINED.glob("*/config.json"):
-        config, _ = store.read_config_and_card(file.parent)
-        if file.parent.name == "text-best-seeds":  # three of the largest model at once: trained in a terminal
-            continue
+    configs = {
+        file.parent.name: store.read_config_and_card(file.parent)[0] for file in store.PRETRAINED.glob("*/config.json")
+    }
+    del configs["text-best-seeds"]  # three of the largest model at once: trained in a terminal
+    for config in (*configs.values(), *(preset(name).config() for name in PRESETS)):
         assert limits.check(config) is config
         limits._check_memory(config)
         limits._check_time(config)
-    for name in PRESETS:
-        limits._check_memory(preset(name).config())
-        limits._check_time(preset(name).config())
 
 
-@pytest.mark.parametrize(
-    ("task", "model"), [(task, model) for model, row in catalogue.MODELS.items() for task in row.by_task]
-)
-def test_what_needs_no_computation_of_its_cost_is_below_the_limits(task: str, model: str) -> None:
-    replicas = 1 if model == "ngram" else limits._SMALL_REPLICAS.get(task, 8)
-    config = with_settings(default_config(task, model), {"replicas": replicas})
-    assert limits._is_small(config)
-    limits._check_memory(config)
-    limits._check_time(config)
-    if model != "ngram":
-        assert not limits._is_small(with_settings(config, {"replicas": replicas + 1}))
+def test_what_needs_no_computation_of_its_cost_is_below_the_limits() -> None:
+    for task, model in [(task, model) for model, row in catalogue.MODELS.items() for task in row.by_task]:
+        replicas = 1 if model == "ngram" else limits._SMALL_REPLICAS.get(task, 8)
+        config = with_settings(default_config(task, model), {"replicas": replicas})
+        assert limits._is_small(config)
+        limits._check_memory(config)
+        limits._check_time(config)
+        if model != "ngram":
+            assert not limits._is_small(with_settings(config, {"replicas": replicas + 1}))
 
 
 def test_the_memory_for_own_sentences_is_not_checked_before_they_are_given() -> None:

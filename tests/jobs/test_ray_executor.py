@@ -1,7 +1,6 @@
-"""Trainings in a Ray cluster that is started here.
+"""Trainings in a Ray cluster: a head and two nodes with a worker each, on this machine; all tests share it.
 
-The slow tests share one cluster. What takes most of their time are the starts of workers: one follows each worker that
-is killed, so there are few tests that kill one.
+What takes most of their time are the starts of workers. One follows each worker that is killed, so few tests kill one.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,9 +20,10 @@ import numpy as np
 import psutil
 import pytest
 
+from benchmarks.load.sweep_kills import ray_cluster
 from explorer.errors import InvalidSetting, NeedsText
 from explorer.jobs import messages, ray_executor
-from explorer.jobs.executor import Executor, ExecutorUnusable, WorkerLost
+from explorer.jobs.executor import ExecutorUnusable, MachineLost, WorkerLost
 from explorer.jobs.order import Order, decode
 from explorer.jobs.ray_executor import RayExecutor, capacity, placement, usable_resources
 from explorer.jobs.scheduler import JobService
@@ -36,34 +36,31 @@ from tests.export.alike import full_training, short_config
 from tests.jobs.test_executor import events, order_to_resume, step_of, without_replaced
 from tests.training.objectives.test_text import short as short_text
 
-pytestmark = [needs.ray, pytest.mark.xdist_group("ray")]
+pytestmark = [
+    needs.ray,
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # Ray leaves files open
+]
 LONG = short_config(epochs=2_000)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayExecutor]:
-    executor = RayExecutor()
-    yield executor
-    executor.close()
+    with ray_cluster(2) as address:
+        executor = RayExecutor(address)
+        yield executor
+        executor.close()
+
+
+@pytest.fixture(autouse=True)
+def two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
 
 
 def process_of(executor: RayExecutor) -> psutil.Process:
     """Return the process of the worker that trains."""
     (worker,) = executor._busy
     return psutil.Process(decode(worker.hello.result())[0]["pid"])
-
-
-def processes_of_ray() -> list[psutil.Process]:
-    """Return the processes of the cluster that was started here, without those of other tests."""
-    import ray
-
-    folder = str(Path(ray.__file__).parent)
-    found = []
-    for child in psutil.Process().children():
-        with suppress(psutil.Error):  # it ends now
-            if folder in " ".join(child.cmdline()):
-                found += [child, *child.children(recursive=True)]
-    return found
 
 
 def wait_for_end(process: psutil.Process) -> None:
@@ -77,35 +74,24 @@ def test_without_the_package_a_sentence_says_what_to_install(monkeypatch: pytest
         RayExecutor("ray://cluster:10001")
 
 
-def test_the_executor_follows_the_protocol() -> None:
-    assert isinstance(RayExecutor(), Executor)
-
-
 @pytest.mark.parametrize(
-    ("resources", "at_once", "taken", "room"),
+    ("resources", "at_once", "device", "taken", "room"),
     [
-        ({"CPU": 64.0}, 12, {"num_cpus": 1.0}, 12),
-        ({"CPU": 4.0}, 12, {"num_cpus": 0.3333}, 12),
-        ({"CPU": 2.0}, 2, {"num_cpus": 1.0}, 2),
-        ({}, 12, {"num_cpus": 1.0}, 0),  # a cluster that starts machines when they are asked for
+        ({"CPU": 64.0}, 12, "cpu", {"num_cpus": 1.0}, 12),
+        ({"CPU": 4.0}, 12, "cpu", {"num_cpus": 0.3333}, 12),
+        ({"CPU": 2.0}, 2, "cpu", {"num_cpus": 1.0}, 2),
+        ({}, 12, "cpu", {"num_cpus": 1.0}, 0),  # a cluster that starts machines when they are asked for
+        ({"CPU": 64.0, "GPU": 1.0}, 12, "cuda", {"num_cpus": 1.0, "num_gpus": 0.0833}, 12),
+        ({"CPU": 64.0, "GPU": 2.0}, 5, "cuda", {"num_cpus": 1.0, "num_gpus": 0.3333}, 5),  # no share spans two GPUs
+        ({"CPU": 64.0, "GPU": 8.0}, 4, "cuda", {"num_cpus": 1.0, "num_gpus": 1.0}, 4),
+        ({"CPU": 64.0, "GPU": 0.0}, 12, "cuda", {"num_cpus": 1.0, "num_gpus": 0.0833}, 0),
     ],
 )
-def test_all_trainings_at_once_share_the_cores(
-    resources: Mapping[str, float], at_once: int, taken: Mapping[str, float], room: int
+def test_all_trainings_at_once_share_the_cores_and_gpus(
+    resources: Mapping[str, float], at_once: int, device: str, taken: Mapping[str, float], room: int
 ) -> None:
-    assert placement(resources, at_once) == taken
-    assert capacity(resources, at_once) == room
-
-
-@pytest.mark.parametrize(
-    ("gpus", "at_once", "share", "room"),
-    [(1.0, 12, 0.0833, 12), (2.0, 5, 0.3333, 5), (8.0, 4, 1.0, 4), (0.0, 12, 0.0833, 0)],
-)
-def test_all_trainings_at_once_share_the_gpus(gpus: float, at_once: int, share: float, room: int) -> None:
-    resources = {"CPU": 64.0, "GPU": gpus}
-    assert placement(resources, at_once, "cuda") == {"num_cpus": 1.0, "num_gpus": share}
-    assert capacity(resources, at_once, "cuda") == room
-    assert int(1 / share) * max(gpus, 1.0) >= at_once, "no share spans two GPUs"
+    assert placement(resources, at_once, device) == taken
+    assert capacity(resources, at_once, device) == room
 
 
 def test_trainings_are_placed_on_machines_with_the_device() -> None:
@@ -136,17 +122,15 @@ def test_a_cluster_that_is_not_reached_is_tried_again(monkeypatch: pytest.Monkey
         tries.append(1)
         raise ConnectionError("no answer")
 
-    async def close_after_three_tries() -> None:
-        async with aclosing(executor.slices(Order(short_config()))) as slices:  # type: ignore[type-var]
-            async for part in slices:
-                assert part in (Slice((), 0.0), Slice((), 0.0, "a connection to the Ray cluster"))
-                if len(tries) == 3:
-                    return
-
     monkeypatch.setattr(RayExecutor, "_connect", fail)
     monkeypatch.setattr(ray_executor, "_RETRY_SECONDS", 0.05)
-    asyncio.run(close_after_three_tries())
-    executor.close()
+    monkeypatch.setattr(ray_executor, "_IDLE_SECONDS", 0.01)
+    service = JobService(executor)
+    job = service.submit(short_config(), "ada")
+    while len(tries) < 3 or not job.view().problem:
+        time.sleep(0.01)
+    assert (job.view().state, job.view().problem) == ("waiting", "It waits for a connection to the Ray cluster.")
+    service.close()
 
 
 def test_a_training_can_be_stopped_while_the_connection_to_its_worker_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +175,79 @@ def test_a_busy_cluster_is_tried_again_and_an_unsuitable_one_is_not(message: str
         executor._connect()
 
 
-@pytest.mark.slow
+def test_a_waiting_future_yields_until_it_has_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_executor, "_PATIENCE_SECONDS", 0.0)
+    future: Future[int] = Future()
+
+    async def collect() -> list[str]:
+        yielded = []
+        async for overdue in ray_executor._while_pending(future, "a GPU"):
+            yielded.append(overdue)
+            if len(yielded) == 2:
+                future.set_result(3)
+        return yielded
+
+    assert asyncio.run(collect()) == ["a GPU", ""], "what it waits for is yielded and logged once"
+
+
+def test_the_loss_of_a_machine_is_told_from_that_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray import exceptions
+
+    monkeypatch.setattr(ray_executor, "_LOSS_SECONDS", 0.05)
+    monkeypatch.setattr(ray_executor, "_IDLE_SECONDS", 0.01)
+    ended, unreachable = exceptions.ActorDiedError(), exceptions.GetTimeoutError("no sign of life")
+    worker = SimpleNamespace(node="machine", actor=SimpleNamespace(hello=SimpleNamespace(remote=lambda: None)))
+    calls: list[str] = []
+
+    def describe(error: Exception, answers: bool, machines: Mapping[str, bool] | Exception) -> type[WorkerLost]:
+        """Return what a worker counts as that fails with this error, and then answers or not."""
+
+        def get(*_: object, **__: object) -> None:
+            if not answers:
+                raise unreachable
+
+        def nodes() -> list[dict[str, object]]:
+            if isinstance(machines, Exception):
+                raise machines
+            return [{"NodeID": name, "Alive": alive} for name, alive in machines.items()]
+
+        executor = RayExecutor()
+        executor._connected = True
+        executor._ray = SimpleNamespace(  # type: ignore[assignment]
+            exceptions=exceptions, get=get, nodes=nodes, shutdown=lambda: calls.append("left")
+        )
+        return type(executor._describe_loss(worker, error))  # type: ignore[arg-type]
+
+    assert describe(ended, False, {"machine": True}) is WorkerLost
+    assert describe(ended, False, {"machine": False}) is MachineLost
+    assert describe(ended, False, {"another": True}) is MachineLost
+    assert describe(unreachable, False, {"machine": True}) is MachineLost
+    assert describe(unreachable, True, {"machine": True}) is MachineLost
+    assert calls == []
+    assert describe(unreachable, False, ConnectionError()) is MachineLost
+    assert calls == ["left"]
+
+
+def test_without_an_address_a_cluster_is_started_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    calls: list[tuple[str, object]] = []
+    for address, variable, expected in (
+        ("ray", "", ("local", False)),
+        ("ray", "ray://there:1", ("ray://there:1", None)),
+        ("ray://cluster", "", ("ray://cluster:10001", None)),
+        ("ray://cluster:5", "", ("ray://cluster:5", None)),
+    ):
+        monkeypatch.setenv("RAY_ADDRESS", variable)
+        executor = RayExecutor(address)
+        executor._ray = SimpleNamespace(  # type: ignore[assignment]
+            is_initialized=lambda: False,
+            init=lambda at, **options: calls.append((at, options.get("include_dashboard"))),
+        )
+        executor._connect()
+        executor._connect()  # it is connected already
+        assert calls.pop() == expected and not calls
+
+
 def test_a_worker_sends_the_same_events(cluster: RayExecutor, tmp_path: Path) -> None:
     config = short_config("lstm", replicas=2, threads=2)
     assert without_replaced(events(Order(config), cluster)) == without_replaced(full_training(config))
@@ -201,7 +257,6 @@ def test_a_worker_sends_the_same_events(cluster: RayExecutor, tmp_path: Path) ->
     assert psutil.Process(first).is_running(), "a worker takes one order after the other"
 
 
-@pytest.mark.slow
 def test_the_text_of_a_visitor_travels_with_the_order_and_ends_with_the_worker(cluster: RayExecutor) -> None:
     text = "to be or not to be, that is the question. " * 40
     config = short_text("gru", corpus="own", size=100_000, text=hashlib.sha256(text.encode()).hexdigest())
@@ -220,23 +275,12 @@ def test_the_text_of_a_visitor_travels_with_the_order_and_ends_with_the_worker(c
         events(Order(config), cluster)
 
 
-@pytest.mark.slow
-def test_closing_the_iterator_ends_the_training(cluster: RayExecutor) -> None:
-    async def begin() -> psutil.Process:
-        async with aclosing(cluster.slices(Order(LONG))) as slices:  # type: ignore[type-var]
-            async for part in slices:
-                if part.events:
-                    return process_of(cluster)
-        raise AssertionError("no event arrived")
-
-    wait_for_end(asyncio.run(begin()))
-
-
 class Killing(RayExecutor):
-    """Kills the worker of its first order after step 13."""
+    """Kills the worker of its first order after step 13, or the node of the worker."""
 
-    def __init__(self, cluster: RayExecutor) -> None:
+    def __init__(self, cluster: RayExecutor, kills_node: bool) -> None:
         self.cluster, self.starts, self.losses = cluster, list[int](), list[type[WorkerLost]]()
+        self.kills_node = kills_node
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
         self.starts.append(order.step)
@@ -245,7 +289,8 @@ class Killing(RayExecutor):
                 async for part in slices:
                     yield part
                     if len(self.starts) == 1 and any(isinstance(e, Step) and e.step >= 13 for e, _ in part.events):
-                        process_of(self.cluster).kill()
+                        process = process_of(self.cluster)
+                        (process.parent() if self.kills_node else process).kill()  # type: ignore[union-attr]
         except WorkerLost as error:
             self.losses.append(type(error))
             raise
@@ -255,10 +300,10 @@ class Killing(RayExecutor):
     def close(self) -> None: ...
 
 
-@pytest.mark.slow
-def test_a_training_whose_worker_is_killed_goes_on_to_the_same_curve(cluster: RayExecutor) -> None:
+@pytest.mark.parametrize("kills_node", [False, True])
+def test_a_training_whose_worker_is_killed_goes_on_to_the_same_curve(kills_node: bool, cluster: RayExecutor) -> None:
     config = short_config("transformer", epochs=200, replicas=2)
-    executor = Killing(cluster)
+    executor = Killing(cluster, kills_node)
     service = JobService(executor)
     job = service.submit(config, "ada")
     while not job.view().done:
@@ -267,47 +312,25 @@ def test_a_training_whose_worker_is_killed_goes_on_to_the_same_curve(cluster: Ra
     assert (job.view().state, job.view().problem) == ("finished", "")
     first, again = executor.starts
     assert first == 0 < again
-    assert executor.losses == [WorkerLost], "an ended worker is not a lost machine: it counts against the order"
+    # The loss of a machine does not count against a training; that of a worker does.
+    assert executor.losses == [MachineLost if kills_node else WorkerLost]
     stored, undisturbed = store.find(job.key), record_run(config)
     assert np.array_equal(stored.curves.losses, undisturbed.curves.losses)
     assert all(np.array_equal(value, undisturbed.weights()[name]) for name, value in stored.weights().items())
 
 
-@pytest.mark.slow
-def test_closing_the_executor_ends_every_process(cluster: RayExecutor) -> None:
+def test_closing_ends_the_worker_of_a_training_and_then_all_of_them(cluster: RayExecutor) -> None:
+    async def begin() -> psutil.Process:
+        async with aclosing(cluster.slices(Order(LONG))) as slices:  # type: ignore[type-var]
+            async for part in slices:
+                if part.events:
+                    return process_of(cluster)
+        raise AssertionError("no event arrived")
+
+    wait_for_end(asyncio.run(begin()))
     assert isinstance(events(Order(short_config()), cluster)[0], Started)
-    begun = processes_of_ray()
-    assert any("RayWorker" in process.name() for process in begun)
+    spares = [psutil.Process(decode(worker.hello.result())[0]["pid"]) for worker in cluster._spares if worker.node]
+    assert spares
     cluster.close()
-    assert psutil.wait_procs(begun, timeout=30)[1] == []
-
-
-def test_a_waiting_future_yields_until_it_has_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_executor, "_PATIENCE_SECONDS", 0.0)
-    future: Future[int] = Future()
-
-    async def collect() -> list[str]:
-        yielded = []
-        async for overdue in ray_executor._while_pending(future, "a GPU"):
-            yielded.append(overdue)
-            if len(yielded) == 2:
-                future.set_result(3)
-        return yielded
-
-    assert asyncio.run(collect()) == ["a GPU", ""], "what it waits for is yielded and logged once"
-
-
-def test_the_view_of_a_waiting_job_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    executor = RayExecutor()
-
-    def fail(_: RayExecutor) -> None:
-        raise ConnectionError("no answer")
-
-    monkeypatch.setattr(RayExecutor, "_connect", fail)
-    service = JobService(executor)
-    job = service.submit(short_config(), "ada")
-    while not job.view().problem:
-        time.sleep(0.01)
-    service.close()
-    executor.close()
-    assert job.view().problem == "It waits for a connection to the Ray cluster."
+    for process in spares:
+        wait_for_end(process)

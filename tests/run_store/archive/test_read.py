@@ -48,6 +48,7 @@ NOTE = (
     "# Not a heading\n\n<script>alert(1)</script>\n- [x](javascript:alert(1)) www.example.org\r\n```\nend\u2028# of it"
 )
 END = f"snapshots/{CONFIG.steps:08d}.safetensors"
+CURVES = "curves.safetensors"
 END_OPTIMISER = f"optimiser/{CONFIG.steps:08d}.safetensors"
 
 
@@ -87,7 +88,7 @@ def make_zip(files: Files) -> bytes:
     return out.getvalue()
 
 
-def zip_with_entry(name: str, content: bytes = b"x", mode: int = 0) -> Callable[[], bytes]:
+def with_entry(name: str, content: bytes = b"x", mode: int = 0) -> Callable[[], bytes]:
     def make() -> bytes:
         out = io.BytesIO(valid_zip())
         with zipfile.ZipFile(out, "a") as archive:
@@ -99,7 +100,9 @@ def zip_with_entry(name: str, content: bytes = b"x", mode: int = 0) -> Callable[
     return make
 
 
-def zip_with_changed_files(change: Callable[[Files], object]) -> Callable[[], bytes]:
+def changed(change: Callable[[Files], object]) -> Callable[[], bytes]:
+    """Return an archive with other files."""
+
     def make() -> bytes:
         files = read_files(valid_zip())
         change(files)
@@ -108,43 +111,65 @@ def zip_with_changed_files(change: Callable[[Files], object]) -> Callable[[], by
     return make
 
 
-def zip_with_replaced_file(name: str, content: bytes) -> Callable[[], bytes]:
-    return zip_with_changed_files(lambda files: files.update({name: content}))
+def replaced(name: str, change: Callable[[bytes], bytes] | bytes) -> Callable[[], bytes]:
+    return changed(lambda files: files.update({name: change if isinstance(change, bytes) else change(files[name])}))
 
 
-def zip_without(name: str) -> Callable[[], bytes]:
-    return zip_with_changed_files(lambda files: files.pop(name))
+def without(*names: str) -> Callable[[], bytes]:
+    return changed(lambda files: [files.pop(name) for name in names])
 
 
-def zip_with_changed_json(name: str, change: Callable[[dict], object]) -> Callable[[], bytes]:
-    def edit(files: Files) -> None:
-        data = json.loads(files[name])
+def edit_json(name: str, change: Callable[[dict], object]) -> Callable[[], bytes]:
+    def edit(content: bytes) -> bytes:
+        data = json.loads(content)
         change(data)
-        files[name] = json.dumps(data).encode()
+        return json.dumps(data).encode()
 
-    return zip_with_changed_files(edit)
-
-
-def zip_with_changed_card(**words: object) -> Callable[[], bytes]:
-    return zip_with_changed_json("card.json", lambda data: data.update(words))
+    return replaced(name, edit)
 
 
-def zip_with_changed_weights(change: Callable[[dict], object], name: str = END) -> Callable[[], bytes]:
-    def edit(files: Files) -> None:
-        tensors = {n: v.copy() for n, v in safetensors.numpy.load(files[name]).items()}
+def card(**words: object) -> Callable[[], bytes]:
+    return edit_json("card.json", lambda data: data.update(words))
+
+
+def metrics(change: Callable[[dict], object]) -> Callable[[], bytes]:
+    return edit_json("card.json", lambda data: change(data["metrics"]))
+
+
+def metric(**values: object) -> Callable[[], bytes]:
+    return metrics(lambda data: data["test_loss"].update(values))
+
+
+def config(change: Callable[[dict], object]) -> Callable[[], bytes]:
+    return edit_json("config.json", change)
+
+
+def weights(change: Callable[[dict], object], name: str = END) -> Callable[[], bytes]:
+    """Return an archive with other tensors."""
+
+    def edit(content: bytes) -> bytes:
+        tensors = {name: value.copy() for name, value in safetensors.numpy.load(content).items()}
         change(tensors)
-        files[name] = safetensors.numpy.save(tensors)
+        return safetensors.numpy.save(tensors)
 
-    return zip_with_changed_files(edit)
+    return replaced(name, edit)
+
+
+def average(change: Callable[[dict], object]) -> Callable[[], bytes]:
+    return weights(change, END_OPTIMISER)
+
+
+def curves(change: Callable[[dict], object]) -> Callable[[], bytes]:
+    return weights(change, CURVES)
 
 
 @cache
 def old_zip() -> bytes:
     """Return the same run as an earlier version exported it: its curves are in events.parquet only."""
-    return zip_without("curves.safetensors")()
+    return without(CURVES)()
 
 
-def zip_with_parquet(change: Callable[[bytes], bytes]) -> Callable[[], bytes]:
+def parquet(change: Callable[[bytes], bytes]) -> Callable[[], bytes]:
     """Return an archive of an earlier version with another events.parquet."""
 
     def make() -> bytes:
@@ -154,7 +179,7 @@ def zip_with_parquet(change: Callable[[bytes], bytes]) -> Callable[[], bytes]:
     return make
 
 
-def zip_with_changed_events(change: Callable[[pa.Table], pa.Table]) -> Callable[[], bytes]:
+def events(change: Callable[[pa.Table], pa.Table]) -> Callable[[], bytes]:
     """Return an archive of an earlier version with other events."""
 
     def edit(content: bytes) -> bytes:
@@ -162,29 +187,34 @@ def zip_with_changed_events(change: Callable[[pa.Table], pa.Table]) -> Callable[
         pq.write_table(change(pq.read_table(io.BytesIO(content))), out)
         return out.getvalue()
 
-    return zip_with_parquet(edit)
+    return parquet(edit)
 
 
-def zip_with_changed_cell(name: str, row: int, value: object) -> Callable[[], bytes]:
+def column(name: str, values: list[object]) -> Callable[[], bytes]:
+    def change(table: pa.Table) -> pa.Table:
+        return table.set_column(table.column_names.index(name), name, pa.array(values, table[name].type))
+
+    return events(change)
+
+
+def cell(name: str, row: int, value: object) -> Callable[[], bytes]:
     def change(table: pa.Table) -> pa.Table:
         values = table[name].to_pylist()
         values[row] = value
         return table.set_column(table.column_names.index(name), name, pa.array(values, table[name].type))
 
-    return zip_with_changed_events(change)
+    return events(change)
 
 
-def swap_columns(one: str, other: str) -> Callable[[pa.Table], pa.Table]:
+def without_columns(*names: str, added: str = "") -> Callable[[], bytes]:
     def change(table: pa.Table) -> pa.Table:
-        names = [{one: other, other: one}.get(name, name) for name in table.column_names]
-        return table.select(names)
+        table = table.drop_columns(list(names))
+        return table.append_column(added, table["metric.test_accuracy"]) if added else table
 
-    return change
+    return events(change)
 
 
-def zip_with_patched_header(
-    signature: bytes, field_offset: int, value: bytes, name: str = "curves.safetensors"
-) -> Callable[[], bytes]:
+def patched_header(signature: bytes, field_offset: int, value: bytes) -> Callable[[], bytes]:
     """Overwrite bytes in the header of an entry; `signature` selects the kind of header."""
 
     def make() -> bytes:
@@ -192,7 +222,7 @@ def zip_with_patched_header(
         length, start = (28, 46) if signature == b"PK\1\2" else (26, 30)
         while (offset := content.index(signature, offset)) >= 0:
             (size,) = struct.unpack_from("<H", content, offset + length)
-            if content[offset + start : offset + start + size] == name.encode():
+            if content[offset + start : offset + start + size] == CURVES.encode():
                 content[offset + field_offset : offset + field_offset + len(value)] = value
                 return bytes(content)
             offset += 4
@@ -201,19 +231,15 @@ def zip_with_patched_header(
     return make
 
 
-def encrypted_zip() -> bytes:
-    return zip_with_patched_header(b"PK\1\2", 8, b"\1\0")()
-
-
-def put_torch_file(files: Files) -> None:
+def torch_file() -> bytes:
     out = io.BytesIO()
     torch.save({"readout.weight": torch.zeros(2)}, out)
-    files[END] = out.getvalue()
+    return out.getvalue()
 
 
-def zip_with_duplicate() -> bytes:
+def duplicate() -> bytes:
     with pytest.warns(UserWarning, match="Duplicate"):
-        return zip_with_entry("card.json", read_files(valid_zip())["card.json"])()
+        return with_entry("card.json", read_files(valid_zip())["card.json"])()
 
 
 def bzip2_zip() -> bytes:
@@ -224,347 +250,198 @@ def bzip2_zip() -> bytes:
     return out.getvalue()
 
 
-def set_foreign_version(data: dict) -> None:
-    data["model"]["version"] = 1
+def edit_steps(edit: Callable[[np.ndarray], np.ndarray], of_steps: bool) -> Callable[[dict], object]:
+    """Return a change of all curves that have a value for each step, or of the others."""
+
+    def change(tensors: dict) -> None:
+        for name, values in tensors.items():
+            if (name in ("losses", "tokens", "seconds") or name.startswith("signal.")) == of_steps:
+                tensors[name] = edit(values).copy()
+
+    return change
 
 
-def zip_with_metric_value(value: object) -> Callable[[], bytes]:
-    return zip_with_changed_json("card.json", lambda data: data["metrics"]["test_loss"].update(values=[0.5, value]))
+def cut(name: str) -> Callable[[], bytes]:
+    return replaced(name, lambda content: content[:-5])
 
 
-def zip_with_changed_curves(change: Callable[[dict], object]) -> Callable[[], bytes]:
-    return zip_with_changed_weights(change, "curves.safetensors")
-
-
-STEP_CURVES = {"losses", "tokens", "seconds"}
-
-
-def repeat_steps(tensors: dict) -> None:
-    for name, values in tensors.items():
-        if name in STEP_CURVES or name.startswith("signal."):
-            tensors[name] = np.concatenate([values, values[-1:], values[-1:]])
-
-
-def remove_last_step(tensors: dict) -> None:
-    for name, values in tensors.items():
-        tensors[name] = values[:-1].copy()
-
-
-def remove_evaluations(tensors: dict) -> None:
-    for name, values in tensors.items():
-        if not (name in STEP_CURVES or name.startswith("signal.")):
-            tensors[name] = values[:0].copy()
-
-
-def repeat_rows(table: pa.Table) -> pa.Table:
-    return pa.concat_tables([table, table.slice(0, 2)])
-
-
+SNAPSHOT = "snapshots/{}.safetensors"
+OUTSIDE, NO_FILE = "in the zip points outside", "which is not a file of a run"
+DAMAGED, COLUMNS = "“curves.safetensors” in the zip is damaged", "the columns of its events"
+NO_TENSORS, NOT_FINITE = "is not a safetensors file", "contains numbers that are not finite"
+NO_CARD, NO_CONFIG, NO_EVENTS = (f"{name} cannot be read" for name in ("card.json", "config.json", "events.parquet"))
+STEPS, EVALUATIONS = "are not consecutive", "not at increasing steps"
 INVALID_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty file": (lambda: b"", "the file is not a zip file"),
-    "text": (lambda: b"Dear sir or madam,\n" * 50, "the file is not a zip file"),
     "half a zip": (lambda: valid_zip()[: len(valid_zip()) // 2], "the file is not a zip file"),
     "empty zip": (lambda: make_zip({}), "the zip has no config.json"),
-    "path traversal": (zip_with_entry("../evil.txt"), "“../evil.txt” in the zip points outside"),
-    "inner traversal": (zip_with_entry("snapshots/../../evil"), "points outside"),
-    "traversal of a Mac": (zip_with_entry("__MACOSX/../../evil"), "points outside"),
-    "absolute": (zip_with_entry("/etc/cron.d/evil"), "points outside"),
-    "backslashes": (zip_with_entry("..\\evil"), "points outside"),
-    "drive": (zip_with_entry("C:evil"), "points outside"),
-    "symlink": (zip_with_entry("metrics.txt", b"/etc/passwd", stat.S_IFLNK | 0o777), "is a link"),
-    "symlink to a folder": (zip_with_entry("snapshots/", b"/etc", stat.S_IFLNK | 0o777), "is a link"),
-    "duplicate": (zip_with_duplicate, "contains “card.json” twice"),
-    "foreign file": (zip_with_entry("run.py"), "contains “run.py”, which is not a file of a run"),
-    "foreign folder": (zip_with_entry("other/"), "contains “other/”, which is"),
-    "file without a step": (zip_with_entry("snapshots/last.safetensors"), "not a file of a run"),
-    "short step": (zip_with_entry("snapshots/2.safetensors"), "not a file of a run"),
-    "arabic digits": (zip_with_entry("snapshots/٠٠٠٠٠٠٠٢.safetensors"), "not a file of a run"),
-    "long name": (zip_with_entry("a" * 5_000), "not a file of a run"),
+    "path traversal": (with_entry("../evil.txt"), f"“../evil.txt” {OUTSIDE}"),
+    "inner traversal": (with_entry("snapshots/../../evil"), OUTSIDE),
+    "traversal of a Mac": (with_entry("__MACOSX/../../evil"), OUTSIDE),
+    "absolute": (with_entry("/etc/cron.d/evil"), OUTSIDE),
+    "backslashes": (with_entry("..\\evil"), OUTSIDE),
+    "drive": (with_entry("C:evil"), OUTSIDE),
+    "symlink": (with_entry("metrics.txt", b"/etc/passwd", stat.S_IFLNK | 0o777), "is a link"),
+    "symlink to a folder": (with_entry("snapshots/", b"/etc", stat.S_IFLNK | 0o777), "is a link"),
+    "duplicate": (duplicate, "contains “card.json” twice"),
+    "foreign file": (with_entry("run.py"), f"contains “run.py”, {NO_FILE}"),
+    "foreign folder": (with_entry("other/"), f"contains “other/”, {NO_FILE}"),
+    "file without a step": (with_entry(SNAPSHOT.format("last")), NO_FILE),
+    "short step": (with_entry(SNAPSHOT.format("2")), NO_FILE),
+    "arabic digits": (with_entry(SNAPSHOT.format("٠٠٠٠٠٠٠٢")), NO_FILE),
+    "long name": (with_entry("a" * 5_000), NO_FILE),
     "too many entries": (
-        zip_with_changed_files(lambda files: files.update({f"snapshots/{i:08d}.safetensors": b"" for i in range(400)})),
+        changed(lambda files: files.update({SNAPSHOT.format(f"{i:08d}"): b"" for i in range(400)})),
         "entries; a run has at most 400",
     ),
-    "encrypted": (encrypted_zip, "the zip is encrypted"),
+    "encrypted": (patched_header(b"PK\1\2", 8, b"\1\0"), "the zip is encrypted"),
     "bzip2": (bzip2_zip, "uses an unsupported compression"),
-    "size in header too small": (
-        zip_with_patched_header(b"PK\1\2", 24, struct.pack("<I", 9)),
-        "“curves.safetensors” in the zip is damaged",
-    ),
-    "size in header too large": (
-        zip_with_patched_header(b"PK\1\2", 24, struct.pack("<I", 90_000)),
-        "“curves.safetensors” in the zip is damaged",
-    ),
-    "wrong checksum": (
-        zip_with_patched_header(b"PK\1\2", 16, b"\1\2\3\4"),
-        "“curves.safetensors” in the zip is damaged",
-    ),
-    "wrong offset": (
-        zip_with_patched_header(b"PK\1\2", 42, struct.pack("<I", 2**31)),
-        "“curves.safetensors” in the zip is damaged",
-    ),
-    "large config": (zip_with_replaced_file("config.json", b" " * 1_000_001), "config.json is too large"),
-    "no config": (zip_without("config.json"), "has no config.json"),
-    "no card": (zip_without("card.json"), "has no card.json"),
-    "no events": (
-        zip_with_changed_files(lambda f: (f.pop("curves.safetensors"), f.pop("events.parquet"))),
-        "has no curves.safetensors",
-    ),
-    "config is no text": (zip_with_replaced_file("config.json", b"\xff\xfe\x00"), "config.json cannot be read"),
-    "config is deep": (zip_with_replaced_file("config.json", b"[" * 100_000), "config.json cannot be read"),
-    "config is a list": (zip_with_replaced_file("config.json", b"[]"), "not a run's configuration"),
-    "huge number": (zip_with_replaced_file("config.json", b"9" * 10_000), "config.json cannot be read"),
-    "foreign version": (
-        zip_with_changed_json("config.json", set_foreign_version),
-        "made with version 1 of “rnn”.*Train it again",
-    ),
-    "unknown setting": (zip_with_changed_json("config.json", lambda d: d.update(evil=1)), "There is no setting “evil”"),
-    "too many steps": (
-        zip_with_changed_json("config.json", lambda d: d.update(epochs=2_000, batch_size=1)),
-        "this server allows",
-    ),
-    "other config": (zip_with_changed_json("config.json", lambda d: d.update(seed=7)), "its card is that of run"),
-    "other key": (zip_with_changed_card(key="aaaaaaaaaaaa"), "its card is that of run aaaaaaaaaaaa"),
-    "card without fields": (zip_with_replaced_file("card.json", b"{}"), "card.json cannot be read"),
-    "card is deep": (zip_with_replaced_file("card.json", b"[" * 100_000), "card.json cannot be read"),
-    "card from the future": (zip_with_changed_card(format=3), "it has format 3; this program reads format 2"),
-    "card of an old format": (zip_with_changed_card(format=1), "it has format 1"),
-    "unknown state": (zip_with_changed_card(state="perfect"), "card.json cannot be read"),
-    "step of the card": (zip_with_changed_card(step=99), "finished at step 99 of 2"),
-    "not at its end": (zip_with_changed_card(step=1), "finished at step 1 of 2"),
-    "negative step": (zip_with_changed_card(step=-1), "at step -1"),
-    "seconds are nan": (zip_with_changed_card(seconds=math.nan), "impossible numbers"),
-    "negative seconds": (zip_with_changed_card(seconds=-1), "impossible numbers"),
-    "no date": (zip_with_changed_card(created="yesterday"), "no valid creation date"),
-    "no zone": (zip_with_changed_card(created="2026-01-01"), "no valid creation date"),
-    "version of torch": (zip_with_changed_card(torch="<b>2</b>"), "no valid torch version"),
-    "long name of a run": (zip_with_changed_card(name="a" * 81), "a name of 81 characters; 80 are possible"),
-    "name on two lines": (zip_with_changed_card(name="a\nb"), "the name on its card contains"),
-    "many tags": (zip_with_changed_card(tags=["a"] * 13), "13 tags; 12 are possible"),
-    "many machines": (zip_with_changed_card(machines=["a"] * 33), "33 kinds of machine; 32 are possible"),
-    "machine": (zip_with_changed_card(machines=["a\nb"]), "the kind of machine on its card contains control"),
-    "long tag": (zip_with_changed_card(tags=["a" * 31]), "a tag of 31 characters"),
-    "long note": (zip_with_changed_card(note="a" * 2_001), "a note of 2,001 characters; 2,000 are possible"),
-    "note with a zero": (zip_with_changed_card(note="a\0b"), "the note on its card contains"),
-    "long problem": (zip_with_changed_card(problem="a" * 2_001), "a problem of 2,001 characters"),
-    "parameters": (zip_with_changed_card(parameters=7), "counts 7 parameters; its model has 954"),
-    "metric missing": (
-        zip_with_changed_json("card.json", lambda d: d["metrics"].pop("test_loss")),
-        "the metrics on its card",
-    ),
-    "metric unknown": (
-        zip_with_changed_json("card.json", lambda d: d["metrics"].update(evil=d["metrics"]["test_loss"])),
-        "the metrics on its card",
-    ),
-    "metric of other seeds": (
-        zip_with_changed_json("card.json", lambda d: d["metrics"]["test_loss"].update(values=[0.5])),
-        "the metrics on its card",
-    ),
-    "wrong metric": (zip_with_metric_value(0.0), "the test_loss on its card differs from its events"),
-    "metric is null": (zip_with_metric_value(None), "the test_loss on its card"),
-    "metric is nan": (zip_with_metric_value(math.nan), "impossible numbers"),
-    "wrong mean": (
-        zip_with_changed_json("card.json", lambda d: d["metrics"]["test_loss"].update(mean=0.0)),
-        "the test_loss on its card",
-    ),
-    "truncated events": (
-        zip_with_parquet(lambda content: content[:-97]),
-        "events.parquet cannot be read",
-    ),
-    "events are text": (zip_with_parquet(lambda _: b"step,replica\n"), "events.parquet cannot be read"),
-    "no events at all": (zip_with_parquet(lambda _: b""), "events.parquet cannot be read"),
-    "extra rows": (zip_with_changed_events(repeat_rows), "its events have 8 rows, more than"),
-    "rows missing": (zip_with_changed_events(lambda table: table.slice(0, 4)), "do not reach step 2"),
-    "half a step": (zip_with_changed_events(lambda table: table.slice(0, 5)), "one row for each step and seed"),
-    "no rows": (zip_with_changed_events(lambda table: table.slice(0, 0)), "events.parquet cannot be read"),
-    "column missing": (
-        zip_with_changed_events(lambda table: table.drop_columns(["metric.test_loss"])),
-        "the columns of its events",
-    ),
-    "column unknown": (
-        zip_with_changed_events(lambda table: table.append_column("metric.evil", table["metric.test_loss"])),
-        "the columns of its events",
-    ),
-    "column twice": (
-        zip_with_changed_events(lambda table: table.append_column("metric.test_loss", table["metric.test_loss"])),
-        "the columns of its events",
-    ),
-    "sentence missing": (
-        zip_with_changed_events(lambda table: table.drop_columns(["sustain.5"])),
-        "the columns of its events",
-    ),
-    "sentence too many": (
-        zip_with_changed_events(lambda table: table.append_column("sustain.6", table["sustain.5"])),
-        "the columns of its events",
-    ),
+    "size in header too small": (patched_header(b"PK\1\2", 24, struct.pack("<I", 9)), DAMAGED),
+    "size in header too large": (patched_header(b"PK\1\2", 24, struct.pack("<I", 90_000)), DAMAGED),
+    "wrong checksum": (patched_header(b"PK\1\2", 16, b"\1\2\3\4"), DAMAGED),
+    "wrong offset": (patched_header(b"PK\1\2", 42, struct.pack("<I", 2**31)), DAMAGED),
+    "large config": (replaced("config.json", b" " * 1_000_001), "config.json is too large"),
+    "no config": (without("config.json"), "has no config.json"),
+    "no card": (without("card.json"), "has no card.json"),
+    "no events": (without(CURVES, "events.parquet"), "has no curves.safetensors"),
+    "config is no text": (replaced("config.json", b"\xff\xfe\x00"), NO_CONFIG),
+    "config is deep": (replaced("config.json", b"[" * 100_000), NO_CONFIG),
+    "config is a list": (replaced("config.json", b"[]"), "not a run's configuration"),
+    "huge number": (replaced("config.json", b"9" * 10_000), NO_CONFIG),
+    "foreign version": (config(lambda d: d["model"].update(version=1)), "made with version 1 of “rnn”.*Train it again"),
+    "unknown setting": (config(lambda d: d.update(evil=1)), "There is no setting “evil”"),
+    "too many steps": (config(lambda d: d.update(epochs=2_000, batch_size=1)), "this server allows"),
+    "other config": (config(lambda d: d.update(seed=7)), "its card is that of run"),
+    "other key": (card(key="aaaaaaaaaaaa"), "its card is that of run aaaaaaaaaaaa"),
+    "card without fields": (replaced("card.json", b"{}"), NO_CARD),
+    "card is deep": (replaced("card.json", b"[" * 100_000), NO_CARD),
+    "card from the future": (card(format=3), "it has format 3; this program reads format 2"),
+    "unknown state": (card(state="perfect"), NO_CARD),
+    "step of the card": (card(step=99), "finished at step 99 of 2"),
+    "not at its end": (card(step=1), "finished at step 1 of 2"),
+    "negative step": (card(step=-1), "at step -1"),
+    "seconds are nan": (card(seconds=math.nan), "impossible numbers"),
+    "negative seconds": (card(seconds=-1), "impossible numbers"),
+    "too many seconds": (card(seconds=1.1e10), "impossible numbers"),
+    "no date": (card(created="yesterday"), "no valid creation date"),
+    "no zone": (card(created="2026-01-01"), "no valid creation date"),
+    "version of torch": (card(torch="<b>2</b>"), "no valid torch version"),
+    "long name of a run": (card(name="a" * 81), "a name of 81 characters; 80 are possible"),
+    "name on two lines": (card(name="a\nb"), "the name on its card contains"),
+    "many tags": (card(tags=["a"] * 13), "13 tags; 12 are possible"),
+    "many machines": (card(machines=["a"] * 33), "33 kinds of machine; 32 are possible"),
+    "machine": (card(machines=["a\nb"]), "the kind of machine on its card contains control"),
+    "long machine": (card(machines=["a" * 301]), "a kind of machine of 301 characters"),
+    "long tag": (card(tags=["a" * 31]), "a tag of 31 characters"),
+    "long note": (card(note="a" * 2_001), "a note of 2,001 characters; 2,000 are possible"),
+    "note with a zero": (card(note="a\0b"), "the note on its card contains"),
+    "long problem": (card(problem="a" * 2_001), "a problem of 2,001 characters"),
+    "parameters": (card(parameters=7), "counts 7 parameters; its model has 954"),
+    "metric missing": (metrics(lambda d: d.pop("test_loss")), "the metrics on its card"),
+    "metric unknown": (metrics(lambda d: d.update(evil=d["test_loss"])), "the metrics on its card"),
+    "metric of other seeds": (metric(values=[0.5]), "the metrics on its card"),
+    "wrong metric": (metric(values=[0.5, 0.0]), "the test_loss on its card differs from its events"),
+    "metric is null": (metric(values=[0.5, None]), "the test_loss on its card"),
+    "metric is nan": (metric(values=[0.5, math.nan]), "impossible numbers"),
+    "wrong mean": (metric(mean=0.0), "the test_loss on its card"),
+    "no mean": (metric(mean=None), "the test_loss on its card"),
+    "truncated events": (parquet(lambda content: content[:-97]), NO_EVENTS),
+    "no events at all": (parquet(lambda _: b""), NO_EVENTS),
+    "extra rows": (events(lambda t: pa.concat_tables([t, t.slice(0, 2)])), "its events have 8 rows, more than"),
+    "rows missing": (events(lambda t: t.slice(0, 4)), "do not reach step 2"),
+    "half a step": (events(lambda t: t.slice(0, 5)), "one row for each step and seed"),
+    "no rows": (events(lambda t: t.slice(0, 0)), NO_EVENTS),
+    "column missing": (without_columns("metric.test_loss"), COLUMNS),
+    "column unknown": (without_columns(added="metric.evil"), COLUMNS),
+    "column twice": (without_columns(added="metric.test_loss"), COLUMNS),
+    "sentence missing": (without_columns("sustain.5"), COLUMNS),
     "sentences in another order": (
-        zip_with_changed_events(swap_columns("sustain.0", "sustain.5")),
-        "the columns of its events",
+        events(lambda t: t.select([*(n for n in t.column_names if n != "sustain.0"), "sustain.0"])),
+        COLUMNS,
     ),
-    "text for numbers": (
-        zip_with_changed_events(lambda table: table.set_column(2, "loss", table["loss"].cast(pa.string()))),
-        "the columns of its events",
-    ),
-    "null": (zip_with_changed_cell("step", 3, None), "one row for each step and seed"),
-    "steps not in order": (zip_with_changed_events(lambda table: table.take([0, 1, 4, 5, 2, 3])), "not consecutive"),
-    "steps from one on": (
-        zip_with_changed_events(lambda table: table.set_column(0, "step", pa.array([1, 1, 2, 2, 3, 3], pa.int32()))),
-        "not consecutive",
-    ),
-    "seeds not in order": (zip_with_changed_cell("replica", 1, 0), "not consecutive"),
-    "infinite tokens": (
-        zip_with_changed_events(
-            lambda t: t.set_column(3, "tokens", pa.array([0.0, 0.0, math.inf, math.inf, math.inf, math.inf]))
-        ),
-        "the tokens of its events do not increase",
-    ),
-    "negative tokens": (
-        zip_with_changed_events(lambda t: t.set_column(3, "tokens", pa.array([-1.0] * 6))),
-        "the tokens of its events do not increase",
-    ),
-    "seconds of an event are nan": (zip_with_changed_cell("seconds", 4, math.nan), "the seconds of its events differ"),
-    "seconds that shrink": (
-        zip_with_changed_events(lambda t: t.set_column(4, "seconds", pa.array([0.0, 0.0, 2.0, 2.0, 1.0, 1.0]))),
-        "the seconds of its events do not increase",
-    ),
-    "half evaluated": (zip_with_changed_cell("evaluated", 5, False), "the evaluated of its events differ"),
-    "never evaluated": (
-        zip_with_changed_events(lambda t: t.set_column(5, "evaluated", pa.array([False] * 6))),
-        "its events contain no evaluation",
-    ),
-    "infinite loss": (zip_with_changed_cell("loss", 3, math.inf), "losses that are not finite"),
-    "metric of an evaluation": (zip_with_changed_cell("metric.test_loss", 0, math.inf), "metrics that are not finite"),
-    "probability above one": (zip_with_changed_cell("sustain.0", 0, 1.5), "contain impossible probabilities"),
-    "probability is nan": (
-        zip_with_changed_cell("sustain.0", 0, math.nan),
-        "contain impossible probabilities",
-    ),
-    "curves are text": (zip_with_replaced_file("curves.safetensors", b"step"), "“curves.safetensors” is not a safeten"),
-    "curves are cut": (
-        zip_with_changed_files(lambda f: f.update({"curves.safetensors": f["curves.safetensors"][:-5]})),
-        "“curves.safetensors” is not a safetensors file",
-    ),
-    "header of the curves too long": (
-        zip_with_changed_files(
-            lambda f: f.update({"curves.safetensors": struct.pack("<Q", 2**40) + f["curves.safetensors"][8:]})
-        ),
-        "“curves.safetensors” is not a safetensors file",
-    ),
-    "no losses": (zip_with_changed_curves(lambda t: t.pop("losses")), "curves.safetensors cannot be read"),
-    "losses are one number": (
-        zip_with_changed_curves(lambda t: t.update(losses=np.zeros((), np.float32))),
-        "curves.safetensors cannot be read",
-    ),
-    "curve missing": (zip_with_changed_curves(lambda t: t.pop("metric.test_loss")), "metric.test_loss is missing"),
-    "curve unknown": (zip_with_changed_curves(lambda t: t.update(evil=t["tokens"])), "evil is unknown"),
+    "text for numbers": (events(lambda t: t.set_column(2, "loss", t["loss"].cast(pa.string()))), COLUMNS),
+    "null": (cell("step", 3, None), "one row for each step and seed"),
+    "steps not in order": (events(lambda t: t.take([0, 1, 4, 5, 2, 3])), STEPS),
+    "steps from one on": (column("step", [1, 1, 2, 2, 3, 3]), STEPS),
+    "seeds not in order": (cell("replica", 1, 0), STEPS),
+    "infinite tokens": (column("tokens", [0.0] * 2 + [math.inf] * 4), "the tokens of its events do not increase"),
+    "seconds of an event are nan": (cell("seconds", 4, math.nan), "the seconds of its events differ"),
+    "half evaluated": (cell("evaluated", 5, False), "the evaluated of its events differ"),
+    "never evaluated": (column("evaluated", [False] * 6), "its events contain no evaluation"),
+    "infinite loss": (cell("loss", 3, math.inf), "losses that are not finite"),
+    "probability above one": (cell("sustain.0", 0, 1.5), "contain impossible probabilities"),
+    "curves are text": (replaced(CURVES, b"step"), f"“{CURVES}” {NO_TENSORS}"),
+    "curves are cut": (cut(CURVES), f"“{CURVES}” {NO_TENSORS}"),
+    "header of the curves too long": (replaced(CURVES, lambda b: struct.pack("<Q", 2**40) + b[8:]), NO_TENSORS),
+    "no losses": (curves(lambda t: t.pop("losses")), f"{CURVES} cannot be read"),
+    "losses are one number": (curves(lambda t: t.update(losses=np.zeros((), np.float32))), f"{CURVES} cannot be read"),
+    "curve missing": (curves(lambda t: t.pop("metric.test_loss")), "metric.test_loss is missing"),
+    "curve unknown": (curves(lambda t: t.update(evil=t["tokens"])), "evil is unknown"),
     "curve of another type": (
-        zip_with_changed_curves(lambda t: t.update(losses=t["losses"].astype(np.float64))),
+        curves(lambda t: t.update(losses=t["losses"].astype(np.float64))),
         r"losses is float64 \[2, 2\], not float32 \[2, 2\]",
     ),
-    "curve of one seed": (
-        zip_with_changed_curves(lambda t: t.update({"metric.test_loss": t["metric.test_loss"][:, :1].copy()})),
-        r"metric.test_loss is float32 \[3, 1\]",
-    ),
     "curve of a sentence missing": (
-        zip_with_changed_curves(lambda t: t.update({"answer.sustain": t["answer.sustain"][:, :, 1:].copy()})),
+        curves(lambda t: t.update({"answer.sustain": t["answer.sustain"][:, :, 1:].copy()})),
         r"answer.sustain is float32 \[3, 2, 5\], not float32 \[3, 2, 6\]",
     ),
-    "more steps": (zip_with_changed_curves(repeat_steps), "its events have 4 steps, more than"),
-    "fewer steps": (zip_with_changed_curves(remove_last_step), "do not reach step 2"),
-    "curves of infinite tokens": (zip_with_changed_curves(lambda t: t["tokens"].fill(math.inf)), "the tokens of its"),
-    "curves of negative tokens": (zip_with_changed_curves(lambda t: t["tokens"].fill(-1)), "the tokens of its"),
+    "more steps": (curves(edit_steps(lambda v: np.concatenate([v, v[-1:], v[-1:]]), True)), "have 4 steps, more than"),
+    "fewer steps": (
+        curves(lambda t: t.update({name: values[:-1].copy() for name, values in t.items()})),
+        "do not reach step 2",
+    ),
+    "curves of infinite tokens": (curves(lambda t: t["tokens"].fill(math.inf)), "the tokens of its"),
+    "curves of negative tokens": (curves(lambda t: t["tokens"].fill(-1)), "the tokens of its"),
     "curves of seconds that shrink": (
-        zip_with_changed_curves(lambda t: t.update(seconds=np.array([0.0, 2.0, 1.0]))),
+        curves(lambda t: t.update(seconds=np.array([0.0, 2.0, 1.0]))),
         "the seconds of its events do not increase",
     ),
-    "evaluations not in order": (
-        zip_with_changed_curves(lambda t: t.update(evaluated=t["evaluated"][::-1].copy())),
-        "not at increasing steps",
-    ),
-    "evaluation before the start": (
-        zip_with_changed_curves(lambda t: np.put(t["evaluated"], 0, -1)),
-        "not at increasing steps",
-    ),
-    "evaluation after the end": (
-        zip_with_changed_curves(lambda t: np.put(t["evaluated"], -1, 3)),
-        "not at increasing steps",
-    ),
-    "no evaluation in the curves": (zip_with_changed_curves(remove_evaluations), "its events contain no evaluation"),
-    "infinite loss in the curves": (
-        zip_with_changed_curves(lambda t: t["losses"].fill(math.inf)),
-        "losses that are not",
-    ),
-    "infinite metric in the curves": (
-        zip_with_changed_curves(lambda t: np.put(t["metric.test_loss"], 0, math.inf)),
-        "metrics that are not finite",
-    ),
-    "other metric in the curves": (
-        zip_with_changed_curves(lambda t: np.put(t["metric.test_loss"], -1, 0)),
-        "the test_loss on its card differs from its events",
-    ),
-    "impossible probability in the curves": (
-        zip_with_changed_curves(lambda t: np.put(t["answer.sustain"], 0, 1.5)),
-        "contain impossible probabilities",
-    ),
-    "pickle": (
-        zip_with_replaced_file(END, pickle.dumps({"readout.weight": [1.0]})),
-        f"“{END}” is not a safetensors file",
-    ),
-    "torch.save": (zip_with_changed_files(put_torch_file), f"“{END}” is not a safetensors file"),
-    "no weights": (zip_with_replaced_file(END, b""), f"“{END}” is not a safetensors file"),
-    "cut weights": (
-        zip_with_changed_files(lambda f: f.update({END: f[END][:-5]})),
-        f"“{END}” is not a safetensors file",
-    ),
-    "header that is too long": (
-        zip_with_changed_files(lambda f: f.update({END: b"\xff" * 8 + f[END][8:]})),
-        "is not a safetensors file",
-    ),
-    "unknown number format": (
-        zip_with_changed_files(lambda f: f.update({END: f[END].replace(b'"F32"', b'"F99"', 1)})),
-        "is not a safetensors file",
-    ),
+    "evaluations not in order": (curves(lambda t: t.update(evaluated=t["evaluated"][::-1].copy())), EVALUATIONS),
+    "evaluation before the start": (curves(lambda t: np.put(t["evaluated"], 0, -1)), EVALUATIONS),
+    "evaluation after the end": (curves(lambda t: np.put(t["evaluated"], -1, 3)), EVALUATIONS),
+    "no evaluation in the curves": (curves(edit_steps(lambda v: v[:0], False)), "its events contain no evaluation"),
+    "infinite loss in the curves": (curves(lambda t: t["losses"].fill(math.inf)), "losses that are not"),
+    "infinite metric": (curves(lambda t: np.put(t["metric.test_loss"], 0, math.inf)), "metrics that are not finite"),
+    "other metric": (curves(lambda t: np.put(t["metric.test_loss"], -1, 0)), "the test_loss on its card differs"),
+    "impossible probability": (curves(lambda t: np.put(t["answer.sustain"], 0, 1.5)), "impossible probabilities"),
+    "probability below zero": (curves(lambda t: np.put(t["answer.sustain"], 0, -0.1)), "impossible probabilities"),
+    "undefined probability": (curves(lambda t: np.put(t["answer.sustain"], 0, math.nan)), "impossible probabilities"),
+    "pickle": (replaced(END, pickle.dumps({"readout.weight": [1.0]})), f"“{END}” {NO_TENSORS}"),
+    "torch.save": (replaced(END, torch_file()), f"“{END}” {NO_TENSORS}"),
+    "no weights": (replaced(END, b""), f"“{END}” {NO_TENSORS}"),
+    "cut weights": (cut(END), f"“{END}” {NO_TENSORS}"),
+    "header that is too long": (replaced(END, lambda content: b"\xff" * 8 + content[8:]), NO_TENSORS),
+    "unknown number format": (replaced(END, lambda content: content.replace(b'"F32"', b'"F99"', 1)), NO_TENSORS),
     "wrong shape": (
-        zip_with_changed_weights(lambda t: t.update({"readout.weight": t["readout.weight"][:, :, :-1].copy()})),
+        weights(lambda t: t.update({"readout.weight": t["readout.weight"][:, :, :-1].copy()})),
         "readout.weight is float32",
     ),
     "no replica axis": (
-        zip_with_changed_weights(lambda t: t.update({n: v[0].copy() for n, v in t.items()})),
+        weights(lambda t: t.update({n: v[0].copy() for n, v in t.items()})),
         r"float32 \[.*\], not float32 \[2, ",
     ),
     "wrong type": (
-        zip_with_changed_weights(lambda t: t.update({"readout.bias": t["readout.bias"].astype(np.float64)})),
+        weights(lambda t: t.update({"readout.bias": t["readout.bias"].astype(np.float64)})),
         r"readout.bias is float64 \[2, 2\], not float32 \[2, 2\]",
     ),
-    "missing weight": (zip_with_changed_weights(lambda t: t.pop("readout.bias")), "readout.bias is missing"),
-    "extra weight": (zip_with_changed_weights(lambda t: t.update(evil=np.zeros(3))), "evil is unknown"),
-    "nan weights": (zip_with_changed_weights(lambda t: t["readout.bias"].fill(math.nan)), "not finite"),
-    "infinite weights": (zip_with_changed_weights(lambda t: t["readout.bias"].fill(math.inf)), "not finite"),
-    "last weights missing": (
-        zip_with_changed_files(lambda f: (f.pop(END), f.pop(END_OPTIMISER))),
-        f"has no {END}, the weights of its last step",
-    ),
+    "missing weight": (weights(lambda t: t.pop("readout.bias")), "readout.bias is missing"),
+    "extra weight": (weights(lambda t: t.update(evil=np.zeros(3))), "evil is unknown"),
+    "nan weights": (weights(lambda t: t["readout.bias"].fill(math.nan)), NOT_FINITE),
+    "infinite weights": (weights(lambda t: t["readout.bias"].fill(math.inf)), NOT_FINITE),
+    "last weights missing": (without(END, END_OPTIMISER), f"has no {END}, the weights of its last step"),
     "weights of a later step": (
-        zip_with_changed_files(lambda f: f.update({"snapshots/00000003.safetensors": f[END]})),
+        changed(lambda f: f.update({SNAPSHOT.format("00000003"): f[END]})),
         "has weights of step 3; the run went from 0 to 2",
     ),
     "averages without weights": (
-        zip_without("snapshots/00000001.safetensors"),
+        without(SNAPSHOT.format("00000001")),
         "has optimiser/00000001.safetensors, but no weights",
     ),
-    "short averages": (
-        zip_with_changed_weights(lambda t: t.update(mean=t["mean"][:-1].copy()), END_OPTIMISER),
-        "mean is float32",
-    ),
-    "one average": (zip_with_changed_weights(lambda t: t.pop("square"), END_OPTIMISER), "square is missing"),
-    "third average": (zip_with_changed_weights(lambda t: t.update(cube=t["mean"]), END_OPTIMISER), "cube is unknown"),
-    "averages of another type": (
-        zip_with_changed_weights(lambda t: t.update(mean=t["mean"].astype(np.float16)), END_OPTIMISER),
-        "mean is float16",
-    ),
-    "nan averages": (
-        zip_with_changed_weights(lambda t: t["mean"].fill(math.nan), END_OPTIMISER),
-        "not finite",
-    ),
+    "short averages": (average(lambda t: t.update(mean=t["mean"][:-1].copy())), "mean is float32"),
+    "one average": (average(lambda t: t.pop("square")), "square is missing"),
+    "third average": (average(lambda t: t.update(cube=t["mean"])), "cube is unknown"),
+    "averages of another type": (average(lambda t: t.update(mean=t["mean"].astype(np.float16))), "mean is float16"),
+    "nan averages": (average(lambda t: t["mean"].fill(math.nan)), NOT_FINITE),
 }
 
 
@@ -572,28 +449,49 @@ def remaining_files(folder: Path) -> list[str]:
     return [file.name for file in folder.iterdir() if file.name != "home"]
 
 
-@pytest.mark.parametrize("make, sentence", INVALID_ZIPS.values(), ids=INVALID_ZIPS)
-def test_an_invalid_zip_is_rejected_with_one_sentence(make: Callable[[], bytes], sentence: str, tmp_path: Path) -> None:
-    content = make()
+def assert_rejected(content: bytes | Path, sentence: str, folder: Path) -> None:
+    """Assert that a zip is rejected with one sentence, and that nothing remains of it in this folder."""
     with pytest.raises(DamagedRun, match=sentence) as raised:
-        read.unpack(content, tmp_path / "place", "me", limits.check)
+        read.unpack(content, folder / "place", "me", limits.check)
     text = str(raised.value)
     assert text.startswith("Nothing was imported: ") and text.endswith(".")
     assert "\n" not in text and len(text) < 300
-    assert not remaining_files(tmp_path)
+    assert not remaining_files(folder)
+
+
+@pytest.mark.parametrize("case", INVALID_ZIPS)
+def test_an_invalid_zip_is_rejected_with_one_sentence(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, sentence = INVALID_ZIPS[case]
+    if case != "truncated events":  # a process for each table would take long
+        monkeypatch.setattr(read, "decode_parquet", lambda content, memory: pq.read_table(io.BytesIO(content)))
+    assert_rejected(make(), sentence, tmp_path)
+
+
+@pytest.mark.parametrize(("file", "fields"), [("card", 3), ("config", 4)])
+def test_hostile_numbers_are_rejected_with_one_sentence(file: str, fields: int, tmp_path: Path) -> None:
+    names = {"card": ("parameters", "seconds", "step"), "config": ("replicas", "batch_size", "seed", "epochs")}[file]
+    assert len(names) == fields
+    for name in names:
+        for number in ("1e308", "NaN", "1" + "0" * 4000, "[" * 100_000, '"x"', "null", "{}"):
+
+            def edit(content: bytes, name: str = name, number: str = number) -> bytes:
+                return json.dumps(json.loads(content) | {name: "HERE"}).replace('"HERE"', number).encode()
+
+            assert_rejected(replaced(f"{file}.json", edit)(), "", tmp_path)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda files: None,
         lambda files: files.pop("metrics.csv"),
         lambda files: files.pop("events.parquet"),
         lambda files: files.update({"events.parquet": b"ignored"}),
     ],
 )
 def test_a_rewritten_zip_is_accepted(change: Callable[[Files], object], tmp_path: Path) -> None:
-    read.unpack(zip_with_changed_files(change)(), tmp_path / "place", "me", limits.check)
+    read.unpack(changed(change)(), tmp_path / "place", "me", limits.check)
     assert remaining_files(tmp_path) == ["place"]
 
 
@@ -607,32 +505,29 @@ def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
             np.testing.assert_array_equal(expected_values[name], values)
 
 
-def test_an_archive_of_an_earlier_version_unpacks_to_the_same_run(run: StoredRun, tmp_path: Path) -> None:
+def test_an_archive_of_an_earlier_version_unpacks_to_the_same_run(
+    run: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = store.load(read.unpack(old_zip(), tmp_path / "old", "somebody", limits.check))
     assert_same_curves(old, run)
     assert write.pack(old) == valid_zip()
-
-
-def test_an_archive_of_an_earlier_version_is_rejected_where_memory_has_no_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")  # where memory cannot be limited
     with pytest.raises(DamagedRun, match="only a server on Linux can import"):
         read.unpack(old_zip(), tmp_path / "place", "me", limits.check)
-    assert not remaining_files(tmp_path)
     read.unpack(valid_zip(), tmp_path / "place", "me", limits.check)
 
 
-@pytest.mark.parametrize("model", ["rnn", "transformer", "bag_of_words"])
-@pytest.mark.parametrize("replicas", [1, 2])
-@pytest.mark.parametrize("task_settings", [{}, {"p_not": 0.0}, {"held_out": "destroy", "max_nots": 2}], ids=str)
-def test_packing_and_unpacking_returns_the_same_run(
-    model: str, replicas: int, task_settings: dict[str, object], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    [
+        ("rnn", {"replicas": 1}),
+        ("transformer", {"replicas": 2, "p_not": 0.0}),
+        ("bag_of_words", {"replicas": 2, "held_out": "destroy", "max_nots": 2}),
+    ],
+)
+def test_packing_and_unpacking_returns_the_same_run(model: str, changes: dict[str, object], tmp_path: Path) -> None:
     base = default_config("negation", model)
-    config = with_settings(
-        base, {"epochs": 2, "train_size": 40, "test_size": 10, "snapshots": 4, "replicas": replicas, **task_settings}
-    )
+    config = with_settings(base, {"epochs": 2, "train_size": 40, "test_size": 10, "snapshots": 4, **changes})
     before = store.save_run(record_run(config), tmp_path / "before", owner="somebody")
     before = store.update_card(before, name="näme", tags=("a", "b"), note=NOTE, pinned=True)
     folder = read.unpack(write.pack(before), tmp_path / "after", "me", limits.check)
@@ -667,38 +562,26 @@ def test_a_stopped_run_is_packed_up_to_the_step_on_its_card(run: StoredRun, tmp_
     assert_same_curves(stopped, after)
 
 
-def test_only_a_diverged_run_may_contain_nan_weights(tmp_path: Path) -> None:
-    invalid_weights = zip_with_changed_weights(lambda t: t["readout.bias"].fill(math.nan))()
-    files = read_files(invalid_weights)
+def test_a_diverged_run_may_contain_nan_weights_and_a_run_no_optimizer_state(tmp_path: Path) -> None:
+    files = read_files(weights(lambda t: t["readout.bias"].fill(math.nan))())
     files["card.json"] = files["card.json"].replace(b'"finished"', b'"diverged"')
     after = store.load(read.unpack(make_zip(files), tmp_path / "after", "me", limits.check))
     assert np.isnan(after.weights()["readout.bias"]).all()
-
-
-def test_a_run_without_optimizer_state_can_be_imported(tmp_path: Path) -> None:
     files = {name: value for name, value in read_files(valid_zip()).items() if not name.startswith("optimiser/")}
-    after = store.load(read.unpack(make_zip(files), tmp_path / "after", "me", limits.check))
+    after = store.load(read.unpack(make_zip(files), tmp_path / "without", "me", limits.check))
     assert after.checkpoint_steps() == [] and after.snapshot_steps() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("kind", ["bytes", "path", "file"])
-def test_a_zip_is_read_from_bytes_a_path_or_an_open_file(kind: str, tmp_path: Path) -> None:
+def test_a_zip_is_read_from_bytes_a_path_or_an_open_file_and_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "run.zip").write_bytes(valid_zip())
     with (tmp_path / "run.zip").open("rb") as file:
-        content = {"bytes": valid_zip(), "path": tmp_path / "run.zip", "file": file}[kind]
-        assert store.load(read.unpack(content, tmp_path / "after", "me", limits.check)).config == CONFIG
-
-
-def test_a_missing_file_is_reported(tmp_path: Path) -> None:
+        for number, content in enumerate((valid_zip(), tmp_path / "run.zip", file)):
+            assert store.load(read.unpack(content, tmp_path / str(number), "me", limits.check)).config == CONFIG
     with pytest.raises(DamagedRun, match=r"Nothing was imported: run.zip cannot be read"):
-        read.unpack(tmp_path / "run.zip", tmp_path / "after", "me", limits.check)
-
-
-def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "after").mkdir()
+        read.unpack(tmp_path / "home" / "run.zip", tmp_path / "after", "me", limits.check)
     with pytest.raises(FileExistsError):
-        read.unpack(valid_zip(), tmp_path / "after", "me", limits.check)
-    assert remaining_files(tmp_path) == ["after"]
+        read.unpack(valid_zip(), tmp_path / "0", "me", limits.check)
+    assert sorted(remaining_files(tmp_path)) == ["0", "1", "2", "run.zip"]
 
 
 def test_a_full_disk_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -731,13 +614,8 @@ def test_files_added_by_macos_and_an_enclosing_folder_are_ignored(tmp_path: Path
     files |= {f"my run/{name}": content for name, content in read_files(valid_zip()).items()}
     after = store.load(read.unpack(make_zip(files), tmp_path / "after", "me", limits.check))
     assert after.config == CONFIG
-    assert sorted(file.name for file in after.folder.iterdir()) == [
-        "card.json",
-        "config.json",
-        "events.parquet",
-        "optimiser",
-        "snapshots",
-    ]
+    expected = ["card.json", "config.json", "events.parquet", "optimiser", "snapshots"]
+    assert sorted(file.name for file in after.folder.iterdir()) == expected
 
 
 def test_an_extracted_zip_is_a_run_folder(tmp_path: Path, run: StoredRun) -> None:
@@ -748,13 +626,9 @@ def test_an_extracted_zip_is_a_run_folder(tmp_path: Path, run: StoredRun) -> Non
     assert extracted.card.owner == "" and not extracted.card.pinned
 
 
-def test_packing_is_deterministic(run: StoredRun, tmp_path: Path) -> None:
-    assert write.pack(run) == write.pack(run) == valid_zip()
+def test_packing_is_deterministic_and_needs_all_files(run: StoredRun, tmp_path: Path) -> None:
     other = store.load(read.unpack(valid_zip(), tmp_path / "other", "somebody else", limits.check))
-    assert write.pack(other) == valid_zip()
-
-
-def test_a_run_with_missing_files_cannot_be_packed(run: StoredRun) -> None:
+    assert write.pack(run) == write.pack(other) == valid_zip()
     (run.folder / "events.parquet").unlink()
     with pytest.raises(DamagedRun, match="cannot be exported"):
         write.pack(run)
@@ -766,43 +640,26 @@ def test_a_run_with_missing_files_cannot_be_packed(run: StoredRun) -> None:
 def test_an_exceeded_limit_of_the_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = valid_zip()
     monkeypatch.setenv("LINEAGE_MOST_WIDTH", "4")
-    with pytest.raises(DamagedRun, match=r"Nothing was imported: .*LINEAGE_MOST_WIDTH"):
-        read.unpack(content, tmp_path / "place", "me", limits.check)
-    assert not remaining_files(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def zip_bomb() -> bytes:
-    """Return a zip whose last weights unpack to 200 MB of zeros."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in read_files(valid_zip()).items():
-            if name != END:
-                archive.writestr(name, content)
-        with archive.open(END, "w") as file:
-            for _ in range(200):
-                file.write(bytes(1_000_000))
-    return out.getvalue()
+    assert_rejected(content, "LINEAGE_MOST_WIDTH", tmp_path)
 
 
 @pytest.mark.parametrize("wrong_headers", [False, True], ids=["honest", "lying"])
 def test_a_zip_bomb_is_rejected_without_using_memory(
-    zip_bomb: bytes, wrong_headers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wrong_headers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    size = 20_000_000
+    content = replaced(END, bytes(size))()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "300000")
-    content = zip_bomb
     if wrong_headers:  # all headers state a small size
-        content = content.replace(struct.pack("<I", 200_000_000), struct.pack("<I", 1_000))
-        assert content != zip_bomb
+        assert struct.pack("<I", size) in content
+        content = content.replace(struct.pack("<I", size), struct.pack("<I", 1_000))
     tracemalloc.start()
-    with pytest.raises(
-        DamagedRun, match="is damaged" if wrong_headers else "more than 300,000 bytes .LINEAGE_MOST_UPLOAD"
-    ):
-        read.unpack(content, tmp_path / "place", "me", limits.check)
+    assert_rejected(
+        content, "is damaged" if wrong_headers else "more than 300,000 bytes .LINEAGE_MOST_UPLOAD", tmp_path
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3_000_000
-    assert not remaining_files(tmp_path)
 
 
 def test_the_unpacked_size_is_measured_and_not_taken_from_headers(
@@ -811,8 +668,7 @@ def test_the_unpacked_size_is_measured_and_not_taken_from_headers(
     content = valid_zip()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "20000")
     monkeypatch.setattr(zip_reader, "sum", lambda sizes: 0, raising=False)  # as if every header stated size zero
-    with pytest.raises(DamagedRun, match="more than 20,000 bytes"):
-        read.unpack(content, tmp_path / "place", "me", limits.check)
+    assert_rejected(content, "more than 20,000 bytes", tmp_path)
 
 
 def huge_zip(**card: object) -> bytes:
@@ -844,33 +700,6 @@ def test_an_error_that_no_check_foresaw_is_one_sentence(tmp_path: Path) -> None:
         read.unpack(valid_zip(), tmp_path / "place", "me", check_limits)
 
 
-@pytest.mark.parametrize("number", ["1e308", "NaN", "-1", "1" + "0" * 4000, "[" * 100_000, '"x"', "null", "{}"])
-@pytest.mark.parametrize("field", ["parameters", "seconds", "step"])
-def test_hostile_numbers_on_a_card_are_rejected_with_one_sentence(field: str, number: str, tmp_path: Path) -> None:
-    def edit(files: Files) -> None:
-        card = json.loads(files["card.json"])
-        text = json.dumps(card | {field: "HERE"})
-        files["card.json"] = text.replace('"HERE"', number).encode()
-
-    with pytest.raises(DamagedRun) as raised:
-        read.unpack(zip_with_changed_files(edit)(), tmp_path / "place", "me", limits.check)
-    assert len(str(raised.value)) < 400
-
-
-@pytest.mark.parametrize("number", ["1e308", "NaN", "1" + "0" * 4000, "[" * 100_000, '"x"', "null", "{}", "1e3"])
-@pytest.mark.parametrize("field", ["replicas", "batch_size", "seed", "epochs"])
-def test_hostile_numbers_in_a_configuration_are_rejected_with_one_sentence(
-    field: str, number: str, tmp_path: Path
-) -> None:
-    def edit(files: Files) -> None:
-        config = json.loads(files["config.json"])
-        files["config.json"] = json.dumps(config | {field: "HERE"}).replace('"HERE"', number).encode()
-
-    with pytest.raises(DamagedRun) as raised:
-        read.unpack(zip_with_changed_files(edit)(), tmp_path / "place", "me", limits.check)
-    assert len(str(raised.value)) < 400
-
-
 def zigzag_varint(number: int, width: int = 0) -> bytes:
     number, out = 2 * number, list[int]()
     while number > 127 or len(out) < width - 1:
@@ -879,12 +708,10 @@ def zigzag_varint(number: int, width: int = 0) -> bytes:
     return bytes([*out, number])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("footer", ["honest", "other rows", "other rows and sizes"])
-def test_a_large_table_is_rejected_without_using_memory(
-    footer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_large_table_whose_footer_states_a_small_one_is_rejected_without_using_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, rows = read_files(old_zip()), 6_000_017
+    files, rows = read_files(old_zip()), 1_500_017
     schema = pq.read_schema(io.BytesIO(files["events.parquet"]))
     zeros = pa.array(np.zeros(rows, np.int8))
     out = io.BytesIO()
@@ -892,24 +719,20 @@ def test_a_large_table_is_rejected_without_using_memory(
     table = pa.table([zeros.cast(field.type) for field in schema], schema=schema)
     pq.write_table(table, out, compression="zstd", write_statistics=False, **one_page)
     content, metadata = out.getvalue(), pq.read_metadata(out)
-    stated = {} if footer == "honest" else {rows: 6}
-    if footer == "other rows and sizes":
-        group = metadata.row_group(0)
-        sizes = {group.total_byte_size, *(group.column(i).total_uncompressed_size for i in range(group.num_columns))}
-        stated |= dict.fromkeys((size for size in sizes if size > 100_000), 100)
+    group = metadata.row_group(0)
+    sizes = {group.total_byte_size, *(group.column(i).total_uncompressed_size for i in range(group.num_columns))}
+    stated = {rows: 6, **dict.fromkeys((size for size in sizes if size > 100_000), 100)}
     start = len(content) - 8 - metadata.serialized_size
     end = content[start:]
     for true, wrong in stated.items():
         assert zigzag_varint(true) in end
         end = end.replace(zigzag_varint(true), zigzag_varint(wrong, len(zigzag_varint(true))))
     content = content[:start] + end
-    assert len(content) < 200_000
     stated_group = pq.read_metadata(io.BytesIO(content)).row_group(0)
-    assert stated_group.num_rows == stated.get(rows, rows)
-    assert (stated_group.total_byte_size < 10_000) == (footer == "other rows and sizes")
+    assert stated_group.num_rows == 6 and stated_group.total_byte_size < 10_000
     del zeros, table
     # It is refused for its size only: with enough memory it can be decoded.
-    assert len(decode_parquet(content, 3_000_000_000)) == stated.get(rows, rows)
+    assert len(decode_parquet(content, 3_000_000_000)) == 6
     limits_of_memory: list[int] = []
 
     def decode(content: bytes, memory: int) -> pa.Table:
@@ -917,28 +740,25 @@ def test_a_large_table_is_rejected_without_using_memory(
         return decode_parquet(content, memory)
 
     monkeypatch.setattr(read, "decode_parquet", decode)
+    monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "10000000")
     tracemalloc.start()
     pool_before = pa.total_allocated_bytes()
-    with pytest.raises(DamagedRun, match="unpacks to more than 50,000,000 bytes"):
-        read.unpack(make_zip(files | {"events.parquet": content}), tmp_path / "place", "me", limits.check)
+    assert_rejected(make_zip(files | {"events.parquet": content}), "unpacks to more than 10,000,000 bytes", tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert limits_of_memory[0] < 210_000_000
+    assert 40_000_000 < limits_of_memory[0] < 41_000_000
     assert peak < 5_000_000 and pa.total_allocated_bytes() == pool_before
-    assert not remaining_files(tmp_path)
 
 
 def test_a_huge_list_of_entries_is_rejected_without_using_memory(tmp_path: Path) -> None:
     entry = struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", *(0,) * 18)
-    count = 200_000
-    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFF, 0xFFF, count * len(entry), 0, 0)
-    content = entry * count + end
+    count = 50_000
+    content = entry * count + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFF, 0xFFF, count * len(entry), 0, 0)
     tracemalloc.start()
-    with pytest.raises(DamagedRun, match="Nothing was imported"):
-        read.unpack(content, tmp_path / "place", "me", limits.check)
+    assert_rejected(content, "", tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 40_000_000 + 2 * len(content)
+    assert peak < 10_000_000 + 2 * len(content)
 
 
 # ---- metrics.csv and MODEL_CARD.md
@@ -1022,7 +842,7 @@ def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_remo
     assert imported.card.machines == ("m",)
 
 
-def test_the_model_card_contains_configuration_sources_and_results(run: StoredRun) -> None:
+def test_the_model_card_contains_configuration_sources_results_and_the_parent(run: StoredRun) -> None:
     model_card = write.model_card(run)
     for words in (
         key(CONFIG),
@@ -1036,6 +856,10 @@ def test_the_model_card_contains_configuration_sources_and_results(run: StoredRu
         f"| test loss | {run.card.metrics['test_loss'].mean:.4f} |",
     ):
         assert words in model_card
+    branch: RunConfig = branch_from(CONFIG, 1, {"learning_rate": 0.01})
+    model_card = write.model_card(dataclasses.replace(run, config=branch))
+    assert f"step 1 of run `{key(CONFIG)}`" in model_card
+    assert "explorer train" not in model_card
 
 
 def test_an_included_run_is_exported_like_any_other(tmp_path: Path) -> None:
@@ -1071,18 +895,10 @@ def test_the_command_in_the_model_card_gives_the_same_configuration(changes: dic
     assert with_settings(default_config(options_by_name["--task"], options_by_name["--model"]), encoded_count) == config
 
 
-def test_the_model_card_of_a_branch_names_its_parent(run: StoredRun) -> None:
-    branch: RunConfig = branch_from(CONFIG, 1, {"learning_rate": 0.01})
-    model_card = write.model_card(dataclasses.replace(run, config=branch))
-    assert f"step 1 of run `{key(CONFIG)}`" in model_card
-    assert "explorer train" not in model_card
-
-
 # ---- random changes
 
 
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_zip_with_random_changes_is_rejected_or_unpacks_to_the_same_run(data: st.DataObject) -> None:
     content = bytearray(valid_zip())
@@ -1107,17 +923,16 @@ def test_a_zip_with_random_changes_is_rejected_or_unpacks_to_the_same_run(data: 
                     np.testing.assert_array_equal(imported.weights(step)[name], value)
 
 
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=20)
 @given(
-    name=st.sampled_from(["config.json", "card.json", "curves.safetensors", "events.parquet", END, END_OPTIMISER]),
+    name=st.sampled_from(["config.json", "card.json", CURVES, END, END_OPTIMISER]),
     edits=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4),
     keep=st.just(1.0) | st.floats(0, 1),
 )
 def test_random_changes_with_a_valid_checksum_raise_only_damaged_run(
     name: str, edits: list[tuple[float, int]], keep: float
 ) -> None:
-    files = read_files(old_zip() if name == "events.parquet" else valid_zip())
+    files = read_files(valid_zip())
     content = bytearray(files[name])
     for offset, value in edits:
         content[int(offset * len(content))] = value
@@ -1133,20 +948,15 @@ def test_random_changes_with_a_valid_checksum_raise_only_damaged_run(
             assert store.load(offset).config == CONFIG
 
 
-def test_importing_a_stored_run_is_rejected(home: Path) -> None:
+def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_importer(home: Path) -> None:
     content = valid_zip()
     imported = read.import_zip(content, "ada", limits.check)
     assert (imported.folder, imported.card.owner, imported.card.imported) == (home / "runs" / imported.key, "ada", True)
-    with pytest.raises(StoreError, match="is already stored"):
-        read.import_zip(content, "eve", limits.check)
     included = write.pack(store.find("negation-single-bag_of_words"))
-    with pytest.raises(StoreError, match="is already stored"):
-        read.import_zip(included, "eve", limits.check)
-    assert sorted(path.name for path in home.iterdir() if path.name.startswith(".importing")) == []
-
-
-def test_an_imported_run_is_found_by_configuration_only_for_its_importer(home: Path) -> None:
-    imported = read.import_zip(valid_zip(), "ada", limits.check)
+    for again in (content, included):
+        with pytest.raises(StoreError, match="is already stored"):
+            read.import_zip(again, "eve", limits.check)
+    assert not list(home.glob(".importing*"))
     assert store.find_by_config(imported.config, visitor="ada") is not None
     assert store.find_by_config(imported.config, visitor="eve") is None
     assert store.find(imported.key).key == imported.key  # everyone can open it by its key
