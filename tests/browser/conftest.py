@@ -16,10 +16,11 @@ from playwright import sync_api
 
 from explorer.catalogue import PAGES
 from tests import needs
-from tests.browser.steps import RETRIES, wait_until_idle
+from tests.browser.steps import RETRIES, open_page
 from tests.serving import running_server
 
-sync_api.expect.set_options(timeout=180_000)  # a busy machine is slow; nothing here is about speed
+TIMEOUT = 90_000  # ms
+sync_api.expect.set_options(timeout=TIMEOUT)  # a busy machine is slow; nothing here is about speed
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -127,7 +128,7 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
         else:
             context = request.getfixturevalue("browser").new_context(accept_downloads=True) if contexts else profile
             contexts.append(context)
-            context.set_default_timeout(180_000)
+            context.set_default_timeout(TIMEOUT)
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
@@ -147,10 +148,7 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
         page.on("pageerror", lambda error: errors.append(f"page error: {error}"))
         page.on("request", check_address)
         page.on("websocket", check_address)
-        page.goto(server_url + path)
-        sync_api.expect(page.get_by_role("heading", level=1)).to_be_visible()
-        wait_until_idle(page)
-        return page
+        return open_page(page, server_url + path)
 
     yield opened
     for context in contexts:

@@ -10,16 +10,21 @@ from playwright.sync_api import Page
 MAX_SLIDES = 12  # of a page
 MIN_TEXT = 18  # px of the screen
 WALLS = tuple((size, scheme) for size in ((1280, 720), (1920, 1080)) for scheme in ("light", "dark"))
-# No slide is being fitted, and every figure of plotly has been drawn for its room, for half a second.
+# No slide is being fitted, every figure of plotly has been drawn for its room, and the sizes of the slide and of what
+# is on it have not changed for six frames.
 _STILL = """() => {
-    const now = performance.now(),
+    const main = document.querySelector("[data-testid=stMainBlockContainer]"),
         isDrawn = (plot) => Math.abs(plot.querySelector(".main-svg")?.clientHeight - plot.clientHeight) < 2,
-        plots = [...document.querySelectorAll("[data-testid=stMainBlockContainer] .js-plotly-plot")];
-    if (document.querySelector(".lineage-fitting") || !plots.every(isDrawn)) window.fittedAt = now;
-    window.fittedAt ??= now;
-    const isStill = now - window.fittedAt > 500;
-    if (isStill) delete window.fittedAt;
-    return isStill;
+        isReady = !document.querySelector(".lineage-fitting") && document.fonts.status === "loaded"
+            && [...main.querySelectorAll(".js-plotly-plot")].every(isDrawn),
+        sizes = [...main.querySelectorAll(".lineage, .lineage :is(canvas, svg, table)")].map((each) =>
+            [each.clientWidth, each.clientHeight]),
+        slide = isReady && [main.style.cssText, main.scrollHeight, sizes].join();
+    window.stillFrames = slide && slide === window.lastSlide ? window.stillFrames + 1 : 0;
+    window.lastSlide = slide;
+    if (window.stillFrames < 6) return false;
+    delete window.lastSlide;
+    return true;
 }"""
 # Text of the slide: what lies outside the wall or outside a box that cuts it, what is too small, and titles of axes
 # that lie on numbers.

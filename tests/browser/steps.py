@@ -10,13 +10,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import FrameLocator, Locator, Page, expect
+from playwright.sync_api import Frame, FrameLocator, Locator, Page, expect
 
 from explorer.catalogue import PAGES
 
 RETRIES = 3  # of a request whose idle connection the server has just closed
 # Training that takes 40 seconds or more; each test uses its own seed.
 LONG_TRAINING_URL = "/negation?models=rnn&rnn.epochs=2000&seed="
+# The script of the page has ended, every component and style sheet is there, nothing waits or fades, and what can be
+# pressed has been in its place for five frames.
+SETTLED = """() => {
+    const isIdle = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
+        && !document.querySelector("[data-testid=stSkeleton], .lineage.waiting, .lineage-section[aria-busy]")
+        && !document.querySelector(".lineage-outdated, .lineage-fitting")
+        && document.querySelector(".lineage-presentation-button")
+        && [...document.querySelectorAll(".lineage:not([hidden])")].every((place) => place.childElementCount)
+        && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)
+        && !document.getAnimations().some((moving) => moving instanceof CSSTransition);
+    const boxes = [...document.querySelectorAll("[data-testid=stElementContainer], .lineage :is(button, input, svg)")]
+        .map((each) => Object.values(each.getBoundingClientRect().toJSON()).map(Math.round));
+    const shape = isIdle && boxes.join();
+    window.stillFrames = shape && shape === window.lastShape ? window.stillFrames + 1 : 0;
+    window.lastShape = shape;
+    if (window.stillFrames < 5) return false;
+    delete window.lastShape;
+    return true;
+}"""
+NEXT_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 PROGRESS = re.compile(r"^\d+%, about \d.* left$")
 STOPPED = "Stopped: the curves end where it was. Go on takes it up from there."
 
@@ -77,6 +97,20 @@ def wait_until_idle(page: Page | FrameLocator) -> None:
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
+def wait_until_settled(page: Page | Frame) -> None:
+    """Wait until the page is idle, shows all its results, and nothing on it has moved for a few frames."""
+    wait_until_idle(page)
+    page.wait_for_function(SETTLED)
+
+
+def open_page(page: Page, url: str) -> Page:
+    """Open a page of the app, and return it when it has settled: what moves while it is pressed loses the click."""
+    page.goto(url)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    wait_until_settled(page)
+    return page
+
+
 def assert_fits(page: Page) -> None:
     """Wait until nothing on the page is wider than its screen: after a change of size, figures are drawn anew."""
     page.wait_for_function(
@@ -125,18 +159,19 @@ def origin(page: Page) -> str:
     return "/".join(page.url.split("/", 3)[:3])
 
 
-def save_figure(page: Page, frame: Locator, name: str, folder: Path) -> dict[str, bytes]:
-    """Save a figure in every format and return the files by format."""
+def save_figure(page: Page, frame: Locator, name: str, folder: Path, *kinds: str) -> dict[str, bytes]:
+    """Save a figure in some formats, or in all of them, and return the files by format."""
     files = {}
-    for kind in ("PNG", "SVG", "CSV"):
+    for kind in kinds or ("PNG", "SVG", "CSV"):
         frame.get_by_role("button", name="Save this figure").click()
         with page.expect_download() as download:
             frame.get_by_role("menuitem", name=kind).click()
         assert download.value.suggested_filename == f"{name}.{kind.lower()}"
         download.value.save_as(folder / kind)
         files[kind] = (folder / kind).read_bytes()
-    assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
-    assert files["SVG"].startswith(b"<svg")
+    if not kinds:
+        assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
+        assert files["SVG"].startswith(b"<svg")
     return files
 
 
@@ -144,7 +179,7 @@ class WebSocketRecorder:
     """Record the messages that a page sends to its server from now on."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.frames = page, list[bytes]()
+        self.frames: list[bytes] = []
         listening = page.context.new_cdp_session(page)
         listening.on(
             "Network.webSocketFrameSent",
@@ -152,22 +187,11 @@ class WebSocketRecorder:
         )
         listening.send("Network.enable")
 
-    def component_events(self) -> list[tuple[str, Any]]:
-        """Return the events of the page's components in the order in which they were sent."""
+    def events(self) -> list[tuple[str, Any]]:
+        """Return the events of the page's components in the order in which they were sent, without “over” of a section."""
         decoder, events = json.JSONDecoder(), {}
         for frame in self.frames:
             for log in frame.split(b'"events":')[1:]:  # a component sends its last few events each time
                 entries, _ = decoder.raw_decode(log.decode(errors="replace").lstrip())
-                events |= {number: (name, value) for number, _, name, value in entries}
+                events |= {number: (name, value) for number, _, name, value in entries if name != "over"}
         return [events[number] for number in sorted(events)]
-
-    def wait_until_quiet(self) -> int:
-        """Wait until the page sends no more messages; return how many it has sent."""
-        waiting = placeholders(self.page)
-        for _ in range(90):
-            before = len(self.frames)
-            self.page.wait_for_timeout(1000)
-            if len(self.frames) == before and not waiting.count():  # a busy browser may send a late request
-                wait_until_idle(self.page)
-                return before
-        raise AssertionError("the page keeps sending messages")

@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from explorer.inspection.attention.attend import Ablation, AttentionResult, TokenizedInput, attend, tokenize_input
 from explorer.inspection.attention.logit_lens import head_activations
 from explorer.ui.training import stored_models
-from tests import needs
-from tests.browser.steps import WebSocketRecorder, button, save_figure, wait_for_url_params, wait_until, wait_until_idle
-
-pytestmark = pytest.mark.slow
+from tests.browser.steps import (
+    WebSocketRecorder,
+    button,
+    open_page,
+    save_figure,
+    wait_for_url_params,
+    wait_until_settled,
+)
 
 DEFAULT_MODEL, TEXT = "text-through-training", "the night and the day"
 TOKENS = "[...document.querySelectorAll('.lineage-attention-heads .asks button')].map(one => one.textContent)"
@@ -79,7 +82,12 @@ def wait_for_text(page: Page, text: str = TEXT) -> None:
     page.wait_for_function(f"tokens => JSON.stringify({TOKENS}) === JSON.stringify(tokens)", arg=tokens)
     expect(page.locator(".lineage-attention-heads .tile")).to_have_count(16)
     page.wait_for_function("() => document.querySelector('.lineage-attention-heads .tile canvas').width > 16")
-    wait_until_idle(page)
+    wait_until_settled(page)
+
+
+def reload(page: Page, text: str = TEXT) -> None:
+    open_page(page, page.url)
+    wait_for_text(page, text)
 
 
 def wait_for_new_grid(page: Page, before: str) -> str:
@@ -100,7 +108,7 @@ def test_the_page_opens_on_a_head_whose_removal_changes_the_answer(visit: Any) -
     wait_for_url_params(page, off="", model="")
 
 
-def test_typing_a_text_draws_a_new_grid_and_the_keyboard_opens_a_head(visit: Any) -> None:
+def test_a_text_is_typed_heads_are_opened_and_tokens_pinned_with_mouse_and_keyboard(visit: Any) -> None:
     page = visit(f"/attention?model={DEFAULT_MODEL}")
     wait_for_text(page)
     letter, p = top_prediction(attention_of())
@@ -124,10 +132,53 @@ def test_typing_a_text_draws_a_new_grid_and_the_keyboard_opens_a_head(visit: Any
     expect(page.get_by_text("How does layer 3, head 4 compute its weights?").first).to_be_attached()
     expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 6))
     wait_for_url_params(page, say="O Romeo", layer="2", head="3")
-    page.reload()
-    wait_for_text(page, "O Romeo")
+    reload(page, "O Romeo")
     expect(page.get_by_role("heading", name="Layer 3, head 4", exact=True)).to_be_visible()
     expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 6))
+
+    field.fill(TEXT)
+    field.press("Enter")
+    wait_for_text(page)
+    attended, last = attention_of(), len(TEXT) - 1
+    tokens = page.locator(".lineage-attention-heads .asks button")
+    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, last))
+    tokens.nth(9).hover()
+    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 9))
+    page.get_by_role("heading", level=1).hover()
+    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, last))
+    wait_for_url_params(page, at="")
+    tokens.nth(9).click()
+    page.get_by_role("heading", level=1).hover()
+    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 9))
+    letter, p = top_prediction(attended, 9)
+    expect(finding_heading(page)).to_have_text(prediction(letter, "the night ", p))
+    wait_for_url_params(page, at="9")
+    tokens.nth(9).focus()
+    page.keyboard.press("ArrowUp")
+    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 8))
+    page.keyboard.press("Enter")
+    wait_for_url_params(page, at="8")
+
+    button(page, "matrix").click()
+    wait_for_url_params(page, at="8", view="matrix")
+    stage = page.locator(".lineage-attention-heads .stage")
+    left, high = stage.evaluate("s => ['--left', '--high'].map(name => parseFloat(s.style.getPropertyValue(name)))")
+    first = tokens.first.bounding_box()
+    box = stage.bounding_box()
+    assert first and box
+
+    def cell(query: int, key: int) -> None:
+        page.mouse.move(box["x"] + left + (key + 0.5) * high, first["y"] + (query + 0.5) * high)
+
+    cell(3, 5)
+    expect(attention_caption(page)).to_have_text("“␣” cannot attend to “i”: the pair is masked.")
+    cell(5, 4)
+    expect(attention_caption(page)).to_have_text(re.compile(r"^“i” attends to “n” with "))
+    shown = float(attention_caption(page).inner_text().split(" with ")[1].rstrip("."))
+    assert abs(shown - attended[1].weights[2, 3, 5, 4]) < 1e-3
+    reload(page)
+    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 8))
+    expect(button(page, "matrix")).to_have_attribute("aria-pressed", "true")
 
 
 def test_ablated_heads_change_the_prediction_until_they_are_reset(visit: Any) -> None:
@@ -157,8 +208,7 @@ def test_ablated_heads_change_the_prediction_until_they_are_reset(visit: Any) ->
     ablated_heads = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 2))
     expect_finding(ablated_heads, "five heads switched off")
     wait_for_url_params(page, off="0.0,0.1,0.2,0.3,1.2")
-    page.reload()
-    wait_for_text(page)
+    reload(page)
     expect_finding(ablated_heads, "five heads switched off")
     button(page, "Remove the causal mask").click()
     expect(finding_heading(page)).to_have_text(re.compile("^With five heads switched off and the causal mask removed "))
@@ -178,11 +228,7 @@ def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> No
     wire = WebSocketRecorder(page)
     slider, step_caption = page.get_by_label("Training step"), page.locator(".lineage-attention-heads .where")
     slider.hover()
-    if needs.has_tiny_shakespeare():
-        expect(page.get_by_text("loss on held-out text")).to_be_attached()  # the last measurement
-    wire.wait_until_quiet()
     grid = page.evaluate(GRID)
-    before, event_count = len(wire.frames), len(wire.component_events())
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     assert box
@@ -199,71 +245,24 @@ def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> No
         expect(attention_caption(page)).to_have_text(
             attention_pattern(attention_of(step=steps[step_index]), 1, 2, len(TEXT) - 1)
         )
-    page.wait_for_timeout(600)
-    assert len(wire.frames) == before, "no message is sent while the slider is held"
+    assert wire.events() == [], "no message is sent while the slider is held"
     page.mouse.up()
     wait_for_url_params(page, step=str(steps[step_index]))
-    wire.wait_until_quiet()
-    assert wire.component_events()[event_count:] == [("step", steps[step_index])]
+    assert wire.events() == [("step", steps[step_index])]
     letter, p = top_prediction(attention_of(step=steps[step_index]))
     expect(finding_heading(page)).to_contain_text(
         f"predicts “{letter}” after “…ight and the day”, with probability {p}."
     )
-    page.reload()
-    wait_for_text(page)
+    reload(page)
     expect(step_caption).to_contain_text(f"step {steps[step_index]:,} of ")
     page.wait_for_function(f"grid => {GRID} === grid", arg=grid)
     slider.press("End")
     wait_for_url_params(page, step="")
 
 
-def test_hovering_a_token_shows_its_attention_and_a_click_pins_it(visit: Any) -> None:
-    page = visit(f"/attention?model={DEFAULT_MODEL}")
-    wait_for_text(page)
-    attended, last = attention_of(), len(TEXT) - 1
-    tokens = page.locator(".lineage-attention-heads .asks button")
-    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, last))
-    tokens.nth(9).hover()
-    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, 9))
-    page.get_by_role("heading", level=1).hover()
-    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, last))
-    wait_for_url_params(page, at="")
-    tokens.nth(9).click()
-    page.get_by_role("heading", level=1).hover()
-    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, 9))
-    letter, p = top_prediction(attended, 9)
-    expect(finding_heading(page)).to_have_text(prediction(letter, "the night ", p))
-    wait_for_url_params(page, at="9")
-    tokens.nth(9).focus()
-    page.keyboard.press("ArrowUp")
-    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, 8))
-    page.keyboard.press("Enter")
-    wait_for_url_params(page, at="8")
-
-    button(page, "matrix").click()
-    wait_for_url_params(page, at="8", view="matrix")
-    stage = page.locator(".lineage-attention-heads .stage")
-    left, high = stage.evaluate("s => ['--left', '--high'].map(name => parseFloat(s.style.getPropertyValue(name)))")
-    first = tokens.first.bounding_box()
-    box = stage.bounding_box()
-    assert first and box
-
-    def cell(query: int, key: int) -> None:
-        page.mouse.move(box["x"] + left + (key + 0.5) * high, first["y"] + (query + 0.5) * high)
-
-    cell(3, 5)
-    expect(attention_caption(page)).to_have_text("“␣” cannot attend to “i”: the pair is masked.")
-    cell(5, 4)
-    expect(attention_caption(page)).to_have_text(re.compile(r"^“i” attends to “n” with "))
-    shown = float(attention_caption(page).inner_text().split(" with ")[1].rstrip("."))
-    assert abs(shown - attended[1].weights[1, 2, 5, 4]) < 1e-3
-    page.reload()
-    wait_for_text(page)
-    expect(attention_caption(page)).to_have_text(attention_pattern(attended, 1, 2, 8))
-    expect(button(page, "matrix")).to_have_attribute("aria-pressed", "true")
-
-
-def test_the_walkthrough_shows_the_numbers_of_the_chosen_head(visit: Any) -> None:
+def test_the_walkthrough_shows_the_numbers_of_the_chosen_head_and_all_figures_are_saved(
+    visit: Any, tmp_path: Path
+) -> None:
     page = visit("/attention?say=O+Romeo&unfold=walkthrough")
     wait_for_text(page, "O Romeo")
     walkthrough = page.locator(".lineage-attention-walkthrough")
@@ -298,98 +297,30 @@ def test_the_walkthrough_shows_the_numbers_of_the_chosen_head(visit: Any) -> Non
     expect(walkthrough.locator(".finding")).to_contain_text("The sum of all values, each times its weight")
     expect(button(page, "Next")).to_have_attribute("aria-disabled", "true")
     wait_for_url_params(page, walk="6", at="3")
-    page.reload()
-    wait_for_text(page, "O Romeo")
+    reload(page, "O Romeo")
     expect(walkthrough.locator(".finding")).to_contain_text("The sum of all values, each times its weight")
     expect(chip).to_have_attribute("aria-pressed", "true")
     button(page, "Back").click()
     expect(walkthrough.locator(".foot-value")).to_have_text("1.000")
     wait_for_url_params(page, walk="5")
 
-
-def test_a_model_without_attention_is_reported_and_another_can_be_chosen(visit: Any) -> None:
-    page = visit("/attention?model=text-gru&view=circle&off=everyone&layer=99&step=5")
-    for message in (
-        "which has no attention to look at. Choose one that has: ",
-        "view = circle is not possible. Give one of lines, matrix.",
-        "names no heads. Write layer.head",
-        "layer = 99 is not possible. Give a number from 0 to 63.",
-    ):
-        expect(page.get_by_text(message)).to_be_visible()
-    expect(page.locator(".lineage-attention-heads")).to_have_count(0)
-    page.get_by_role("button", name="GRU").click()
-    page.get_by_role("combobox", name="Model").click()
-    page.get_by_role("option", name="Negation, words · 1 layer × 1 head, small initialization", exact=True).click()
-    expect(page.get_by_role("heading", name="Which words does a Transformer attend to?")).to_be_visible()
-    expect(page.locator(".lineage-attention-heads .asks button").first).to_be_visible()
-    config: Any = stored_models.find_run("negation-single-transformer").config.model
-    expect(page.locator(".lineage-attention-heads .tile")).to_have_count(config.layers * config.heads)
-    expect(finding_heading(page)).to_have_text(re.compile(r"^The model predicts “\w+”, with probability >?[\d.]+\.$"))
-    expect(page.get_by_text("which has no attention")).to_have_count(0)
-    wait_until_idle(page)
-
-
-def test_unusual_texts_are_read_and_shown_as_text(visit: Any) -> None:
-    page = visit("/attention?layer=60&at=900&head=60")
-    wait_for_text(page)
-    field = page.get_by_label("Your text")
-    for typed, shown in (("O", "O"), ("<b>ä</b> &amp;", "b/b &amp;"), ("", "\n")):
-        field.fill(typed)
-        field.press("Enter")
-        known_characters = [
-            letter for letter in shown if letter in "".join(stored_models.find_run(DEFAULT_MODEL).tokenizer.tokens)
-        ]  # type: ignore[union-attr]
-        wait_for_text(page, "".join(known_characters))
-        expect(finding_heading(page)).to_contain_text(f"with probability {top_prediction(attention_of(typed))[1]}.")
-    field.fill("to be or not " * 30)
-    field.press("Enter")
-    expect(page.get_by_text("letters at once. The beginning was left out: ")).to_be_visible()
-    width = stored_models.find_run(DEFAULT_MODEL).config.task.context  # type: ignore[union-attr]
-    expect(page.locator(".lineage-attention-heads .asks button")).to_have_count(width)
-    wait_until_idle(page)
-
-
-def test_the_heads_are_saved_as_images_and_tables(visit: Any, tmp_path: Path) -> None:
-    page = visit("/attention?say=O+Romeo&at=4&unfold=walkthrough")
-    wait_for_text(page, "O Romeo")
-    expect(page.locator(".lineage-attention-walkthrough .row").first).to_be_visible()
     weights = attention_of("O Romeo")[1].weights
 
-    def table(selector: str, name: str) -> list[dict[str, str]]:
-        files = save_figure(page, page.locator(selector), name, tmp_path)
+    def table(selector: str, name: str, *kinds: str) -> list[dict[str, str]]:
+        files = save_figure(page, page.locator(selector), name, tmp_path, *kinds)
         return list(csv.DictReader(files["CSV"].decode().splitlines()))
 
     rows = table(".lineage-attention-heads .heads", f"attention-{DEFAULT_MODEL}-heads")
     exact = np.array([float(row["weight"] or "nan") for row in rows]).reshape(weights.shape)
     assert np.array_equal(np.isnan(exact), np.isnan(weights)), "masked cells are empty"
     assert np.nanmax(np.abs(exact - weights)) < 1e-3
-    rows = table(".lineage-attention-heads .second", f"attention-{DEFAULT_MODEL}-head")
+    rows = table(".lineage-attention-heads .second", f"attention-{DEFAULT_MODEL}-head", "CSV")
     assert [row["weight"] for row in rows] == [f"{w:.5f}" if w == w else "" for w in exact[1, 2].flat]
-    rows = table(".lineage-attention-heads .habits-figure", f"attention-{DEFAULT_MODEL}-habits")
+    rows = table(".lineage-attention-heads .habits-figure", f"attention-{DEFAULT_MODEL}-habits", "CSV")
     before = [weights[1, 2, i, i - 1] for i in range(1, 7)]
     assert abs(float(rows[6]["previous"]) - np.mean(before)) < 1e-3
-    rows = table(".lineage-attention-walkthrough", "head-2-3-query")
+    rows = table(".lineage-attention-walkthrough", "head-2-3-query", "CSV")
     assert len(rows) >= 7
-
-
-def test_heads_and_tokens_can_be_chosen_on_a_phone(visit: Any) -> None:
-    page = visit(f"/attention?model={DEFAULT_MODEL}", 390, 844)
-    wait_for_text(page)
-    tiles = page.locator(".lineage-attention-heads .tile")
-    for tile in tiles.all():
-        box = tile.bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["width"] >= 40
-    tiles.last.click()
-    expect(page.get_by_role("heading", name="Layer 4, head 4", exact=True)).to_be_attached()
-    wait_for_url_params(page, layer="3", head="3")
-    token = page.locator(".lineage-attention-heads .asks button").nth(6)
-    token.scroll_into_view_if_needed()
-    token.click()
-    wait_for_url_params(page, at="6")
-    wait_until(lambda: re.match(attention_pattern(attention_of(), 3, 3, 6), attention_caption(page).inner_text()))
-    for control in (page.get_by_label("Training step"), button(page, "Switch head off")):
-        box = control.bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
 
 
 def test_a_click_on_a_map_takes_that_state_from_the_first_text(visit: Any) -> None:
@@ -406,20 +337,14 @@ def test_a_click_on_a_map_takes_that_state_from_the_first_text(visit: Any) -> No
     expect(
         page.get_by_text(re.compile("With this state, the probability of “s” .* 100.% of the difference"))
     ).to_be_visible()
-    page.reload()
+    open_page(page, page.url)
     expect(page.get_by_text(re.compile("100.% of the difference"))).to_be_visible()
     menu = page.get_by_role("combobox", name=re.compile("Taken from the first text"))
-    WebSocketRecorder(page).wait_until_quiet()  # a late run of the page closes a menu
+    wait_until_settled(page)  # a late run of the page closes a menu
+    menu.focus()
+    page.keyboard.press("ArrowDown")
     options = page.get_by_role("listbox").get_by_role("option")
-
-    def opened_by_keyboard() -> bool:
-        if not options.count():
-            menu.focus()
-            page.keyboard.press("ArrowDown")
-            page.wait_for_timeout(500)  # a page that is drawn again in this time closes its menus
-        return options.count() > 0
-
-    wait_until(opened_by_keyboard)
+    expect(options.first).to_be_visible()
     page.keyboard.type("attention")
     expect(options).to_have_count(1)
     page.keyboard.press("Enter")
@@ -438,11 +363,27 @@ def test_a_click_on_a_map_takes_that_state_from_the_first_text(visit: Any) -> No
     expect(stream.get_by_text("between the logits of “s” and “d”")).to_be_visible()
 
 
-def test_the_labels_of_the_map_of_states_do_not_overlap_on_a_phone(visit: Any) -> None:
-    page = visit("/attention?unfold=patching", 390, 844)
+def test_heads_and_tokens_are_chosen_on_a_phone_where_no_labels_overlap(visit: Any) -> None:
+    page = visit(f"/attention?model={DEFAULT_MODEL}", 390, 844)
+    wait_for_text(page)
+    tiles = page.locator(".lineage-attention-heads .tile")
+    for tile in tiles.all():
+        box = tile.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["width"] >= 40
+    tiles.last.click()
+    expect(page.get_by_role("heading", name="Layer 4, head 4", exact=True)).to_be_attached()
+    wait_for_url_params(page, layer="3", head="3")
+    token = page.locator(".lineage-attention-heads .asks button").nth(6)
+    token.scroll_into_view_if_needed()
+    token.click()
+    wait_for_url_params(page, at="6")
+    expect(attention_caption(page)).to_have_text(attention_pattern(attention_of(), 3, 3, 6))
+    for control in (page.get_by_label("Training step"), button(page, "Switch head off")):
+        box = control.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    open_page(page, f"{page.url.split('?')[0]}?unfold=patching")
     labels = page.locator(".lineage-plot-frame", has_text="Residual stream at one token").locator(".xtick text")
     expect(labels).to_have_count(10)
-    wait_until_idle(page)
     boxes = sorted((label.bounding_box() for label in labels.all()), key=lambda box: box["x"])
     overlaps = [(one, two) for one, two in pairwise(boxes) if one["x"] + one["width"] > two["x"] + 1]
     assert overlaps == []

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from explorer.api import embedding
 from explorer.inspection.attention.attend import pack_weights
+from tests.browser.steps import NEXT_FRAMES
 
 ODD = ("<|endoftext|>", " a" * 128, "\x00", "\u202eevil", " שלום", "日本語", "<b>x</b>", "\n", "\u200d", "", " capital")
 # Count the canvases of heads that are painted from now on.
@@ -79,8 +80,9 @@ def component(folder: Path, weights: ndarray, **changed: Any) -> str:
     return f"file://{folder}/heads.html"
 
 
-@pytest.mark.parametrize(("width", "height"), [(1296, 560), (374, 900)])
-@pytest.mark.parametrize(("layers", "heads"), [(30, 9), (12, 12), (6, 12)])
+@pytest.mark.parametrize(
+    ("layers", "heads", "width", "height"), [(30, 9, 1296, 560), (30, 9, 374, 900), (6, 12, 1296, 560)]
+)
 def test_all_heads_of_a_large_model_are_seen_at_once(
     offline: Any, tmp_path: Path, layers: int, heads: int, width: int, height: int
 ) -> None:
@@ -198,15 +200,14 @@ def test_odd_tokens_are_text_and_a_long_one_is_whole_in_its_tooltip(offline: Any
     expect(offline.locator(".answer-text")).to_have_attribute("title", labels[1])
 
 
-@pytest.mark.parametrize("view", ["lines", "matrix"])
-@pytest.mark.parametrize("count", [64, 128])
+@pytest.mark.parametrize(("count", "view"), [(64, "lines"), (128, "matrix")])
 def test_labels_of_a_long_text_do_not_overlap(offline: Any, tmp_path: Path, count: int, view: str) -> None:
     offline.set_viewport_size({"width": 1296, "height": 900})
     offline.goto(component(tmp_path, random_weights(12, 12, count, count, causal=False), view=view))
     expect(offline.locator(".asks button")).to_have_count(count)
     assert offline.evaluate(OVERLAPPING) == []
     offline.locator(".stage").hover(position={"x": 300, "y": 200})
-    offline.wait_for_timeout(100)
+    offline.evaluate(NEXT_FRAMES)
     assert offline.evaluate(OVERLAPPING) == []
 
 

@@ -1,29 +1,27 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_until_idle
-
-pytestmark = pytest.mark.slow
+from tests.browser.steps import NEXT_FRAMES, WebSocketRecorder, wait_for_url_params
 
 
-def test_arrows_open_without_a_message_to_the_server_and_are_stored_in_the_url(visit: Visit) -> None:
+def test_arrows_open_without_a_message_to_the_server_and_another_kind_is_drawn_when_its_numbers_are_there(
+    visit: Visit,
+) -> None:
     page = visit("/block?kind=encoder&open=attention.weights")
     diagram = page.locator(".lineage-block-diagram")
-    expect(diagram.locator(".box")).to_have_count(10, timeout=30_000)
+    expect(diagram.locator(".box")).to_have_count(10)
     expect(diagram.locator(".arrow")).to_have_count(13)
-    wait_until_idle(page)
     wire = WebSocketRecorder(page)
-    messages_before = wire.wait_until_quiet()
     panel = diagram.locator(".panel")
     expect(panel.locator("h3")).to_have_text("Weights")
     panel.locator(".map").hover(position={"x": 10, "y": 50})
     expect(panel.locator(".value")).to_contain_text("“not”, “<BOS>”")
-    assert len(wire.frames) == messages_before, "hovering sends no messages to the server"
+    assert wire.events() == [], "hovering sends no messages to the server"
 
     diagram.get_by_role("button", name="Norm 1, 32 parameters").click()
     expect(panel.locator(".formula")).to_have_text("(x − mean) / deviation · g + b")
@@ -42,14 +40,14 @@ def test_arrows_open_without_a_message_to_the_server_and_are_stored_in_the_url(v
     expect(panel.locator(".value")).to_contain_text("“sustain”")
     wait_for_url_params(page, open="softmax.out", unit="1")
 
-
-def test_another_kind_of_block_is_drawn_when_its_numbers_have_arrived(visit: Visit) -> None:
-    page = visit("/block?kind=encoder")
-    diagram = page.locator(".lineage-block-diagram")
-    expect(diagram.locator(".box")).to_have_count(10, timeout=30_000)
-    wait_until_idle(page)
     # Another block is wider: its place changes its size at once, and the numbers come later.
-    page.route("**/results/*", lambda route: (page.wait_for_timeout(1_000), route.continue_()))
+    waiting: list[Any] = []
+    page.route("**/results/*", waiting.append)
     page.get_by_role("radio", name="Encoder–decoder").first.click()
+    expect(page).to_have_url(re.compile("kind=both"))
+    page.evaluate(NEXT_FRAMES)
+    page.unroute("**/results/*", waiting.append)
+    for route in waiting:
+        route.continue_()
     expect(diagram.locator(".box")).not_to_have_count(10)
     expect(diagram.locator("svg[role=group]")).to_have_attribute("aria-label", re.compile("boxes and"))

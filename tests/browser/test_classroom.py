@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.steps import (
     LONG_TRAINING_URL,
@@ -21,6 +19,7 @@ from tests.browser.steps import (
     go_to_page,
     jobs_of_seed,
     jobs_panel,
+    open_page,
     origin,
     playback_epoch,
     playback_frame,
@@ -28,17 +27,10 @@ from tests.browser.steps import (
     press_train,
     wait_until,
     wait_until_idle,
+    wait_until_settled,
 )
 from tests.serving import Server
 
-pytestmark = pytest.mark.slow
-
-QUESTIONS = {
-    "/compare": "learns fastest",
-    "/runs": "stored here",
-    "/": "From a bag of words",
-    "/negation": "sum of word weights",
-}
 # The controls under the panel's button, when the page is scrolled to its end.
 COVERED = """() => {
     const main = document.querySelector("[data-testid=stMain]");
@@ -79,189 +71,6 @@ WATCH_RACE = """() => {
         requestAnimationFrame(look);
     })();
 }"""
-
-
-def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit: Any, seed: int) -> None:
-    one = visit(f"{LONG_TRAINING_URL}{seed}")
-    press_train(one)
-    before = jobs_of_seed(one, seed)[0]
-    one.reload()
-    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
-    assert jobs_of_seed(one, seed)[0]["step"] > before["step"]
-
-    go_to_page(one, "Runs")
-    expect(one.get_by_role("heading", level=1)).to_contain_text(QUESTIONS["/runs"])
-    jobs_panel(one).get_by_role("button").first.click()
-    mine = jobs_panel(one).get_by_role("listitem").filter(has_text=f"seed = {seed}")
-    expect(mine.locator(".yours")).to_be_visible()
-    expect(mine.get_by_role("button", name="Stop RNN")).to_be_visible()
-    expect(mine.get_by_role("progressbar")).not_to_have_attribute("aria-valuenow", "0")
-
-    two = visit("/")
-    jobs_panel(two).get_by_role("button").first.click()
-    theirs = jobs_panel(two).get_by_role("listitem").filter(has_text=f"seed = {seed}")
-    expect(theirs.get_by_role("link", name="RNN")).to_be_visible()
-    expect(theirs.locator(".yours")).to_be_hidden()
-    expect(theirs.get_by_role("button")).to_have_count(0)
-    theirs.get_by_role("link", name="RNN").click()
-    expect(two).to_have_url(re.compile(r"/negation\?run="))
-    expect(two.locator(".frame-say")).to_have_text(PROGRESS)
-    here = playback_epoch(two)
-    wait_until(lambda: playback_epoch(two) > here + 2)
-    playback_frame(two).get_by_role("button", name="Pause").click()
-    here, step = playback_epoch(two), jobs_of_seed(one, seed)[0]["step"]
-    wait_until(lambda: jobs_of_seed(one, seed)[0]["step"] > step)
-    assert playback_epoch(two) == here, "a paused playback goes on"
-    expect(button(two, "Training")).to_be_disabled()
-    key = before["key"]
-    for page, headers in ((two, {"X-Lineage": "1"}), (one, {})):  # somebody else; a form of another site
-        refused = post_job_command(page, key, "stop", **headers)
-        assert refused.status == 403
-        assert re.fullmatch(r"[A-Z].*\.", refused.json()["problem"])
-    assert jobs_of_seed(one, seed)[0]["state"] == "running"
-
-    mine.get_by_role("button", name="Stop RNN").click()
-    expect(mine.locator(".words")).to_have_text(re.compile(r"^stopped at step [1-9]"))
-    step = jobs_of_seed(one, seed)[0]["step"]
-    expect(two.get_by_text(STOPPED)).to_be_visible()
-    go_to_page(one, "Negation")
-    expect(one.get_by_text(STOPPED)).to_be_visible()
-    button(one, "Go on").click()
-    running = wait_until(lambda: (found := jobs_of_seed(one, seed)[0])["state"] == "running" and found)
-    assert running["step"] >= step, "it began anew"
-    wait_until(lambda: jobs_of_seed(one, seed)[0]["step"] > step)
-    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
-
-
-def test_two_visitors_who_request_the_same_training_share_one_job(visit: Any, seed: int) -> None:
-    one, two = visit(f"{LONG_TRAINING_URL}{seed}"), visit(f"{LONG_TRAINING_URL}{seed}")
-    button(one, "Train").dblclick()
-    expect(button(two, "Train")).to_be_visible()
-    button(two, "Train").click()
-    for page in (one, two):
-        expect(page.locator(".frame-say")).to_have_text(PROGRESS)
-        found = jobs_of_seed(page, seed)
-        assert [(job["state"], job["mine"]) for job in found] == [("running", True)]
-    assert post_job_command(one, found[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
-    expect(two.get_by_text(STOPPED)).to_be_visible()
-
-
-def stored_step(folder: Path) -> int:
-    """Return the step of the checkpoint in a folder; 0 if there is none."""
-    try:
-        return int(json.loads((folder / "card.json").read_text(encoding="utf-8"))["step"])
-    except FileNotFoundError:
-        return 0
-
-
-def test_a_training_goes_on_after_the_server_was_killed(browser: Any, visit: Any, tmp_path: Path) -> None:
-    server = Server(tmp_path / "cut", LINEAGE_CHECKPOINT_SECONDS="0.3")
-    try:
-        server.start()
-        page = visit(
-            "/negation?models=rnn&rnn.epochs=200&replicas=2&seed=120",
-            server_url=server.url,
-            ignored_errors=SERVER_ENDED,
-        )
-        press_train(page)
-        stored = server.home / "jobs" / jobs_of_seed(page, 120)[0]["key"]
-        wait_until(lambda: stored_step(stored) > 13)
-        progress = wait_until(lambda: page.locator(".frame-say").inner_text())
-        server.kill()
-        server.start()
-        first = wait_until(lambda: jobs_of_seed(page, 120))[0]
-        assert first["mine"] and first["can_stop"], "the visitor is no longer the same"
-        expect(page.locator(".frame-say")).not_to_have_text(progress, timeout=60_000)  # it has found the server again
-        answers = [first]
-        wait_until(lambda: answers.append(jobs_of_seed(page, 120)[0]) or answers[-1]["state"] == "finished", 120)
-        assert next(job["step"] for job in answers if job["step"]) > 13, "it began anew"
-        expect(page.locator(".frame-say")).to_have_text(re.compile("^trained"))
-        expect(page.locator(".frame-position")).to_have_text("epoch 200 of 200")
-        expect(page.locator(".lineage-verdicts .row")).to_have_count(1)
-    finally:
-        server.stop()
-
-
-def test_a_class_goes_on_after_its_server_was_killed(visit: Any, tmp_path: Path) -> None:
-    server = Server(tmp_path / "cut")
-    try:
-        server.start()
-        teacher = visit("/masks", server_url=server.url, ignored_errors=SERVER_ENDED)
-        teacher.get_by_role("button", name="Give this page to a class").click()
-        teacher.get_by_role("button", name="Start the class").click()
-        teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
-        expect(teacher.locator(".lineage-classroom .say").first).to_have_text("Students in the class: 0")
-        wait_until_idle(teacher)
-        server.kill()
-        server.start()
-        student = visit(f"/?{urlsplit(teacher.url).query}", server_url=server.url, ignored_errors=SERVER_ENDED)
-        expect(student.locator(".lineage-classroom")).to_be_visible()
-        expect(teacher.locator(".lineage-classroom .say").first).to_have_text(
-            "Students in the class: 1", timeout=60_000
-        )
-    finally:
-        server.stop()
-
-
-def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, seed: int, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("LINEAGE_SCREENSHOTS") or tmp_path)
-    idle, narrow = visit("/"), visit(f"{LONG_TRAINING_URL}{seed}", 390, 844)
-    expect(jobs_panel(idle)).to_be_hidden()
-    press_train(narrow)
-    expect(jobs_panel(idle)).to_be_visible()
-    expect(idle.locator(".lineage-jobs-panel .headline")).to_have_text(re.compile(r"^Training 1 · "))
-
-    pill = jobs_panel(narrow).get_by_role("button").first
-    panel = narrow.locator(".lineage-jobs-panel .panel")
-    expect(pill).to_have_attribute("aria-expanded", "false")
-    pill.focus()
-    narrow.keyboard.press("Enter")
-    expect(pill).to_have_attribute("aria-expanded", "true")
-    expect(panel).to_be_visible()
-    box = panel.bounding_box()
-    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] >= 0
-    for scheme in ("light", "dark"):
-        narrow.emulate_media(color_scheme=scheme)
-        narrow.wait_for_timeout(100)
-        narrow.screenshot(path=folder / f"panel-narrow-{scheme}.png")
-    narrow.keyboard.press("Tab")
-    expect(panel.get_by_role("link")).to_be_focused()
-    narrow.keyboard.press("Escape")
-    expect(pill).to_have_attribute("aria-expanded", "false")
-    expect(pill).to_be_focused()
-    expect(panel).to_be_hidden()
-    for path, question in QUESTIONS.items():
-        narrow.goto(origin(narrow) + path)
-        expect(narrow.get_by_role("heading", level=1)).to_contain_text(question)
-        expect(jobs_panel(narrow)).to_be_visible()
-        wait_until_idle(narrow)
-        assert narrow.evaluate(COVERED) == [], f"the panel lies over what can be pressed on {path}"
-
-    assert post_job_command(narrow, jobs_of_seed(narrow, seed)[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
-    expect(jobs_panel(idle)).to_be_hidden()
-
-
-def test_the_curves_do_not_move_on_the_page_while_a_training_runs(visit: Any, seed: int) -> None:
-    page = visit(f"{LONG_TRAINING_URL}{seed}")
-    press_train(page)
-    wait_until_idle(page)
-    page.evaluate(WATCH_RACE)
-    here = playback_epoch(page)
-    wait_until(lambda: playback_epoch(page) > here + 5)
-    assert page.evaluate("window.moved") <= 1
-    page.goto(origin(page) + "/negation?models=bag_of_words")  # this run ships: nothing new comes to the page
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 6")
-    expect(page.get_by_text("Code and papers").first.first).to_be_attached()
-    again = button(page, "Train again")
-    again.scroll_into_view_if_needed()
-    wait_until_idle(page)
-    page.evaluate(WATCH_RACE)
-    again.click()
-    expect(page.get_by_text(re.compile("^Trained once more"))).to_be_visible()
-    wait_until_idle(page)
-    assert page.evaluate("window.moved") <= 1
-
-
 # Whether the slide holds the question, the votes, the measured answer and the code, and nothing of them is cut.
 WHOLE_SLIDE = """() => {
     const bar = document.querySelector(".lineage-presentation-bar").getBoundingClientRect().top;
@@ -273,6 +82,163 @@ WHOLE_SLIDE = """() => {
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit: Any, seed: int) -> None:
+    one = visit(f"{LONG_TRAINING_URL}{seed}")
+    button(one, "Train").dblclick()  # begins one training
+    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
+    wait_until_settled(one)
+    one.evaluate(WATCH_RACE)
+    here = playback_epoch(one)
+    wait_until(lambda: playback_epoch(one) > here + 2)
+    assert one.evaluate("window.moved") <= 1
+    (before,) = jobs_of_seed(one, seed)
+    key = before["key"]
+    curve = open_page(one.context.new_page(), f"{origin(one)}/compare?runs={key}")
+    figure, last = curve.locator(".js-plotly-plot").first, "plot => Math.max(...plot.data.flatMap(trace => trace.x))"
+    figure.evaluate("plot => { plot.mark = 'the same'; }")
+    drawn = figure.evaluate(last)
+    one.reload()
+    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
+    assert jobs_of_seed(one, seed)[0]["step"] > before["step"]
+    go_to_page(one, "Runs")
+    jobs_panel(one).get_by_role("button").first.click()
+    mine = jobs_panel(one).get_by_role("listitem").filter(has_text=f"seed = {seed}")
+    expect(mine.locator(".yours")).to_be_visible()
+    expect(mine.get_by_role("progressbar")).not_to_have_attribute("aria-valuenow", "0")
+
+    two = visit("/masks")
+    jobs_panel(two).get_by_role("button").first.click()
+    theirs = jobs_panel(two).get_by_role("listitem").filter(has_text=f"seed = {seed}")
+    expect(theirs.get_by_role("link", name="RNN")).to_be_visible()
+    expect(theirs.locator(".yours")).to_be_hidden()
+    expect(theirs.get_by_role("button")).to_have_count(0)
+    theirs.get_by_role("link", name="RNN").click()
+    expect(two).to_have_url(re.compile(r"/negation\?run="))
+    expect(two.locator(".frame-say")).to_have_text(PROGRESS)
+    expect(button(two, "Training")).to_be_disabled()
+    playback_frame(two).get_by_role("button", name="Pause").click()
+    here, step = playback_epoch(two), jobs_of_seed(one, seed)[0]["step"]
+    wait_until(lambda: jobs_of_seed(one, seed)[0]["step"] > step)
+    assert playback_epoch(two) == here, "a paused playback goes on"
+    for page, headers in ((two, {"X-Lineage": "1"}), (one, {})):  # somebody else; a form of another site
+        refused = post_job_command(page, key, "stop", **headers)
+        assert refused.status == 403
+        assert re.fullmatch(r"[A-Z].*\.", refused.json()["problem"])
+    assert jobs_of_seed(one, seed)[0]["state"] == "running"
+
+    wait_until(lambda: figure.evaluate(last) > drawn)
+    mine.get_by_role("button", name="Stop RNN").click()
+    expect(mine.locator(".words")).to_have_text(re.compile(r"^stopped at step [1-9]"))
+    step = jobs_of_seed(one, seed)[0]["step"]
+    expect(two.get_by_text(STOPPED)).to_be_visible()
+    wait_until_settled(curve)
+    assert drawn < figure.evaluate(last) <= step
+    assert figure.evaluate("plot => plot.mark") == "the same", "the figure was drawn again"
+    go_to_page(one, "Negation")
+    expect(one.get_by_text(STOPPED)).to_be_visible()
+    wait_until_settled(one)
+    button(one, "Go on").click()
+    running = wait_until(lambda: (found := jobs_of_seed(one, seed)[0])["state"] == "running" and found)
+    assert running["step"] >= step, "it began anew"
+    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
+    button(one, "Stop").click()
+    expect(one.get_by_text(STOPPED)).to_be_visible()
+
+
+def stored_step(folder: Path) -> int:
+    """Return the step of the checkpoint in a folder; 0 if there is none."""
+    try:
+        return int(json.loads((folder / "card.json").read_text(encoding="utf-8"))["step"])
+    except FileNotFoundError:
+        return 0
+
+
+def start_class(teacher: Page) -> None:
+    teacher.get_by_role("button", name="Start the class").click()
+    teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
+    expect(teacher.locator(".lineage-classroom .say").first).to_have_text("Students in the class: 0")
+
+
+def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "cut", LINEAGE_CHECKPOINT_SECONDS="0.3")
+
+    def visit_server(path: str) -> Any:
+        return visit(path, server_url=server.url, ignored_errors=SERVER_ENDED)
+
+    try:
+        server.start()
+        teacher = visit_server("/masks")
+        expect(teacher.get_by_role("switch", name="causal mask")).to_be_visible()
+        teacher.get_by_role("button", name="Give this page to a class").click()
+        expect(teacher.get_by_role("heading", name="For your class")).to_be_visible()
+        wait_until_settled(teacher)
+        teacher.get_by_text("Controls to hide from the class").click()
+        labels = teacher.locator("[data-testid=stButtonGroup] button").all_inner_texts()
+        popover = "“Edit the three sentences” with its fields"
+        assert {"causal mask", popover} <= set(labels) and not [each for each in labels if "--" in each]
+        for label in ("causal mask", popover):
+            teacher.get_by_role("button", name=label, exact=True).click()
+        expect(teacher.get_by_text("Controls to hide from the class: 2")).to_be_visible()
+        wait_until_settled(teacher)
+        start_class(teacher)
+        expect(teacher.get_by_role("button", name="Edit the three sentences")).to_be_visible()
+        wait_until_settled(teacher)
+
+        trained = visit_server("/negation?models=rnn&rnn.epochs=150&seed=120")
+        press_train(trained)
+        stored = server.home / "jobs" / jobs_of_seed(trained, 120)[0]["key"]
+        wait_until(lambda: stored_step(stored) > 13)
+        progress = trained.locator(".frame-say").inner_text()
+        server.kill()
+        server.start()
+
+        student = visit_server(f"/?{urlsplit(teacher.url).query}")
+        expect(teacher.locator(".lineage-classroom .say").first).to_have_text("Students in the class: 1")
+        expect(student.get_by_role("switch", name="padding mask")).to_be_visible()
+        expect(student.get_by_role("switch", name="causal mask")).to_be_hidden()
+        expect(student.get_by_role("button", name="Edit the three sentences")).to_be_hidden()
+        expect(student.get_by_text("There is no control")).to_have_count(0)
+
+        first = wait_until(lambda: jobs_of_seed(trained, 120))[0]
+        assert first["mine"], "the visitor is no longer the same"
+        expect(trained.locator(".frame-say")).not_to_have_text(progress)  # it has found the server again
+        answers = [first]
+        wait_until(lambda: answers.append(jobs_of_seed(trained, 120)[0]) or answers[-1]["state"] == "finished")
+        assert next(job["step"] for job in answers if job["step"]) > 13, "it began anew"
+        expect(trained.locator(".frame-say")).to_have_text(re.compile("^trained"))
+        expect(trained.locator(".frame-position")).to_have_text("epoch 150 of 150")
+        expect(trained.locator(".lineage-verdicts .row")).to_have_count(1)
+    finally:
+        server.stop()
+
+
+def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, seed: int) -> None:
+    idle, narrow = visit("/masks"), visit(f"{LONG_TRAINING_URL}{seed}", 390, 844)
+    expect(jobs_panel(idle)).to_be_hidden()
+    press_train(narrow)
+    expect(idle.locator(".lineage-jobs-panel .headline")).to_have_text(re.compile(r"^Training 1 · "))
+    pill = jobs_panel(narrow).get_by_role("button").first
+    panel = narrow.locator(".lineage-jobs-panel .panel")
+    expect(pill).to_have_attribute("aria-expanded", "false")
+    pill.focus()
+    narrow.keyboard.press("Enter")
+    expect(pill).to_have_attribute("aria-expanded", "true")
+    box = panel.bounding_box()
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] >= 0
+    narrow.keyboard.press("Tab")
+    expect(panel.get_by_role("link")).to_be_focused()
+    narrow.keyboard.press("Escape")
+    expect(pill).to_have_attribute("aria-expanded", "false")
+    expect(pill).to_be_focused()
+    expect(panel).to_be_hidden()
+    for path in ("/compare", "/negation"):
+        open_page(narrow, origin(narrow) + path)
+        expect(jobs_panel(narrow)).to_be_visible()
+        assert narrow.evaluate(COVERED) == [], f"the panel lies over what can be pressed on {path}"
+    assert post_job_command(narrow, jobs_of_seed(narrow, seed)[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    expect(jobs_panel(idle)).to_be_hidden()
+
+
 def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     teacher = visit("/memory?who=rnn-usual&lesson=gradients&part=1")
     teacher.locator(".st-key-lesson-class button").click()
@@ -282,7 +248,7 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     message, bars = board.locator(".say").first, board.locator(".bars .bar b")
     expect(message).to_have_text("Nobody has joined yet. Students scan the code, or type the address.")
     expect(board.get_by_role("img", name=re.compile(f"QR code of .*class={code}")).first).to_be_visible()
-    teacher.reload()
+    open_page(teacher, teacher.url)
     expect(board.get_by_role("button", name="Show the answer")).to_be_enabled()  # still the teacher
     board.get_by_role("button", name="Everybody is in").click()
     expect(board.locator("aside")).to_be_hidden()
@@ -306,7 +272,7 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     expect(message).to_have_text("Second vote: 0 of 2 have answered")
     expect(bars).to_have_count(0)
 
-    ada.goto(origin(ada) + "/lessons")  # she has lost the page
+    open_page(ada, f"{origin(ada)}/lessons")  # she has lost the page
     ada.get_by_role("button", name=f"Back to class {code}").click()
     expect(ada.get_by_role("button", name="Send my second answer")).to_be_visible()
     expect(ada.get_by_label("Less than a billionth")).to_be_checked()
@@ -342,7 +308,8 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     bob.get_by_role("spinbutton").fill("4")
     bob.get_by_role("button", name="Send my answer").click()
     expect(bob.locator(".say").first).to_have_text("This answer came too late.")
-    bob.wait_for_timeout(2_500)  # the page polls each second
+    board.get_by_role("button", name="Show votes").click()
+    expect(bob.locator(".bars .bar b").first).to_be_visible()  # his page has asked for the state again
     expect(bob.locator(".say").first).to_have_text("This answer came too late.")
 
     wait_until_idle(teacher)
@@ -355,28 +322,3 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     for page in (teacher, ada, bob):
         expect(page.get_by_text("The class has ended")).to_be_visible()
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-
-
-def test_a_page_is_given_without_some_of_its_controls(visit: Any) -> None:
-    teacher = visit("/masks")
-    expect(teacher.get_by_role("switch", name="causal mask")).to_be_visible()
-    wait_until_idle(teacher)
-    teacher.get_by_role("button", name="Give this page to a class").click()
-    expect(teacher.get_by_role("heading", name="For your class")).to_be_visible()
-    wait_until_idle(teacher)
-    teacher.get_by_text("Controls to hide from the class").click()
-    labels = teacher.locator("[data-testid=stButtonGroup] button").all_inner_texts()
-    popover = "“Edit the three sentences” with its fields"
-    assert {"causal mask", popover} <= set(labels) and not [each for each in labels if "--" in each]
-    for label in ("causal mask", popover):
-        teacher.get_by_role("button", name=label, exact=True).click()
-    expect(teacher.get_by_text("Controls to hide from the class: 2")).to_be_visible()
-    wait_until_idle(teacher)
-    teacher.get_by_role("button", name="Start the class").click()
-    teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
-    expect(teacher.get_by_role("button", name="Edit the three sentences")).to_be_visible()
-    student = visit(f"/?class={teacher.url.split('class=')[1][:5]}")
-    expect(student.get_by_role("switch", name="padding mask")).to_be_visible()
-    expect(student.get_by_role("switch", name="causal mask")).to_be_hidden()
-    expect(student.get_by_role("button", name="Edit the three sentences")).to_be_hidden()
-    expect(student.get_by_text("There is no control")).to_have_count(0)

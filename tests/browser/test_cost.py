@@ -2,17 +2,14 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
 from tests.browser.steps import wait_for_url_params
 
-pytestmark = pytest.mark.slow
 
-
-def test_the_parameter_count_follows_the_edited_size(visit: Visit) -> None:
-    page = visit("/cost?who=text-gru&unfold=parameters")
+def test_the_parameter_count_follows_the_edited_size_and_growth_the_chosen_architecture(visit: Visit) -> None:
+    page = visit("/cost?who=text-gru&unfold=parameters,growth")
     expect(page.get_by_role("heading", name=re.compile("^GRU, Text: 201,001 parameters"))).to_be_visible()
     field = page.get_by_label("Layers", exact=True)
     field.fill("2")
@@ -24,14 +21,10 @@ def test_the_parameter_count_follows_the_edited_size(visit: Visit) -> None:
     expect(
         page.get_by_role("heading", name=re.compile("^Attention takes longer than the feedforward part"))
     ).to_be_visible()
-
-
-def test_growth_shows_the_sizes_of_the_chosen_architecture(visit: Visit) -> None:
-    page = visit("/cost?unfold=growth")
     section = page.locator(".st-key-page-section-growth")
     expect(section.get_by_role("heading", name=re.compile("networks on the whole text"))).to_be_visible()
     section.get_by_role("radio", name="GRU").or_(section.get_by_role("button", name="GRU")).first.click()
-    wait_for_url_params(page, architecture="gru")
+    wait_for_url_params(page, layers="2", architecture="gru")
     expect(section.get_by_role("heading", name=re.compile("^GRU: the largest of four sizes"))).to_be_visible()
     expect(section.get_by_role("button", name="Train again")).to_be_visible()
     expect(section.get_by_text("whole text").first).to_be_visible()

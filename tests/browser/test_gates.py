@@ -3,13 +3,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import WebSocketRecorder, save_figure, wait_for_url_params, wait_until_idle
-
-pytestmark = pytest.mark.slow
+from tests.browser.steps import WebSocketRecorder, open_page, save_figure, wait_for_url_params
 
 
 def test_the_cell_follows_the_sliders_and_the_url_stores_the_settings(visit: Visit, tmp_path: Path) -> None:
@@ -17,13 +14,11 @@ def test_the_cell_follows_the_sliders_and_the_url_stores_the_settings(visit: Vis
     lstm = page.get_by_label("LSTM", exact=True)
     heading = lstm.get_by_role("heading", level=3)
     expect(heading).to_have_text("With f = 0.90 the LSTM keeps 0.6 % of step 1 at step 50; with 0.99 it would be 61 %.")
-    wait_until_idle(page)
     wire = WebSocketRecorder(page)
-    messages_before = wire.wait_until_quiet()
     slider = lstm.get_by_role("slider", name=re.compile("^f, forget gate: the steps"))
     slider.evaluate("s => { s.value = 0.99; s.dispatchEvent(new Event('input', { bubbles: true })); }")
     expect(heading).to_contain_text("With f = 0.99 the LSTM keeps 61 % of step 1")
-    assert len(wire.frames) == messages_before, "dragging sends no messages to the server"
+    assert wire.events() == [], "dragging sends no messages to the server"
     slider.evaluate("s => s.dispatchEvent(new Event('change', { bubbles: true }))")
     wait_for_url_params(page, f="0.99")
     input_gate = lstm.get_by_role("slider", name=re.compile("^i, input gate, step by step"))
@@ -37,7 +32,7 @@ def test_the_cell_follows_the_sliders_and_the_url_stores_the_settings(visit: Vis
     assert box
     page.mouse.click(box["x"] + 30.5 / 50 * box["width"], box["y"] + 1)
     wait_for_url_params(page, f="0.99", i="1,0x8,0.25,0x20,1,0", at="31")
-    files = save_figure(page, page.locator(".lineage-gates-by-hand"), "gates-by-hand", tmp_path)
+    files = save_figure(page, page.locator(".lineage-gates-by-hand"), "gates-by-hand", tmp_path, "CSV")
     assert files["CSV"].decode().splitlines()[31].startswith("31,0.99,1,")
     for _ in range(3):
         page.get_by_role("button", name="Undo").click()
@@ -46,7 +41,7 @@ def test_the_cell_follows_the_sliders_and_the_url_stores_the_settings(visit: Vis
     page.get_by_role("button", name="A counter").click()
     expect(lstm.locator(".value").first).to_have_text("10.00")
     wait_for_url_params(page, f="1", n="1")
-    page.reload()
+    open_page(page, page.url)
     expect(page.get_by_role("button", name="A counter")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Back to the defaults").click()
     wait_for_url_params(page)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.parse import read_lessons
 from tests.browser.steps import wait_until_idle
-
-pytestmark = pytest.mark.slow
 
 # How far the page is wider than the window.
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

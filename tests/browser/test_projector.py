@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.slides import walk_slides
 from tests.browser.steps import WebSocketRecorder, go_to_page, wait_for_url_params, wait_until_idle
-
-pytestmark = pytest.mark.slow
 
 # Measure the visible elements: their right and bottom edges and the smallest font size of values.
 MEASURE_VISIBLE = """() => {

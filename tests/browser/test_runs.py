@@ -6,14 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from explorer.run_store import store
 from explorer.training.config import KEY
 from tests.browser.steps import button, go_to_page, import_file, wait_for_url_params, wait_until_idle
-
-pytestmark = pytest.mark.slow
 
 SMALL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=4&rnn.epochs=4&seed="
 SAVED = "Saved; the address of this page holds these runs."

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import save_figure, wait_for_url_params, wait_until_idle
-
-pytestmark = pytest.mark.slow
+from tests.browser.steps import save_figure, wait_for_url_params
 
 
 def test_the_unrolled_network_is_stepped_through_and_its_shape_is_stored_in_the_url(
@@ -18,7 +15,6 @@ def test_the_unrolled_network_is_stepped_through_and_its_shape_is_stored_in_the_
     net = page.locator(".lineage-unrolled-rnn")
     expect(net.locator("button.step")).to_have_count(6)
     expect(net.get_by_role("status").first).to_contain_text("Step 6 reads “<EOS>”, and answers “sustain”")
-    wait_until_idle(page)
     page.get_by_role("radio", name="one → many").click()
     wait_for_url_params(page, shape="from-one")
     steps = net.locator("button.step")
@@ -33,5 +29,5 @@ def test_the_unrolled_network_is_stepped_through_and_its_shape_is_stored_in_the_
     expect(words).to_contain_text("Step 2 reads")
     page.keyboard.press("Escape")
     expect(words).to_contain_text("A click keeps it.")
-    rows = save_figure(page, net, "shapes-first", tmp_path)["CSV"].decode().splitlines()
+    rows = save_figure(page, net, "shapes-first", tmp_path, "CSV")["CSV"].decode().splitlines()
     assert len(rows) == 21 and rows[0].startswith("step,reads,fed back,used,answer,probability,unit 1,")

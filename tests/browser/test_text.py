@@ -3,12 +3,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import button, save_figure, wait_until_idle
-
-pytestmark = pytest.mark.slow
 
 OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 30
 SMALL = (

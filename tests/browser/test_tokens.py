@@ -12,8 +12,6 @@ from explorer.tasks.text.corpora import load_text
 from explorer.tokenization.text import train
 from tests.browser.steps import assert_fits, save_figure, wait_until_idle
 
-pytestmark = pytest.mark.slow
-
 OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
 CASES = [
     ("bpe", "bofi leka! nupo\nbofi", (21, 22, 60, 141)),
