@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import torch
@@ -30,15 +29,15 @@ def transformer(**changes: Any) -> TransformerTextConfig:
     return TransformerTextConfig(**{"width": 12, "heads": 3, "layers": 2, "hidden": 17, "start": "usual", **changes})
 
 
-_ACTIVATIONS = itertools.cycle(("relu", "gelu", "relu2"))
-_BIASES = itertools.cycle((False, True))
-TRANSFORMERS = {
-    f"transformer {positions} {norm} {place}": transformer(
-        positions=positions, norm=norm, norm_place=place, activation=next(_ACTIVATIONS), biases=next(_BIASES)
-    )
-    for norm in ("layer", "rms", "none")
-    for positions in ("learned", "sinusoidal", "rotary", "none")
-    for place in ("pre", "post")
+TRANSFORMERS = {  # each kind of positions, norm, place of the norm and activation, with and without biases
+    "transformer learned layer post": transformer(positions="learned", norm="layer", norm_place="post", biases=True),
+    "transformer sinusoidal none pre": transformer(positions="sinusoidal", norm="none", activation="relu2"),
+    "transformer none rms pre": transformer(positions="none", norm="rms", norm_place="pre", activation="gelu"),
+    "transformer rotary none post": transformer(positions="rotary", norm="none", norm_place="post", biases=True),
+    "transformer rotary layer pre": transformer(norm="layer", norm_place="pre", activation="relu", biases=True),
+    "transformer learned rms post": transformer(
+        positions="learned", norm="rms", norm_place="post", activation="relu2", biases=True
+    ),
 }
 OTHERS = {
     "ngram 1": NgramTextConfig(n=1),

@@ -17,6 +17,7 @@ from explorer.generation.generate import (
     generate_tokens,
     padding_token,
     prompt_ids,
+    sampling_noise,
 )
 from explorer.generation.sampling import Sampling, gumbel_noise, noise_generator, truncate_logits
 from explorer.models.context_window import window_start
@@ -74,77 +75,54 @@ def test_padded_models_predict_from_the_last_position(name: str, first: int) -> 
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_a_sample_does_not_depend_on_the_number_of_samples(name: str) -> None:
-    lm, prompt, sampling = model(name), texts(1, 3)[0], Sampling(seed=8)
-    eight = generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS, sampling, 8)
-    for samples in (1, 2, 5):
-        assert torch.equal(generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS, sampling, samples), eight[:samples])
-    assert len({tuple(text) for text in eight.tolist()}) == 8
+def test_a_text_depends_on_the_seed_and_not_on_the_other_samples_or_its_length(name: str) -> None:
+    generator, prompt = TextGenerator(model(name), CONTEXT), texts(1, 12)[0]
+    random_state = torch.get_rng_state()
+    eight = generate_ids(generator, prompt, TOKENS, Sampling(seed=8), 8)
+    assert torch.equal(generate_ids(generator, prompt, 6, Sampling(seed=8), 2), eight[:2, :6])
+    other_seed = generate_ids(generator, prompt, TOKENS, Sampling(seed=9))
+    assert len({tuple(text) for text in [*eight.tolist(), *other_seed.tolist()]}) == 9
+    assert torch.equal(torch.get_rng_state(), random_state)
 
 
-@pytest.mark.parametrize("name", FEW)
-def test_a_longer_text_begins_with_the_shorter_one(name: str) -> None:
-    lm, prompt = model(name), texts(1, 12)[0]
-    long = generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS, Sampling(), 2)
-    assert torch.equal(generate_ids(TextGenerator(lm, CONTEXT), prompt, 6, Sampling(), 2), long[:, :6])
+@pytest.mark.parametrize(("size", "batches"), [(2 * VOCABULARY * 3, [3, 2]), (1, [1] * 5), (10**6, [5])])
+def test_noise_is_drawn_in_batches(size: int, batches: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = torch.stack([gumbel_noise(noise_generator(4, sample), 5, VOCABULARY) for sample in range(2)], dim=1)
+    drawn = []
+
+    def draw(generator: torch.Generator, steps: int, vocabulary: int) -> Tensor:
+        drawn.append(steps)
+        return gumbel_noise(generator, steps, vocabulary)
+
+    monkeypatch.setattr(generate, "_NOISE_BATCH_SIZE", size)
+    monkeypatch.setattr(generate, "gumbel_noise", draw)
+    assert torch.equal(torch.stack(list(sampling_noise(4, 2, 5, VOCABULARY))), expected)
+    assert drawn[::2] == batches  # once for each sample
 
 
-@pytest.mark.parametrize("name", FEW)
-def test_another_seed_gives_another_text(name: str) -> None:
-    lm, prompt = model(name), texts(1, 3)[0]
-    seeds = [
-        generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS, Sampling(seed=seed))[0].tolist() for seed in range(5)
-    ]
-    assert len({tuple(text) for text in seeds}) == 5
-
-
-def test_the_size_of_noise_batches_does_not_change_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm, prompt = model("gru"), texts(1, 3)[0]
-    text = generate_ids(TextGenerator(lm), prompt, TOKENS, Sampling(), 2)
-    monkeypatch.setattr(generate, "_NOISE_BATCH_SIZE", 2 * VOCABULARY * 3)
-    assert torch.equal(generate_ids(TextGenerator(lm), prompt, TOKENS, Sampling(), 2), text)
-
-
-def test_tokens_come_one_by_one_and_one_may_stop() -> None:
+def test_tokens_come_one_by_one_and_can_be_used_with_autograd() -> None:
     lm, prompt = model("transformer rotary layer pre"), texts(1, 3)[0]
     text = generate_ids(TextGenerator(lm), prompt, TOKENS, Sampling(), 2)
     steps = generate_tokens(TextGenerator(lm), prompt, TOKENS, Sampling(), 2)
     first = list(itertools.islice(steps, 4))
     steps.close()
     assert torch.equal(torch.stack(first, dim=1), text[:, :4])
-    assert not torch.is_inference_mode_enabled()
+    assert not torch.is_inference_mode_enabled() and not first[0].is_inference()
+    lm(text).sum().backward()
 
 
-def test_generated_ids_work_with_autograd() -> None:
-    lm = model("transformer rotary layer pre")
-    step = next(generate_tokens(TextGenerator(lm), texts(1, 3)[0], 1, Sampling(), 2))
-    assert not step.is_inference()
-    lm(generate_ids(TextGenerator(lm), texts(1, 3)[0], 5, Sampling(), 2)).sum().backward()
-
-
-def test_the_global_random_state_is_unchanged() -> None:
-    before = torch.get_rng_state()
-    generate_ids(TextGenerator(model("lstm")), texts(1, 3)[0], 5, Sampling())
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-@pytest.mark.parametrize("name", ["transformer rotary layer pre", "transformer learned rms post"])
-def test_without_a_context_all_tokens_are_attended_to(name: str) -> None:
+@pytest.mark.parametrize(("name", "most"), [(FEW[0], 1_000), (FEW[1], CONTEXT)])
+def test_without_a_context_all_tokens_are_attended_to(name: str, most: int) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
-    most = CONTEXT if name.split()[1] == "learned" else 1_000
-    assert torch.equal(
-        generate_ids(TextGenerator(lm), prompt, TOKENS, Sampling()),
-        generate_ids(TextGenerator(lm, most), prompt, TOKENS, Sampling()),
-    )
+    text = generate_ids(TextGenerator(lm), prompt, TOKENS, Sampling())
+    assert torch.equal(text, generate_ids(TextGenerator(lm, most), prompt, TOKENS, Sampling()))
 
 
-def test_zero_tokens_give_an_empty_text() -> None:
-    assert generate_ids(TextGenerator(model("rnn")), texts(1, 3)[0], 0, Sampling(), 2).shape == (2, 0)
-
-
-def test_an_empty_prompt_is_refused() -> None:
+def test_empty_texts_and_prompts() -> None:
+    generator = TextGenerator(model("rnn"))
+    assert generate_ids(generator, texts(1, 3)[0], 0, Sampling(), 2).shape == (2, 0)
     with pytest.raises(ValueError, match="prompt is empty"):
-        generate_ids(TextGenerator(model("rnn")), texts(1, 0)[0], 5, Sampling())
+        generate_ids(generator, texts(1, 0)[0], 5, Sampling())
 
 
 TEXT = "the cat sat on the mat\nthe dog sat on the log\n" * 3
@@ -178,52 +156,38 @@ def test_prompt_ids_contain_only_known_tokens(
 
 
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
-@pytest.mark.parametrize("prompt", ["", " ", "\n"])
-def test_prompt_ids_are_never_empty(kind: str, prompt: str) -> None:
-    tokenizer: Tokenizer = train(kind, "one two, three", 300)  # it has no line end
+@pytest.mark.parametrize("prompt", ["", "\n"])
+def test_a_prompt_without_a_line_end_in_the_vocabulary_is_the_first_token_of_text(kind: str, prompt: str) -> None:
+    tokenizer: Tokenizer = train(kind, "one two, three", 300)
     ids, _ = prompt_ids(tokenizer, prompt)
-    assert len(ids) >= 1
-    assert (prompt and tokenizer.encode(prompt).size) or not {tokenizer.unknown, tokenizer.padding} & set(ids.tolist())
+    assert len(ids) == 1
+    assert (prompt and tokenizer.encode(prompt).size) or ids.item() not in (tokenizer.unknown, tokenizer.padding)
+    if kind == "char":
+        assert ids.tolist() == [0]
 
 
 def test_only_rows_of_prefixes_are_padded() -> None:
     pieces, characters = train("bpe", TEXT, 300), train("char", TEXT, 300)
-    prefixes = TextConfig(rows="prefixes", split="pairs")
+    prefixes, sentences = TextConfig(rows="prefixes", split="pairs"), TextConfig(rows="sentences", split="pairs")
     assert padding_token(prefixes, pieces) == pieces.padding is not None
     assert padding_token(prefixes, characters) == 0  # as in its rows: any token will do where there is no padding
-    assert (
-        padding_token(TextConfig(rows="sentences", split="pairs"), pieces)
-        is padding_token(TextConfig(), pieces)
-        is None
-    )
+    assert padding_token(sentences, pieces) is padding_token(TextConfig(), pieces) is None
 
 
 def test_a_prompt_is_read_as_the_text_was() -> None:
-    small, unchanged_case = TextConfig(lower=True, context=7), TextConfig(context=7)
     text = "the cat sat on the mat\nthe dog sat on the log, so it was\n"
-    tokenizer, lm = train("word", text, VOCABULARY), model("gru")
-    result = continue_text(lm, tokenizer, small, "The CAT sat", 4, Sampling(), 2)
-    assert (result.prompt, result.lowered, result.dropped, result.unknown) == (
-        "the cat sat",
-        True,
-        (),
-        (),
-    )
-    assert result.whole == tuple(f"{result.prompt} {text}" for text in result.texts)  # with a space between them
-    assert len(result.texts) == 2
-    result = continue_text(lm, tokenizer, unchanged_case, "The cat sat", 4, Sampling())
-    assert (result.prompt, result.lowered, result.dropped, result.unknown) == (
-        "<unk> cat sat",
-        False,
-        (),
-        ("The",),
-    )
-    letters = train("char", "the cat sat on m\n", 0)
-    result = continue_text(lm, letters, unchanged_case, "The cat", 4, Sampling())
-    assert (result.prompt, result.lowered, result.dropped, result.unknown) == (
-        "he cat",
-        False,
-        ("T",),
-        (),
-    )
-    assert result.whole == (result.prompt + result.texts[0],)
+    words, characters = train("word", text, VOCABULARY), train("char", "the cat sat on m\n", 0)
+    cases: list[tuple[Tokenizer, TextConfig, str, tuple[object, ...]]] = [
+        (words, TextConfig(lower=True, context=7), "The CAT sat", ("the cat sat", True, (), ())),
+        (words, TextConfig(context=7), "The cat sat", ("<unk> cat sat", False, (), ("The",))),
+        (characters, TextConfig(context=7), "The cat", ("he cat", False, ("T",), ())),
+    ]
+    for tokenizer, task, prompt, expected in cases:
+        result = continue_text(model("gru"), tokenizer, task, prompt, 4, Sampling(), 2)
+        assert (result.prompt, result.lowered, result.dropped, result.unknown) == expected
+        space = " " if tokenizer is words else ""
+        assert result.whole == tuple(f"{result.prompt}{space}{text}" for text in result.texts)
+        assert len(result.texts) == 2
+        ids, _ = prompt_ids(tokenizer, prompt.lower() if task.lower else prompt)
+        generated = generate_ids(TextGenerator(model("gru"), 7), ids, 4, Sampling(), 2).tolist()
+        assert list(result.texts) == [tokenizer.decode(row) for row in generated]

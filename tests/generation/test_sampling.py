@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidSetting
@@ -18,8 +19,8 @@ LOGITS = torch.tensor([0.5, 2.0, -1.0, 1.0, 2.0])
 VALUES = st.sampled_from([-3.0, -0.5, 0.0, 0.25, 1.0, 1.5, 4.0])  # few, so that there are ties
 
 
-def remaining_tokens(**settings: Any) -> list[int]:
-    return [i for i, value in enumerate(truncate_logits(LOGITS, Sampling(**settings)).tolist()) if value > -math.inf]
+def remaining_tokens(**rules: Any) -> list[int]:
+    return [i for i, value in enumerate(truncate_logits(LOGITS, Sampling(**rules)).tolist()) if value > -math.inf]
 
 
 def reference_tokens(logits: list[float], sampling: Sampling) -> set[int]:
@@ -38,6 +39,7 @@ def reference_tokens(logits: list[float], sampling: Sampling) -> set[int]:
     return top_k & top_p & {i for i, q in enumerate(p) if q >= sampling.min_p * max(p)}
 
 
+@settings(max_examples=30)
 @given(
     st.lists(VALUES, min_size=1, max_size=9),
     st.floats(0.05, 5),
@@ -78,13 +80,8 @@ def test_truncation_worked_by_hand() -> None:
     assert remaining_tokens(temperature=0.0, top_p=0.99, min_p=0.01) == [1]
 
 
-def test_greedy_takes_the_likeliest_for_any_noise() -> None:
-    noise = gumbel_noise(noise_generator(0, 0), 500, 5)
-    assert choose(LOGITS.expand(500, -1), noise, Sampling(0.0)).tolist() == [1] * 500
-
-
-@pytest.mark.parametrize("temperature", [1e-3, 1e-30, 5e-324])
-def test_a_tiny_temperature_takes_the_likeliest_too(temperature: float) -> None:
+@pytest.mark.parametrize("temperature", [0.0, 5e-324, 1e-30, 1e-3])
+def test_a_tiny_temperature_takes_the_likeliest(temperature: float) -> None:
     logits = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.0]).expand(500, -1)
     noise = gumbel_noise(noise_generator(0, 0), 500, 5)
     for cuts in ({}, {"top_p": 0.9}, {"min_p": 0.1}, {"top_k": 3}):
@@ -92,12 +89,12 @@ def test_a_tiny_temperature_takes_the_likeliest_too(temperature: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings",
+    "rules",
     [{"temperature": 0.7}, {"temperature": 1.8}, {"top_k": 3}, {"top_p": 0.9, "temperature": 0.8}, {"min_p": 0.2}],
     ids=str,
 )
-def test_what_is_chosen_has_the_distribution_of_the_softmax(settings: dict[str, Any]) -> None:
-    draws, sampling = 20_000, Sampling(**settings)
+def test_what_is_chosen_has_the_distribution_of_the_softmax(rules: dict[str, Any]) -> None:
+    draws, sampling = 20_000, Sampling(**rules)
     chosen = choose(LOGITS.expand(draws, -1), gumbel_noise(noise_generator(11, 0), draws, 5), sampling)
     counts = torch.bincount(chosen, minlength=5).double()
     expected = (truncate_logits(LOGITS, sampling).double() / sampling.temperature).softmax(0) * draws
@@ -113,27 +110,13 @@ def test_noise_has_the_gumbel_distribution() -> None:
         assert (noise < x).double().mean().item() == pytest.approx(math.exp(-math.exp(-x)), abs=0.005)
 
 
-def test_noise_drawn_in_parts_is_the_same() -> None:
+def test_every_seed_and_sample_has_its_own_noise_which_never_changes() -> None:
     own = noise_generator(3, 1)
     parts = torch.cat([gumbel_noise(own, steps, 13) for steps in (1, 7, 2)])
     assert torch.equal(parts, gumbel_noise(noise_generator(3, 1), 10, 13))
-
-
-def test_every_seed_and_sample_has_its_own_noise() -> None:
-    first = {
-        (seed, sample): gumbel_noise(noise_generator(seed, sample), 1, 1).item()
-        for seed in range(20)
-        for sample in range(20)
-    }
-    assert len(set(first.values())) == 400
-    assert gumbel_noise(noise_generator(7, 3), 1, 1).item() == first[7, 3]
-
-
-STORED_NOISE = [1.6602879762649536, 1.8830890655517578, -1.7289396524429321]
-
-
-def test_the_noise_of_a_seed_never_changes() -> None:
-    assert gumbel_noise(noise_generator(0, 0), 1, 3)[0].tolist() == pytest.approx(STORED_NOISE)
+    assert len({gumbel_noise(noise_generator(*each), 1, 1).item() for each in product(range(9), range(9))}) == 81
+    stored = [1.6602879762649536, 1.8830890655517578, -1.7289396524429321]
+    assert gumbel_noise(noise_generator(0, 0), 1, 3)[0].tolist() == pytest.approx(stored)
 
 
 def test_only_what_the_temperature_changes_changes() -> None:
@@ -149,7 +132,7 @@ ROWS = torch.tensor([0.0, 0.05, 0.7, 1.0, 1.35, 2.0], dtype=torch.float64)
 @pytest.mark.parametrize(
     "cuts", [{}, {"top_k": 3}, {"top_p": 0.8}, {"min_p": 0.1}, {"top_k": 9, "top_p": 0.9, "min_p": 0.01}], ids=str
 )
-@pytest.mark.parametrize("vocabulary", [1, 7, 65, 503])
+@pytest.mark.parametrize("vocabulary", [1, 65])
 def test_each_row_has_a_temperature_of_its_own(cuts: dict[str, Any], vocabulary: int) -> None:
     """Every bit is as it would be if the row were alone: a text at one temperature is that of `generate_ids`."""
     logits = torch.randn(40, len(ROWS), vocabulary, generator=noise_generator(7, 0)) * 3

@@ -11,31 +11,26 @@ from explorer.generation.generate import TextGenerator, generate_ids, generate_w
 from explorer.generation.sampling import Sampling
 from explorer.generation.streaming import stream_chunks
 from explorer.tokenization.text import train
-from tests.generation.small import CONTEXT, FEW, VOCABULARY, model, texts
+from tests.generation.small import CONTEXT, VOCABULARY, model, texts
 
 LETTERS = train("char", "abcdefghijk", 0)
 
 
+@pytest.mark.parametrize("padding", [None, 10])
 @pytest.mark.parametrize("seconds", [0.0, 0.001, math.inf])
-@pytest.mark.parametrize("name", FEW)
-def test_the_chunks_are_the_text(name: str, seconds: float) -> None:
-    lm, prompt, sampling = model(name), texts(1, 3)[0], Sampling(0.9, top_p=0.95, seed=2)
-    chunks = list(stream_chunks(TextGenerator(lm, CONTEXT), LETTERS, prompt, 15, sampling, seconds=seconds))
+def test_the_chunks_are_the_text(padding: int | None, seconds: float) -> None:
+    generator = TextGenerator(model("transformer learned rms post"), CONTEXT, padding)
+    prompt, sampling = texts(1, 3)[0], Sampling(0.9, top_p=0.95, seed=2)
+    chunks = list(stream_chunks(generator, LETTERS, prompt, 15, sampling, seconds=seconds))
     ids = [id for chunk in chunks for id in chunk.ids]
-    assert ids == generate_ids(TextGenerator(lm, CONTEXT), prompt, 15, sampling)[0].tolist()
+    assert ids == generate_ids(generator, prompt, 15, sampling)[0].tolist()
     assert "".join(piece for chunk in chunks for piece in chunk.pieces) == LETTERS.decode(ids)
-    generated = generate_with_logits(TextGenerator(lm, CONTEXT), prompt, 15, sampling)
+    generated = generate_with_logits(generator, prompt, 15, sampling)
     expected = [-logits.log_softmax(-1)[0, ids].item() for logits, _, ids in generated]
     assert [nats for chunk in chunks for nats in chunk.surprisal] == pytest.approx(expected, abs=1e-4)
     assert len(chunks[0].ids) == 1  # as soon as there is one
     if seconds in (0, math.inf):
         assert len(chunks) == (2 if seconds else 15)
-
-
-def test_padded_rows_are_read_as_they_were_learned() -> None:
-    generator, prompt = TextGenerator(model("transformer learned rms post"), CONTEXT, 10), texts(1, 3)[0]
-    chunks = stream_chunks(generator, LETTERS, prompt, 9, Sampling())
-    assert [id for chunk in chunks for id in chunk.ids] == generate_ids(generator, prompt, 9, Sampling())[0].tolist()
 
 
 def test_the_last_piece_ends_a_character_that_no_token_completed() -> None:
@@ -56,12 +51,10 @@ def test_the_last_piece_ends_a_character_that_no_token_completed() -> None:
     assert "".join(pieces) == tokenizer.decode(incomplete) == "���"
 
 
-def test_closing_the_stream_leaves_inference_mode() -> None:
-    stream = stream_chunks(TextGenerator(model("gru"), CONTEXT), LETTERS, texts(1, 3)[0], 15, Sampling())
+def test_closing_the_stream_leaves_inference_mode_and_zero_tokens_give_no_chunk() -> None:
+    generator, prompt = TextGenerator(model("gru"), CONTEXT), texts(1, 3)[0]
+    stream = stream_chunks(generator, LETTERS, prompt, 15, Sampling())
     next(stream)
     assert not torch.is_inference_mode_enabled()
     stream.close()
-
-
-def test_zero_tokens_give_no_chunk() -> None:
-    assert list(stream_chunks(TextGenerator(model("gru")), LETTERS, texts(1, 3)[0], 0, Sampling())) == []
+    assert list(stream_chunks(generator, LETTERS, prompt, 0, Sampling())) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from explorer.generation.generate import TextGenerator, generate_ids, generate_w
 from explorer.generation.sampling import Sampling, choose, truncate_logits
 from explorer.generation.temperature_grid import (
     TEMPERATURES,
+    component_arrays,
     compute_temperature_grid,
     continue_path,
     sampling_inputs,
     trace_path,
 )
+from explorer.tokenization.text import train
 from tests.generation.small import CONTEXT, FEW, VOCABULARY, model, texts
 
 TOKENS = 12
@@ -34,38 +37,54 @@ def log_probabilities(lm: nn.Module, prompt: Tensor, text: list[int]) -> Tensor:
     return torch.cat([logits for logits, _, _ in generated]).double().log_softmax(-1)
 
 
-def test_the_slider_has_41_temperatures() -> None:
-    assert len(TEMPERATURES) == 41
-    assert [f"{t:g}" for t in TEMPERATURES[:4]] == ["0", "0.05", "0.1", "0.15"]
-    assert TEMPERATURES[-1] == 2
+PADDED_TOO = [(name, padding) for name in FEW for padding in (None, 10) if not (padding and name.startswith("ngram"))]
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("padding", [None, 10])
-@pytest.mark.parametrize("sampling", [Sampling(4.5, seed=2), TRUNCATED], ids=["free", "cut"])
-@pytest.mark.parametrize("name", FEW)
-def test_each_row_is_the_text_of_write(name: str, sampling: Sampling, padding: int | None) -> None:
-    lm, prompt = model(name), texts(1, 3)[0]
-    if padding is not None and name.startswith("ngram"):
-        return  # it never learns from padded rows
-    grid = compute_temperature_grid(TextGenerator(lm, CONTEXT, padding), prompt, TOKENS, sampling, SOME)
+@pytest.mark.parametrize(("name", "padding"), PADDED_TOO)
+def test_each_row_is_the_text_of_its_temperature(name: str, padding: int | None) -> None:
+    generator, prompt = TextGenerator(model(name), CONTEXT, padding), texts(1, 3)[0]
+    sampling = TRUNCATED if padding else Sampling(4.5, seed=2)
+    grid = compute_temperature_grid(generator, prompt, TOKENS, sampling, SOME)
     assert grid.ids.shape == (len(SOME), TOKENS)
     for temperature, row in zip(SOME, grid.ids.tolist(), strict=True):
-        own = Sampling(temperature, sampling.top_k, sampling.top_p, sampling.min_p, sampling.seed)
-        assert row == generate_ids(TextGenerator(lm, CONTEXT, padding), prompt, TOKENS, own)[0].tolist()
+        assert row == generate_ids(generator, prompt, TOKENS, replace(sampling, temperature=temperature))[0].tolist()
     assert len({tuple(row) for row in grid.ids.tolist()}) > 1
 
 
-def test_the_default_grid_has_every_temperature() -> None:
-    lm, prompt = model("gru"), texts(1, 3)[0]
-    grid = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, Sampling(seed=2))
-    assert grid.temperatures == TEMPERATURES
-    assert grid.ids.shape == grid.log_normalizer.shape == (41, TOKENS)
-    assert grid.top_ids.shape == (41, TOKENS, VOCABULARY)
+def test_the_default_grid_has_41_temperatures(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, prompt = TextGenerator(model("gru"), CONTEXT), texts(1, 3)[0]
+    complete = compute_temperature_grid(generator, prompt, TOKENS, TRUNCATED)
+    assert complete.temperatures == TEMPERATURES
+    assert [f"{t:g}" for t in (*TEMPERATURES[:4], TEMPERATURES[-1])] == ["0", "0.05", "0.1", "0.15", "2"]
+    assert complete.ids.shape == complete.log_normalizer.shape == (41, TOKENS)
+    assert complete.top_ids.shape == (41, TOKENS, VOCABULARY)
+    monkeypatch.setattr(temperature_grid, "_LOGITS_AT_ONCE", 5 * 41 * VOCABULARY)
+    parts = compute_temperature_grid(generator, prompt, TOKENS, TRUNCATED)
+    for name in ("ids", "surprisal", "chosen_probability", "entropy", "log_normalizer", "top_ids", "top_surprisals"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(complete, name), atol=1e-6)
+    assert parts.top_ids.dtype == parts.top_surprisals.dtype == np.uint16
+
+
+def test_the_slider_reads_the_pieces_of_each_text() -> None:
+    generator, letters = TextGenerator(model("gru"), CONTEXT), train("char", "abcdefghijk", 0)
+    grid = compute_temperature_grid(generator, texts(1, 3)[0], TOKENS, TRUNCATED, SOME)
+    arrays, shown = component_arrays(grid, letters, [0, 1])
+    assert ["".join(shown[i] for i in row) for row in arrays["piece"]] == [letters.decode(row) for row in grid.ids]
+    assert len(set(shown)) == len(shown) and arrays["piece"].dtype == np.uint16
+    fields = {name: id(array) for name, array in arrays.items() if name != "piece"}
+    assert fields == {
+        "ids": id(grid.ids),
+        "surprise": id(grid.surprisal),
+        "chosen": id(grid.chosen_probability),
+        "entropy": id(grid.entropy),
+        "spread": id(grid.log_normalizer),
+        "top": id(grid.top_ids),
+        "top_surprise": id(grid.top_surprisals),
+    }
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), TRUNCATED], ids=["free", "cut"])
-@pytest.mark.parametrize("name", ["gru", "ngram 4", TRANSFORMER])
+@pytest.mark.parametrize("name", ["ngram 4", TRANSFORMER])
 def test_the_numbers_of_a_choice(name: str, sampling: Sampling) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
     grid = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, sampling, SOME)
@@ -121,40 +140,20 @@ def test_a_token_of_no_probability_makes_no_number_undefined() -> None:
     assert fields[3][:, 0].tolist() == pytest.approx([0, math.log(2), math.log(2)])
 
 
-def test_computing_in_parts_gives_the_same_grid(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm, prompt = model("lstm"), texts(1, 3)[0]
-    complete = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED)
-    monkeypatch.setattr(temperature_grid, "_LOGITS_AT_ONCE", 5 * 41 * VOCABULARY)
-    parts = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED)
-    for name in ("ids", "surprisal", "chosen_probability", "entropy", "log_normalizer", "top_ids", "top_surprisals"):
-        np.testing.assert_allclose(getattr(parts, name), getattr(complete, name), atol=1e-6)
-    assert parts.top_ids.dtype == parts.top_surprisals.dtype == np.uint16
-
-
-@pytest.mark.parametrize("name", FEW)
-def test_a_token_can_be_sampled_again_at_every_temperature(name: str) -> None:
-    """With the logits and the noise of a place a browser chooses the token that stands there."""
-    lm, prompt = model(name), texts(1, 3)[0]
-    grid = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED, SOME)
+def test_a_token_can_be_sampled_again_at_every_temperature() -> None:
+    """With the logits and the noise of a position a browser chooses the token that stands there."""
+    generator, prompt = TextGenerator(model(TRANSFORMER), CONTEXT), texts(1, 3)[0]
+    grid = compute_temperature_grid(generator, prompt, TOKENS, TRUNCATED, SOME)
     for position in (0, 1, TOKENS - 1):
         for row, t in enumerate(SOME):
             before = torch.tensor(grid.ids[row, :position].astype(np.int64))
-            place = sampling_inputs(TextGenerator(lm, CONTEXT), prompt, before, TRUNCATED)
-            own = Sampling(t, TRUNCATED.top_k, TRUNCATED.top_p, TRUNCATED.min_p)
+            place = sampling_inputs(generator, prompt, before, TRUNCATED)
+            own = replace(TRUNCATED, temperature=t)
             chosen = choose(torch.from_numpy(place.logits), torch.from_numpy(place.noise), own)
             assert chosen.item() == grid.ids[row, position]
-
-
-def test_sampling_inputs_equal_the_logits_of_generation_exactly() -> None:
-    lm, prompt = model(TRANSFORMER), texts(1, 3)[0]
-    with torch.inference_mode():
-        generated = list(generate_with_logits(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED))
-    text = torch.cat([ids for _, _, ids in generated])
-    for position in (0, 5, TOKENS - 1):
-        assert torch.equal(
-            torch.from_numpy(sampling_inputs(TextGenerator(lm, CONTEXT), prompt, text[:position], TRUNCATED).logits),
-            generated[position][0][0],
-        )
+            with torch.inference_mode():
+                *_, (logits, _, _) = generate_with_logits(generator, prompt, position + 1, own)
+            assert torch.equal(torch.from_numpy(place.logits), logits[0])  # to the last digit
 
 
 @pytest.mark.parametrize("sampling", [Sampling(0.8, seed=6), TRUNCATED, Sampling(0.0)], ids=str)
@@ -176,6 +175,7 @@ def test_a_walk_describes_every_sampled_token(sampling: Sampling) -> None:
         for each in place.candidates:
             assert each.learned == pytest.approx(log_p[position, each.id].exp().item(), abs=1e-5)
             assert each.probability == pytest.approx(p[position, each.id].item(), abs=1e-5)
+            assert each.cut == bool(allowed[position, each.id] == -math.inf)
     for position, step in enumerate(walk.steps):
         assert step.surprisal == pytest.approx(-log_p[position, step.id].item(), abs=1e-4)
         assert step.learned == pytest.approx(math.exp(-step.surprisal), rel=1e-4)
@@ -199,7 +199,7 @@ def test_whatever_stands_at_a_step_is_among_its_candidates() -> None:
     assert sum(each.learned for each in everything.next_choice.candidates) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ["ngram 4", "lstm", TRANSFORMER])
+@pytest.mark.parametrize("name", ["ngram 4", TRANSFORMER])
 def test_the_noise_continues_after_a_path_as_in_the_text(name: str) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
     text = generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED)[0]
