@@ -90,6 +90,19 @@ def server(home: Path) -> Iterator[str]:
         yield address
 
 
+def note_errors(page: Any, errors: list[str], *ignored: str) -> None:
+    """Append the errors of a page to a list, except console messages with one of the `ignored` parts."""
+
+    def console(message: Any) -> None:
+        url = message.location["url"]
+        probe = url.endswith(PROBES) and "404" in message.text
+        if message.type == "error" and not probe and not any(part in message.text for part in ignored):
+            errors.append(f"console: {message.text} {url}")
+
+    page.on("console", console)
+    page.on("pageerror", lambda error: errors.append(f"page error: {error}"))
+
+
 def _clear(profile: Any, server: str) -> None:
     """Close all pages and remove the visitor's cookies and local storage."""
     for page in profile.pages[1:]:  # the first one is empty; without it the browser would end
@@ -110,7 +123,7 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
 
     Trainings that visitors began on the common server are stopped at the end.
     """
-    contexts, errors = [], []
+    contexts, errors = [], list[str]()
     log = home / "server.log"
     before = len(log.read_text())
 
@@ -133,19 +146,12 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
 
-        def console(message: Any) -> None:
-            url = message.location["url"]
-            probe = url.endswith(PROBES) and "404" in message.text
-            if message.type == "error" and not probe and not any(part in message.text for part in ignored_errors):
-                errors.append(f"console: {message.text} {url}")
-
         def check_address(request: Any) -> None:
             own = (server_url, server_url.replace("http", "ws"), "data:", f"blob:{server_url}")
             if not request.url.startswith(own):
                 errors.append(f"request to {request.url}")
 
-        page.on("console", console)
-        page.on("pageerror", lambda error: errors.append(f"page error: {error}"))
+        note_errors(page, errors, *ignored_errors)
         page.on("request", check_address)
         page.on("websocket", check_address)
         return open_page(page, server_url + path)
@@ -169,9 +175,8 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
 def offline(browser: Any) -> Iterator[Any]:
     """A page without a network; an error of the page fails the test."""
     context = browser.new_context(offline=True, viewport={"width": 1000, "height": 800})
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page, errors = context.new_page(), list[str]()
+    note_errors(page, errors)
     yield page
     context.close()
     assert errors == []

@@ -188,7 +188,7 @@ class WebSocketRecorder:
         listening.send("Network.enable")
 
     def events(self) -> list[tuple[str, Any]]:
-        """Return the events of the page's components in the order in which they were sent, without “over” of a section."""
+        """Return the events of components in the order in which they were sent, without those of late sections."""
         decoder, events = json.JSONDecoder(), {}
         for frame in self.frames:
             for log in frame.split(b'"events":')[1:]:  # a component sends its last few events each time

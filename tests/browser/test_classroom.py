@@ -184,7 +184,7 @@ def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tm
         expect(teacher.get_by_role("button", name="Edit the three sentences")).to_be_visible()
         wait_until_settled(teacher)
 
-        trained = visit_server("/negation?models=rnn&rnn.epochs=150&seed=120")
+        trained = visit_server("/negation?models=rnn&rnn.epochs=100&seed=120")
         press_train(trained)
         stored = server.home / "jobs" / jobs_of_seed(trained, 120)[0]["key"]
         wait_until(lambda: stored_step(stored) > 13)
@@ -206,7 +206,7 @@ def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tm
         wait_until(lambda: answers.append(jobs_of_seed(trained, 120)[0]) or answers[-1]["state"] == "finished")
         assert next(job["step"] for job in answers if job["step"]) > 13, "it began anew"
         expect(trained.locator(".frame-say")).to_have_text(re.compile("^trained"))
-        expect(trained.locator(".frame-position")).to_have_text("epoch 150 of 150")
+        expect(trained.locator(".frame-position")).to_have_text("epoch 100 of 100")
         expect(trained.locator(".lineage-verdicts .row")).to_have_count(1)
     finally:
         server.stop()
@@ -288,12 +288,11 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
         expect(page.locator(".bars .bar b").nth(7)).to_have_text("2 of 2 (100 %)")
         wait_until_idle(page)
         assert page.evaluate(WIDER) <= 0
-    for width, height in ((1280, 720), (1920, 1080)):
-        teacher.set_viewport_size({"width": width, "height": height})
-        teacher.locator("body").press("p")
-        expect(teacher.locator(".lineage-presentation-bar .place")).to_have_text(re.compile(r"^1 / \d+The lesson$"))
-        teacher.wait_for_function(WHOLE_SLIDE)
-        teacher.locator("body").press("p")
+    teacher.set_viewport_size({"width": 1280, "height": 720})
+    teacher.locator("body").press("p")
+    expect(teacher.locator(".lineage-presentation-bar .place")).to_have_text(re.compile(r"^1 / \d+The lesson$"))
+    teacher.wait_for_function(WHOLE_SLIDE)
+    teacher.locator("body").press("p")
 
     board.get_by_role("button", name="Next step").click()
     expect(message).to_have_text("0 of 2 have answered")
@@ -308,11 +307,8 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     bob.get_by_role("spinbutton").fill("4")
     bob.get_by_role("button", name="Send my answer").click()
     expect(bob.locator(".say").first).to_have_text("This answer came too late.")
-    board.get_by_role("button", name="Show votes").click()
-    expect(bob.locator(".bars .bar b").first).to_be_visible()  # his page has asked for the state again
-    expect(bob.locator(".say").first).to_have_text("This answer came too late.")
 
-    wait_until_idle(teacher)
+    wait_until_settled(teacher)
     board.get_by_role("button", name="End the class").click()
     with teacher.expect_download() as download:
         board.locator(".ending").get_by_role("link", name="Download the answers").click()

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import needs
+from tests.browser.conftest import note_errors
 from tests.browser.steps import open_page
 from tests.hub.fake_hub import FakeHub, read_folder, serve
 from tests.serving import running_server
@@ -51,16 +52,15 @@ def operated(hub: FakeHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def operator(operated: str, browser: Any) -> Iterator[Any]:
     """The page of the operator, who has signed in, in a window as narrow as a phone; its errors fail the test."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
-    page, problems = context.new_page(), []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page, errors = context.new_page(), list[str]()
+    note_errors(page, errors)
     page.goto(f"{operated}/operator")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Servers")).to_be_visible()
     yield page
     context.close()
-    assert problems == []
+    assert errors == []
 
 
 def test_the_operator_sees_the_server_and_acts_on_it(operated: str, operator: Any, browser: Any) -> None:

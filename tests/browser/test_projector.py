@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from tests.browser.slides import walk_slides
-from tests.browser.steps import WebSocketRecorder, go_to_page, wait_for_url_params, wait_until_idle
+from tests.browser.steps import NEXT_FRAMES, go_to_page, wait_for_url_params, wait_until_idle
 
 # Measure the visible elements: their right and bottom edges and the smallest font size of values.
 MEASURE_VISIBLE = """() => {
@@ -43,9 +43,7 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     expect_screen(page, r"^1 / \d+Can a sum")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_role("button", name="Settings")).to_be_hidden()
-    while not page.locator(".lineage-verdicts .row").first.is_visible():
-        page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(100)
+    next(slide for slide in walk_slides(page) if page.locator(".lineage-verdicts .row").first.is_visible())
     visible = page.evaluate(MEASURE_VISIBLE)
     assert visible["letters"] >= 18 and visible["right"] <= 1280 and visible["bottom"] <= 720
 
@@ -53,15 +51,13 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     expect_screen(page, r"^1 / ")
     page.keyboard.press("PageUp")
     expect_screen(page, r"^1 / ")
-    while projector_bar(page).locator(".place b").inner_text().startswith("1 "):  # perhaps in two views
-        page.keyboard.press("PageDown")
-        page.wait_for_timeout(300)
+    next(slide for slide in walk_slides(page) if not slide.name.startswith("1 "))  # perhaps the second or third view
     expect_screen(page, r"^2 / ")
     page.evaluate("""() => {
         history.replaceState(history.state, "", location.search + "&step=3");  // as a page does
         document.querySelector('[data-testid="stApp"]').append(document.createElement("i"));
     }""")
-    page.wait_for_timeout(200)
+    page.evaluate(NEXT_FRAMES)
     expect_screen(page, r"^2 / ")
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
@@ -93,14 +89,6 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     expect(page.locator(".lineage-plot-frame .frame-area").first).to_have_css("height", default_height)
 
 
-def test_a_slide_of_an_unfolded_section_is_named_by_its_question(visit: Any) -> None:
-    page = visit("/scaled-attention?unfold=training&screen=projector", 1280, 720)
-    expect_screen(page, r"^1 / ")
-    WebSocketRecorder(page).wait_until_quiet()  # the last section is drawn last
-    page.keyboard.press("End")
-    expect_screen(page, r"^\d+ / \d+Does the division matter in training\?")
-
-
 def test_the_parts_of_a_large_component_are_shown_one_after_another(visit: Any) -> None:
     page = visit("/masks?screen=projector", 1280, 720)
     expect_screen(page, r"^1 / \d")
@@ -122,9 +110,3 @@ def test_the_parts_of_a_large_component_are_shown_one_after_another(visit: Any) 
     expect(matrices).to_have_count(6)
     for matrix in matrices.all():
         expect(matrix).to_be_visible()
-
-
-def test_an_unknown_screen_is_reported(visit: Any) -> None:
-    page = visit("/compare?screen=cinema")
-    expect(page.get_by_text("There is no screen “cinema”.")).to_be_visible()
-    expect(projector_bar(page)).to_be_hidden()

@@ -10,21 +10,19 @@ from playwright.sync_api import Locator, Page, expect
 
 from explorer.run_store import store
 from explorer.training.config import KEY
-from tests.browser.steps import button, go_to_page, import_file, wait_for_url_params, wait_until_idle
+from tests.browser.steps import (
+    button,
+    go_to_page,
+    import_file,
+    open_page,
+    origin,
+    wait_for_url_params,
+    wait_until_settled,
+)
 
 SMALL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=4&rnn.epochs=4&seed="
 SAVED = "Saved; the address of this page holds these runs."
 NAME = "<b>x</b> *y* & `z`"
-
-
-def train_two_runs(visit: Any, seed: int) -> Page:
-    """Train two small runs and return the Runs page that lists only them."""
-    page: Page = visit(f"{SMALL}{seed}")
-    button(page, "Train").click()
-    expect(page.get_by_text(SAVED)).to_be_visible()
-    page.goto(page.url.split("/negation")[0] + "/runs?whose=mine")
-    expect(rows(page)).to_have_count(2)
-    return page
 
 
 def rows(page: Page) -> Locator:
@@ -36,19 +34,13 @@ def tick(page: Page, row: Locator) -> None:
     expect(page).to_have_url(re.compile("runs="))
 
 
-def test_the_result_of_a_run_is_visible_next_to_many_settings(visit: Any) -> None:
-    page = visit("/runs?text=text-assignment")  # differs from the defaults in more settings than any other run
-    expect(rows(page)).to_have_count(1)
-    expect(rows(page).locator(".figure, td").get_by_text("nats")).to_be_in_viewport(ratio=1)
-
-
 def test_runs_are_sorted_in_the_browser_selected_and_compared(visit: Any) -> None:
     page = visit("/runs")
     page.get_by_role("button", name="Recall").click()
     expect(page).to_have_url(re.compile("tasks=recall"))
     expect(rows(page)).to_have_count(50)
     head = page.get_by_role("columnheader", name="score")
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    wait_until_settled(page)
     sorted_texts = head.evaluate(
         """head => {
             head.querySelector("button").click();
@@ -65,14 +57,14 @@ def test_runs_are_sorted_in_the_browser_selected_and_compared(visit: Any) -> Non
     expect(rows(page).first.locator(".figure")).to_have_text("accuracy 1.000")
     keys = []
     for i in (0, 5):
-        wait_until_idle(page)  # a run of the page may change the order of rows with equal scores
+        wait_until_settled(page)  # a run of the page may change the order of rows with equal scores
         shown_name = rows(page).nth(i).locator(".detail").inner_text().split(", ")[-1]
         # Included runs are shown with their names, runs of other tests with their keys.
         keys.append(shown_name if KEY.fullmatch(shown_name) else store.find(shown_name).key)
         tick(page, rows(page).nth(i))
         wait_for_url_params(page, runs=",".join(keys))
     expect(page.get_by_role("link", name="Compare two")).to_be_visible()
-    wait_until_idle(page)
+    wait_until_settled(page)
     page.get_by_role("link", name="Compare two").click()
     expect(page).to_have_url(re.compile(r"/compare\?runs="))
     assert sorted(re.findall(r"[a-z2-7]{12}", page.url.split("?")[1])) == sorted(keys)
@@ -82,8 +74,12 @@ def test_runs_are_sorted_in_the_browser_selected_and_compared(visit: Any) -> Non
     expect(page).to_have_url(re.compile(r"/runs\?tasks=recall&sort=-accuracy&runs="))
 
 
-def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_left(visit: Any, seed: int) -> None:
-    page = train_two_runs(visit, seed)
+def test_own_runs_are_named_deleted_restored_exported_and_imported(visit: Any, tmp_path: Path, seed: int) -> None:
+    page: Page = visit(f"{SMALL}{seed}")
+    button(page, "Train").click()
+    expect(page.get_by_text(SAVED)).to_be_visible()
+    open_page(page, f"{origin(page)}/runs?whose=mine")
+    expect(rows(page)).to_have_count(2)
     row = rows(page).filter(has_text="RNN")
     key = row.locator(".detail").inner_text().split(", ")[-1]
     row.get_by_role("button", name="RNN").click()
@@ -97,7 +93,7 @@ def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_le
     tags.fill("my <i>tag</i>")
     tags.press("Enter")
     expect(dialog.get_by_text("my <i>tag</i>", exact=True)).to_be_visible()
-    wait_until_idle(page)
+    wait_until_settled(page)
     page.keyboard.press("Escape")  # closes the list of tags
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
@@ -111,23 +107,6 @@ def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_le
     page.get_by_role("button", name="Undo: bring back one run").click()
     expect(rows(page)).to_have_count(2)
     tick(page, rows(page).filter(has_text=key))
-    page.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("Gone for good when you leave this page.")).to_be_visible()
-    go_to_page(page, "Lineage")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("From a bag of words")
-    go_to_page(page, "Runs")
-    expect(rows(page)).to_have_count(1)
-    expect(page.get_by_role("button", name=re.compile("^Undo"))).to_have_count(0)
-    expect(page.get_by_text(key)).to_have_count(0)
-
-
-def test_an_exported_run_can_be_imported_and_an_invalid_zip_gives_one_sentence(
-    visit: Any, tmp_path: Path, seed: int
-) -> None:
-    page = train_two_runs(visit, seed)
-    row = rows(page).filter(has_text="Bag of words")
-    key = row.locator(".detail").inner_text().split(", ")[-1]
-    tick(page, row)
     export = page.get_by_role("button", name="Export")
     expect(export).to_be_enabled()
     with page.expect_download() as download:
@@ -137,7 +116,14 @@ def test_an_exported_run_can_be_imported_and_an_invalid_zip_gives_one_sentence(
     download.value.save_as(file)
     assert file.read_bytes().startswith(b"PK")
     page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("Gone for good when you leave this page.")).to_be_visible()
+    go_to_page(page, "Lineage")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("From a bag of words")
+    go_to_page(page, "Runs")
     expect(rows(page)).to_have_count(1)
+    expect(page.get_by_role("button", name=re.compile("^Undo"))).to_have_count(0)
+    expect(page.get_by_text(key)).to_have_count(0)
+    wait_until_settled(page)
 
     invalid.write_text("I am no zip.")
     page.get_by_role("button", name="Import").first.click()
@@ -152,7 +138,7 @@ def test_an_exported_run_can_be_imported_and_an_invalid_zip_gives_one_sentence(
     expect(rows(page).filter(has_text=key)).to_have_count(1)
 
 
-def test_the_table_fits_a_phone_without_scrolling_sideways(visit: Any) -> None:
+def test_the_table_fits_a_phone_and_shows_the_result_next_to_many_settings(visit: Any) -> None:
     page = visit("/runs?tasks=echo", 390, 844)
     expect(rows(page).nth(3)).to_be_visible()
     overflow = page.evaluate(
@@ -162,3 +148,8 @@ def test_the_table_fits_a_phone_without_scrolling_sideways(visit: Any) -> None:
     assert overflow == [0, 0, 0]
     page.get_by_role("button", name="All columns").click()
     expect(page.get_by_role("columnheader", name="owner")).to_be_attached()
+
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_page(page, f"{origin(page)}/runs?text=text-assignment")  # its settings differ most from the defaults
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page).locator(".figure, td").get_by_text("nats")).to_be_in_viewport(ratio=1)

@@ -5,11 +5,11 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import button, save_figure, wait_until_idle
+from tests.browser.steps import button, wait_until_settled
 
 OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 30
 SMALL = (
-    "/text?models=ngram,gru&context=16&sample=40&gru.hidden=16&gru.width=8&gru.iterations=60&unfold=text-samples,text-each,experiment-ends"
+    "/text?models=ngram,gru&context=16&sample=40&gru.hidden=16&gru.width=8&gru.iterations=20&unfold=text-samples,text-each,experiment-ends"
     "&gru.evaluate_every=10&gru.batch_size=4"
 )
 
@@ -25,10 +25,9 @@ def test_a_model_trains_on_a_pasted_text_and_shows_a_sample(visit: Any) -> None:
     page.get_by_label("Paste a text").fill(OWN_TEXT)
     button(page, "Use this text").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    wait_until_idle(page)
+    wait_until_settled(page)
     button(page, "Train").click()
     expect(page.get_by_text("These models are trained on your text.")).to_be_visible()
-    wait_until_idle(page)
     expect(page.locator(".lineage-table", has_text="GRU").first).to_be_visible()
     page.wait_for_function(
         "() => [...document.querySelectorAll('.lineage-text-samples .text')]"
@@ -39,19 +38,9 @@ def test_a_model_trains_on_a_pasted_text_and_shows_a_sample(visit: Any) -> None:
     assert all(set(text) <= letters for text in sample_texts(page))
 
 
-def test_the_training_curves_are_saved_as_a_table(visit: Any, tmp_path: Any) -> None:
-    page = visit("/text?models=ngram,gru")
-    frame = page.locator(".lineage-plot-frame", has=page.locator(".frame-controls")).first
-    expect(frame.locator(".plot-container, .js-plotly-plot").first).to_be_visible()
-    rows = save_figure(page, frame, "text-race", tmp_path)["CSV"].decode().splitlines()
-    assert rows[0].startswith("figure,series,x,y")
-    assert any("GRU" in row for row in rows[1:])
-
-
-def test_on_a_phone_the_results_fit_and_all_columns_can_be_requested(visit: Any) -> None:
-    page = visit("/text?models=ngram,gru,transformer")
-    page.set_viewport_size({"width": 390, "height": 844})
-    wait_until_idle(page)
+def test_on_a_phone_the_results_fit_and_one_slider_selects_the_samples_of_all_models(visit: Any) -> None:
+    page = visit("/text?models=gru,lstm,transformer&unfold=text-samples", 390, 844)
+    wait_until_settled(page)
     results = page.locator(".lineage-table", has_text="bits per byte").first
     results.scroll_into_view_if_needed()
     heading = results.get_by_role("columnheader", name="training time")
@@ -65,10 +54,6 @@ def test_on_a_phone_the_results_fit_and_all_columns_can_be_requested(visit: Any)
     page.set_viewport_size({"width": 1440, "height": 900})
     expect(results.get_by_role("button", name="All columns")).to_be_hidden()
     expect(heading).to_be_visible()
-
-
-def test_one_slider_selects_the_samples_of_all_models(visit: Any) -> None:
-    page = visit("/text?models=gru,lstm&unfold=text-samples")
     slider = page.locator(".lineage-text-samples input[type=range]")
     expect(slider).to_be_visible()
     last = sample_texts(page)

@@ -10,37 +10,40 @@ from playwright.sync_api import Page, expect
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import load_text
 from explorer.tokenization.text import train
-from tests.browser.steps import assert_fits, save_figure, wait_until_idle
+from tests.browser.steps import NEXT_FRAMES, WebSocketRecorder, save_figure, wait_until_idle, wait_until_settled
 
 OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
-CASES = [
-    ("bpe", "bofi leka! nupo\nbofi", (21, 22, 60, 141)),
-    ("bytes", "bofi leka 🐳 é nupo", (256, 300, 481)),
-    ("word", "bofi leka; zzz.", (2, 30, 69)),
-    ("char", "bofi LEKA", (21,)),
-]
+RIGHT_TO_LEFT = "שלום עולם זה טקסט קצר מאוד מימין לשמאל.\n" * 10
+MARKUP = "<img src=x onerror=alert(1)> a text of <b>mine</b>\n" * 10
 
 
 def slider(page: Page) -> Any:
     return page.get_by_label("Size of the vocabulary")
 
 
-def ids(page: Page) -> list[int]:
-    """Return the ids shown below the tokens."""
-    return [int(text) for text in page.locator(".lineage-tokenizer .chip .id").all_inner_texts()]
-
-
-def wait_until_ready(page: Page) -> None:
-    expect(page.locator(".lineage-tokenizer .chip").first).to_be_visible()
-    wait_until_idle(page)
-
-
-@pytest.mark.parametrize(("kind", "text", "sizes"), CASES, ids=[kind for kind, _, _ in CASES])
-def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str, sizes: tuple[int, ...]) -> None:
-    page = visit(f"/tokens?corpus=repeats&tokenizer={kind}&unfold=tokens-sizes,tokens-cut,tokens-leak")
-    wait_until_ready(page)
+def type_text(page: Page, text: str) -> None:
     page.get_by_label("Type a text").fill(text)
     page.get_by_label("Type a text").press("Control+Enter")
+
+
+def use_text(page: Page, text: str, before: str = "") -> str:
+    """Paste an own text, wait until it is shown, and return its parameter of the URL."""
+    page.get_by_label("Paste a text").fill(text)
+    page.get_by_role("button", name="Use this text").click()
+    expect(page).to_have_url(re.compile(f"text=(?!{before or '-'})[0-9a-f]{{64}}"))
+    expect(page.locator(".lineage-tokenizer .chip").first).to_be_visible()
+    wait_until_settled(page)
+    return re.findall("text=([0-9a-f]+)", page.url)[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "sizes"),
+    [("bytes", "bofi leka 🐳 é nupo", (256, 481)), ("word", "bofi leka; zzz.", (30, 69)), ("char", "bofi LEKA", (21,))],
+    ids=["bytes", "word", "char"],
+)
+def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str, sizes: tuple[int, ...]) -> None:
+    page = visit(f"/tokens?corpus=repeats&tokenizer={kind}")
+    type_text(page, text)
     expect(page).to_have_url(re.compile("say="))
     wait_until_idle(page)
     corpus = load_text(TextConfig(corpus="repeats"))
@@ -54,7 +57,6 @@ def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str,
             ".map(node => Number(node.textContent))) === JSON.stringify(expected)",
             arg=expected,
         )
-        assert ids(page) == expected
         if len(sizes) > 1:  # wait for this change before the next one
             expect(page).to_have_url(re.compile(f"vocabulary={size}\\b"))
             wait_until_idle(page)
@@ -63,38 +65,24 @@ def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str,
 
 
 def test_dragging_the_vocabulary_size_sends_one_event_on_release(visit: Any) -> None:
-    page = visit("/tokens?corpus=repeats&unfold=tokens-sizes,tokens-cut,tokens-leak")
-    sent: list[object] = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
-    page.reload()
-    wait_until_ready(page)
-    expect(page.get_by_text("Code and papers").first).to_be_attached()
-    expect(page.locator(".js-plotly-plot").first).to_be_attached()
-    page.wait_for_timeout(1500)
-    wait_until_idle(page)
-    before, findings = len(sent), set()
-    for size in range(30, 140, 10):
-        page.evaluate(
-            """size => {
-                const slider = document.querySelector(".lineage-tokenizer .slider");
-                slider.value = size;
-                slider.dispatchEvent(new Event("input", { bubbles: true }));
-            }""",
-            size,
+    page = visit("/tokens?corpus=repeats")
+    wire, findings = WebSocketRecorder(page), set()
+    for size in range(30, 140, 20):
+        slider(page).evaluate(
+            "(s, v) => { s.value = v; s.dispatchEvent(new Event('input', { bubbles: true })); }", size
         )
-        page.wait_for_timeout(50)
+        page.evaluate(NEXT_FRAMES)
         findings.add(page.locator(".lineage-tokenizer .finding").inner_text())
     assert len(findings) > 3, "the finding follows the slider"
-    assert len(sent) == before
-    page.evaluate("document.querySelector('.lineage-tokenizer .slider').dispatchEvent(new Event('change'))")
+    assert wire.events() == []
+    slider(page).evaluate("slider => slider.dispatchEvent(new Event('change'))")
     expect(page).to_have_url(re.compile("vocabulary=130"))
     wait_until_idle(page)
     assert slider(page).input_value() == "130"
 
 
 def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
-    page = visit("/tokens?corpus=toy&unfold=tokens-sizes,tokens-cut,tokens-leak")
-    wait_until_ready(page)
+    page = visit("/tokens?corpus=toy")
     page.evaluate(
         """() => {
             const size = document.querySelector(".lineage-tokenizer .size");
@@ -119,86 +107,49 @@ def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
     expect(page.locator(".lineage-tokenizer .size")).to_have_text("8")
 
 
-def test_typed_or_pasted_markup_is_shown_as_text(visit: Any) -> None:
-    page = visit("/tokens?corpus=own&unfold=tokens-sizes,tokens-cut,tokens-leak")
+def test_own_texts_are_pasted_and_uploaded_shown_as_text_and_needed_elsewhere(visit: Any, tmp_path: Path) -> None:
+    page = visit("/tokens?corpus=own&tokenizer=word")
     page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
-    page.get_by_label("Paste a text").fill("<img src=x onerror=alert(1)> a text of <b>mine</b>\n" * 10)
-    page.get_by_role("button", name="Use this text").click()
-    expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    wait_until_ready(page)
-    expect(page.locator(".lineage-tokenizer .number").last).to_contain_text("your text")
-    page.get_by_label("Type a text").fill("<img src=x onerror=alert(1)>")
-    page.get_by_label("Type a text").press("Control+Enter")
-    expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("img")
-    wait_until_idle(page)
-    assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
-
-
-def test_the_url_of_a_pasted_text_requires_that_text_elsewhere(visit: Any) -> None:
-    page = visit("/tokens?corpus=own&unfold=tokens-sizes,tokens-cut,tokens-leak")
-    page.get_by_label("Paste a text").fill(OWN_TEXT)
-    page.get_by_role("button", name="Use this text").click()
-    expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    wait_until_ready(page)
-    expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("wood")
-    address = page.url.split("/tokens")[1]
-    page.close()  # the session ends, and its text is dropped
-    other = visit(f"/tokens{address}")
-    expect(other.get_by_text("This needs your text")).to_be_visible()
-    wait_until_ready(other)
-
-
-def test_a_file_is_uploaded_and_an_unreadable_one_gives_a_message(visit: Any, tmp_path: Path) -> None:
-    page = visit("/tokens?corpus=own&unfold=tokens-sizes,tokens-cut,tokens-leak")
     unreadable, readable = tmp_path / "bad.txt", tmp_path / "good.txt"
     unreadable.write_bytes("a text in UTF-16".encode("utf-16"))
     readable.write_text(OWN_TEXT)
     page.locator("input[type=file]").set_input_files(unreadable)
     expect(page.get_by_text("“bad.txt” is in UTF-16; only UTF-8 is read.")).to_be_visible()
+    wait_until_settled(page)
     page.locator("input[type=file]").set_input_files(readable)
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     expect(page.get_by_text("is in UTF-16")).to_have_count(0)
+    expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("wood")
+    wait_until_settled(page)
+    (uploaded,) = re.findall("text=([0-9a-f]+)", page.url)
+
+    marked = use_text(page, MARKUP, uploaded)
+    expect(page.locator(".lineage-tokenizer .number").last).to_contain_text("your text")
+    type_text(page, "<img src=x onerror=alert(1)>")
+    expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("img")
+    wait_until_settled(page)
+    assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
+    type_text(page, "")
+    expect(page).not_to_have_url(re.compile("say="))
+
+    use_text(page, RIGHT_TO_LEFT, marked)
+    expect(page.locator(".lineage-tokenizer .chips")).to_have_css("direction", "rtl")
+    lefts = [box["x"] for chip in page.locator(".lineage-tokenizer .chip").all()[:3] if (box := chip.bounding_box())]
+    assert len(lefts) == 3 and lefts == sorted(lefts, reverse=True)
+    expect(page.locator(".lineage-batch-rows .cell.read").first).to_have_attribute("dir", "auto")
+
+    address = page.url.split("/tokens")[1]
+    page.close()  # the session ends, and its text is dropped
+    expect(visit(f"/tokens{address}").get_by_text("This needs your text")).to_be_visible()
 
 
 def test_the_tokens_are_saved_as_image_and_table(visit: Any, tmp_path: Path) -> None:
-    page = visit(
-        "/tokens?corpus=repeats&say=bofi+leka&vocabulary=60&unfold=tokens-sizes,tokens-merges,tokens-cut,tokens-leak"
-    )
-    wait_until_ready(page)
+    page = visit("/tokens?corpus=repeats&say=bofi+leka&vocabulary=60&unfold=tokens-merges,tokens-cut")
     files = save_figure(page, page.locator(".lineage-tokenizer .picture"), "tokens", tmp_path)
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "place,token,id,start,end"
     expected = train("bpe", load_text(TextConfig(corpus="repeats")), 60).encode("bofi leka").tolist()
     assert [int(line.split(",")[2]) for line in lines[1:]] == expected
-    rows = save_figure(page, page.locator(".lineage-batch-rows"), "tokens-rows", tmp_path)
+    rows = save_figure(page, page.locator(".lineage-batch-rows"), "tokens-rows", tmp_path, "CSV")
     assert rows["CSV"].decode().splitlines()[0] == "row,from,place,token,target,asked"
     assert len(rows["CSV"].decode().splitlines()) == 1 + 4 * 12
-
-
-def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any) -> None:
-    page = visit("/tokens?corpus=brackets&unfold=tokens-sizes,tokens-merges,tokens-cut,tokens-leak", 390, 844)
-    wait_until_ready(page)
-    expect(page.get_by_text("Code and papers").first).to_be_attached()
-    for width in (390, 1440):
-        page.set_viewport_size({"width": width, "height": 844})
-        wait_until_idle(page)
-        assert_fits(page)
-    piece = page.locator(".lineage-tokenizer .number .value").first
-    colours = []
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_timeout(200)
-        colours.append(piece.evaluate("node => getComputedStyle(node).color"))
-    assert colours[0] != colours[1]
-
-
-def test_right_to_left_text_is_displayed_right_to_left(visit: Any) -> None:
-    page = visit("/tokens?corpus=own&tokenizer=word&unfold=tokens-sizes,tokens-cut,tokens-leak")
-    page.get_by_label("Paste a text").fill("שלום עולם זה טקסט קצר מאוד מימין לשמאל.\n" * 10)
-    page.get_by_role("button", name="Use this text").click()
-    expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    wait_until_ready(page)
-    expect(page.locator(".lineage-tokenizer .chips")).to_have_css("direction", "rtl")
-    lefts = [box["x"] for chip in page.locator(".lineage-tokenizer .chip").all()[:3] if (box := chip.bounding_box())]
-    assert len(lefts) == 3 and lefts == sorted(lefts, reverse=True)
-    expect(page.locator(".lineage-batch-rows .cell.read").first).to_have_attribute("dir", "auto")
