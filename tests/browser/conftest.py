@@ -103,6 +103,18 @@ def note_errors(page: Any, errors: list[str], *ignored: str) -> None:
     page.on("pageerror", lambda error: errors.append(f"page error: {error}"))
 
 
+def note_foreign_requests(page: Any, errors: list[str], site: str) -> None:
+    """Append the addresses that a page requests outside its site to a list."""
+    own = (site, site.replace("http", "ws"), "data:", "blob:")
+
+    def check(request: Any) -> None:
+        if not request.url.startswith(own):
+            errors.append(f"request to {request.url}")
+
+    page.on("request", check)
+    page.on("websocket", check)
+
+
 def _clear(profile: Any, server: str) -> None:
     """Close all pages and remove the visitor's cookies and local storage."""
     for page in profile.pages[1:]:  # the first one is empty; without it the browser would end
@@ -117,7 +129,6 @@ def _clear(profile: Any, server: str) -> None:
 def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path) -> Iterator[Visit]:
     """Return a function that opens an address for a new visitor; at the end, fail on errors of browser and server.
 
-    same_visitor: a page of the visitor who opens another one.
     server_url: the test's own server.
     ignored_errors: parts of console messages that are expected.
 
@@ -132,28 +143,17 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
         width: int = 1440,
         height: int = 900,
         scheme: str = "light",
-        same_visitor: Any = None,
         server_url: str = server,
         ignored_errors: tuple[str, ...] = (),
     ) -> Any:
-        if same_visitor:
-            context = same_visitor.context
-        else:
-            context = request.getfixturevalue("browser").new_context(accept_downloads=True) if contexts else profile
-            contexts.append(context)
-            context.set_default_timeout(TIMEOUT)
+        context = request.getfixturevalue("browser").new_context(accept_downloads=True) if contexts else profile
+        contexts.append(context)
+        context.set_default_timeout(TIMEOUT)
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
-
-        def check_address(request: Any) -> None:
-            own = (server_url, server_url.replace("http", "ws"), "data:", f"blob:{server_url}")
-            if not request.url.startswith(own):
-                errors.append(f"request to {request.url}")
-
         note_errors(page, errors, *ignored_errors)
-        page.on("request", check_address)
-        page.on("websocket", check_address)
+        note_foreign_requests(page, errors, server_url)
         return open_page(page, server_url + path)
 
     yield opened

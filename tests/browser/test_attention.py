@@ -10,7 +10,6 @@ import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
 from explorer.inspection.attention.attend import AttentionResult, TokenizedInput, attend, tokenize_input
-from explorer.inspection.attention.logit_lens import head_activations
 from explorer.ui.training import stored_models
 from tests.browser.steps import (
     WebSocketRecorder,
@@ -24,9 +23,6 @@ from tests.browser.steps import (
 DEFAULT_MODEL, TEXT = "text-through-training", "the night and the day"
 TOKENS = "[...document.querySelectorAll('.lineage-attention-heads .asks button')].map(one => one.textContent)"
 GRID = "[...document.querySelectorAll('.lineage-attention-heads .tile canvas')].map(one => one.toDataURL()).join()"
-COLUMN = (
-    "[...document.querySelectorAll('.lineage-attention-walkthrough .keys .row .value')].map(one => one.textContent)"
-)
 SPACES = {" ": "␣", "\n": "↵"}
 
 
@@ -238,27 +234,14 @@ def test_the_walkthrough_shows_the_numbers_of_the_chosen_head_and_all_figures_ar
     page = visit("/attention?say=O+Romeo&unfold=walkthrough")
     wait_for_text(page, "O Romeo")
     walkthrough = page.locator(".lineage-attention-walkthrough")
-    stored_model = stored_models.find_run(DEFAULT_MODEL)
-    activations = head_activations(stored_model.model(), attention_of("O Romeo")[0].ids, 1, 2)
-
-    def format_number(value: float) -> str:
-        text = f"{abs(value):.2f}"
-        return f"−{text}" if value < 0 and float(text) else text
-
-    def expect_column(*expected: str) -> None:
-        page.wait_for_function(f"expected => JSON.stringify({COLUMN}) === JSON.stringify(expected)", arg=list(expected))
-
     chip = walkthrough.locator(".chip").nth(3)
     chip.scroll_into_view_if_needed()
     chip.click()
     expect(attention_caption(page)).to_have_text(attention_pattern(attention_of("O Romeo"), 1, 2, 3))
     wait_for_url_params(page, at="3")
     expect(walkthrough.locator(".finding")).to_contain_text("Layer 2, head 3 computes the query of “o”")
-    for _ in range(2):
+    for _ in range(3):
         button(page, "Next").click()
-    expect_column(*map(format_number, activations.raw[3]))
-    button(page, "Next").click()
-    expect_column(*map(format_number, activations.scaled[3]))
     wait_for_url_params(page, walk="3")
     walkthrough.locator(".steps .step").nth(4).press("ArrowRight")
     expect(walkthrough.locator(".foot-value")).to_have_text("1.000")
@@ -275,46 +258,12 @@ def test_the_walkthrough_shows_the_numbers_of_the_chosen_head_and_all_figures_ar
 
     weights = attention_of("O Romeo")[1].weights
 
-    def table(selector: str, name: str, *kinds: str) -> list[dict[str, str]]:
-        files = save_figure(page, page.locator(selector), name, tmp_path, *kinds)
-        return list(csv.DictReader(files["CSV"].decode().splitlines()))
-
-    rows = table(".lineage-attention-heads .heads", f"attention-{DEFAULT_MODEL}-heads")
+    heads = page.locator(".lineage-attention-heads .heads")
+    files = save_figure(page, heads, f"attention-{DEFAULT_MODEL}-heads", tmp_path)
+    rows = csv.DictReader(files["CSV"].decode().splitlines())
     exact = np.array([float(row["weight"] or "nan") for row in rows]).reshape(weights.shape)
     assert np.array_equal(np.isnan(exact), np.isnan(weights)), "masked cells are empty"
     assert np.nanmax(np.abs(exact - weights)) < 1e-3
-    rows = table(".lineage-attention-heads .second", f"attention-{DEFAULT_MODEL}-head", "CSV")
-    assert [row["weight"] for row in rows] == [f"{w:.5f}" if w == w else "" for w in exact[1, 2].flat]
-    rows = table(".lineage-attention-heads .habits-figure", f"attention-{DEFAULT_MODEL}-habits", "CSV")
-    before = [weights[1, 2, i, i - 1] for i in range(1, 7)]
-    assert abs(float(rows[6]["previous"]) - np.mean(before)) < 1e-3
-    rows = table(".lineage-attention-walkthrough", "head-2-3-query", "CSV")
-    assert len(rows) >= 7
-
-
-def test_a_click_on_a_map_takes_that_state_from_the_first_text(visit: Any) -> None:
-    page = visit("/attention?model=text-through-training&say=O+thou+ha&unfold=patching")
-    expect(page.get_by_text("The first text leads to “s”")).to_be_visible()
-    stream = page.locator(".lineage-plot-frame figure", has_text="Residual stream at one token")
-    stream.scroll_into_view_if_needed()
-    expect(stream.locator(".shapelayer path")).to_have_count(0)  # a head is selected
-    area = stream.locator(".nsewdrag").bounding_box()
-    assert area
-    page.mouse.click(area["x"] + 0.98 * area["width"], area["y"] + 0.02 * area["height"])  # last layer, last letter
-    wait_for_url_params(page, patch="stream.4.8")
-    expect(stream.locator(".shapelayer path")).to_have_count(1)
-    expect(
-        page.get_by_text(re.compile("With this state, the probability of “s” .* 100.% of the difference"))
-    ).to_be_visible()
-    open_page(page, page.url)
-    expect(page.get_by_text(re.compile("100.% of the difference"))).to_be_visible()
-    answer = page.get_by_role("textbox", name="Answer to the changed text")
-    answer.fill("has")
-    answer.press("Enter")
-    problem = page.locator(".st-key-page-section-patching").get_by_role("alert")
-    expect(problem).to_contain_text("“has” is not one letter of this model, which reads it as “h”, “a” and “s”")
-    expect(problem).to_be_in_viewport()
-    expect(answer).to_have_value("")
 
 
 def test_heads_and_tokens_are_chosen_on_a_phone_where_no_labels_overlap(visit: Any) -> None:

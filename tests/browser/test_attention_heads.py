@@ -156,13 +156,6 @@ def test_cross_attention_is_a_rectangle_of_target_and_source_tokens(offline: Any
     best = int(weights[0, 0, 1, :4].argmax())
     offline.locator(".asks button").nth(1).hover()
     expect(offline.locator(".reading")).to_contain_text(f"“␣t1” attends to “␣s{best}”")
-    offline.get_by_role("button", name="matrix").click()
-    stage = offline.locator(".stage")
-    high = stage.evaluate("stage => parseFloat(stage.style.getPropertyValue('--high'))")
-    left = stage.evaluate("stage => parseFloat(stage.style.getPropertyValue('--left'))")
-    box, first = stage.bounding_box(), offline.locator(".asks button").first.bounding_box()
-    offline.mouse.move(box["x"] + left + 3.5 * high, first["y"] + 2.5 * high)
-    expect(offline.locator(".reading")).to_have_text(re.compile(r"^“␣t2” attends to “␣s3” with "))
     expect(offline.get_by_role("heading", name="What the model predicts")).to_be_hidden()  # it has no answers
     choice = offline.get_by_role("group", name="Kind of attention")
     expect(choice.get_by_role("button", name="Cross-attention")).to_have_attribute("aria-pressed", "true")
@@ -196,14 +189,3 @@ def test_labels_of_a_long_text_do_not_overlap(offline: Any, tmp_path: Path, coun
     offline.locator(".stage").hover(position={"x": 300, "y": 200})
     offline.evaluate(NEXT_FRAMES)
     assert offline.evaluate(OVERLAPPING) == []
-
-
-def test_heads_that_are_shown_beside_others_offer_no_intervention(offline: Any, tmp_path: Path) -> None:
-    weights = random_weights(2, 4, 5, 5, causal=True)
-    offline.goto(component(tmp_path, weights, fixed=True))
-    offline.evaluate("document.querySelectorAll('.lineage-saved').forEach((one) => one.classList = '')")
-    expect(offline.locator(".tile")).to_have_count(8)
-    expect(offline.locator(".flip:visible")).to_have_count(0)
-    expect(offline.get_by_role("button", name="Remove the causal mask")).to_be_hidden()
-    offline.locator(".tile").nth(5).click()
-    expect(offline.locator(".second h3")).to_have_text("Layer 2, head 2")

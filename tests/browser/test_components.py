@@ -250,19 +250,6 @@ def test_editing_a_number_updates_the_results_and_the_curves_follow_their_slider
     expect(caption).to_contain_text("At d_k = 1,024")
 
 
-def test_the_page_recomputes_a_head_of_a_model(visit: Visit) -> None:
-    page = visit("/scaled-attention?source=model&model=negation-single-transformer&layer=0&head=0", 390, 844)
-    tables = page.locator(".lineage-dot-product")
-    comparison = tables.locator(".same")
-    expect(comparison).to_contain_text("its weights are the model’s own: the largest difference is")
-    assert re.search(r"10⁻⁸|10⁻⁷|10⁻⁹|is 0\.$", comparison.inner_text())
-    tables.get_by_label("Q, the queries: not, 1").first.fill("9")
-    page.keyboard.press("Enter")
-    expect(comparison).to_contain_text("You changed a copy")
-    tables.get_by_role("button", name="Back to the model’s numbers").click()
-    expect(comparison).to_contain_text("the model’s own: the largest")
-
-
 def test_layers_are_scrubbed_in_the_browser_and_a_sentence_can_be_inspected(visit: Visit) -> None:
     page = visit("/sentences?task=gist")
     senses, word_attention = page.locator(".lineage-sense-map"), page.locator(".lineage-word-attention")

@@ -1,11 +1,7 @@
-"""Every page in a wide window, on a phone and on a projector, light and dark: it fits, and it is accessible.
-
-LINEAGE_SCREENSHOTS=FOLDER saves a picture of each for a person to look at.
-"""
+"""Every page in a wide window, on a phone and on a projector, light and dark: it fits, and it is accessible."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +52,6 @@ RNN_CURVE = ".lineage-plot-frame:has(.frame-controls) figure:nth-child(5) .trace
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
 
 
-def take_picture(page: Page, name: str) -> None:
-    """Save a picture of the window if the environment names a folder for pictures."""
-    if folder := os.environ.get("LINEAGE_SCREENSHOTS"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(folder) / f"{name}.png")
-
-
 def set_screen(page: Page, width: int, height: int, scheme: str) -> None:
     """Change the window and the colour scheme, and wait until the page is drawn for both."""
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -96,7 +85,6 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, add
     found = find_violations(page, "light, 1440", EVERYTHING, "tag")
     assert_fits(page)
     sizes = [measure_page_size(page)]
-    take_picture(page, f"{address or 'home'}-wide-light")
     wire = WebSocketRecorder(page)
     for scheme in ("dark", "light", "dark") if address == "negation" else ("dark",):
         set_screen(page, 1440, 900, scheme)
@@ -108,7 +96,6 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, add
     assert_fits(page)
     sizes.append(measure_page_size(page))
     assert found + [problem for size in sizes for problem in size.problems()] == []
-    take_picture(page, f"{address or 'home'}-narrow-dark")
     assert page.evaluate(TRAPS) == []
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(MOVES) == []

@@ -15,7 +15,6 @@ from tests.browser.steps import (
     WebSocketRecorder,
     button,
     open_page,
-    save_figure,
     wait_for_url_params,
     wait_until,
     wait_until_idle,
@@ -234,44 +233,3 @@ def test_a_long_text_is_generated_stopped_and_saved(visit: Any, tmp_path: Path) 
     write_button.click()
     expect(status).to_have_text(re.compile(r"^200 letters in [\d.]+ s, [\d,]+ a second$"))
     assert saved_text().endswith(f"\n\nRomeo{generated_text('text-transformer', 200, 0.7)}\n")
-
-
-def test_texts_distribution_and_tree_are_saved_as_images_and_tables(visit: Any, tmp_path: Path) -> None:
-    page = visit(f"{SMALL}&t=1.2&of=24&at=3&path=1,2,3")
-    text = generated_text("text-ngram", 40, 1.2)
-    wait_for_texts(page, text)
-    expect(page.locator(".lineage-token-tree .column")).to_have_count(4)
-    stored_model = stored_models.find_run("text-ngram")
-    assert stored_model.tokenizer
-    ids = stored_model.tokenizer.encode(text).tolist()
-    figure = page.locator(".lineage-temperature .written")
-    lines = save_figure(page, figure, "temperature-text", tmp_path)["CSV"].decode().splitlines()
-    rows = [line.split(",")[:4] for line in lines[1:] if line.startswith("n-gram,")]
-    assert rows == [["n-gram", "1.2", str(i), str(id)] for i, id in enumerate(ids)]
-    figure = page.locator(".lineage-temperature .distribution")
-    lines = save_figure(page, figure, "temperature-choice", tmp_path, "CSV")["CSV"].decode().splitlines()
-    assert lines[0] == "after,temperature,id,token,probability at temperature 1,probability at this temperature,cut"
-    assert len(lines) > 12
-    table = save_figure(page, page.locator(".lineage-token-tree"), "step-by-step", tmp_path, "CSV")["CSV"].decode()
-    chosen_rows = [line for line in table.splitlines() if line.endswith((",1,0", ",1,1"))]
-    assert [line.split(",")[2] for line in chosen_rows] == ["1", "2", "3"]
-
-
-def test_generation_works_on_a_phone(visit: Any) -> None:
-    page = visit(SMALL, 390, 844)
-    wait_for_texts(page, generated_text("text-ngram", 40, 0.7))
-    page.locator(".lineage-temperature [role=option]").nth(5).click()
-    wait_for_url_params(page, of="14", at="5")
-    for control in (
-        slider(page),
-        page.locator(".lineage-token-tree .candidate").first,
-        page.locator(".lineage-text-stream .press"),
-    ):
-        control.scroll_into_view_if_needed()
-        box = control.bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 24
-    page.locator(".lineage-token-tree .candidate").nth(2).click()
-    expect(page.locator(".lineage-token-tree .column")).to_have_count(2)
-    wait_until_idle(page)
-    box = page.locator(".lineage-token-tree .column.newest").bounding_box()
-    assert box and box["x"] + box["width"] <= 390, "the newest column is visible"

@@ -17,7 +17,6 @@ def card(page: Page) -> Any:
 
 
 def predict(page: Page, step: Step, place: int) -> None:
-    """As a newcomer does: sometimes right, sometimes not, sometimes without a guess."""
     if place == 2:
         card(page).get_by_role("button", name="Show the answer").click()
         return

@@ -74,15 +74,6 @@ def test_a_saved_page_works_without_a_network(offline: Any, tmp_path: Path, sche
     move_slider_to_start(offline)
 
 
-def test_a_saved_temperature_slider_works_without_a_network(offline: Any, tmp_path: Path) -> None:
-    explorer.load("text-toy-rnn").temperature("abca", tokens=30).save(tmp_path / "temperature.html")
-    offline.goto(f"file://{tmp_path}/temperature.html")
-    expect(offline.locator(".finding")).to_contain_text("At 1 it is effectively choosing among")
-    offline.get_by_role("button", name="Temperature 0, greedy").click()
-    expect(offline.locator(".written")).to_contain_text("abca abca abca")
-    expect(offline.locator(".size")).to_have_text("0.00")
-
-
 def test_a_notebook_shows_the_components_with_and_without_a_kernel(
     browser: Any, offline: Any, lab: str, tmp_path: Path
 ) -> None:

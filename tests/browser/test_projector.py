@@ -87,26 +87,3 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     main = page.get_by_test_id("stMainBlockContainer")
     assert main.evaluate("main => getComputedStyle(main).transform") == "none"
     expect(page.locator(".lineage-plot-frame .frame-area").first).to_have_css("height", default_height)
-
-
-def test_the_parts_of_a_large_component_are_shown_one_after_another(visit: Any) -> None:
-    page = visit("/masks?screen=projector", 1280, 720)
-    expect_screen(page, r"^1 / \d")
-    matrices = page.locator(".lineage-masks .steps section")
-    visible: list[set[str]] = []
-    for _ in walk_slides(page):
-        shown = [matrix for matrix in matrices.all() if matrix.is_visible()]
-        visible.append({matrix.get_attribute("class") or "" for matrix in shown})
-        for matrix in shown:  # each matrix is complete, above the bar, and shows its numbers
-            box = matrix.bounding_box()
-            assert box and box["y"] >= 0 and box["y"] + box["height"] <= 676 and box["x"] + box["width"] <= 1280
-            expect(matrix.locator("table")).not_to_have_class(re.compile("bare"))
-    assert [each for each in visible if each] == [
-        {"padding", "causal", "both"},
-        {"scores", "under"},
-        {"under", "weights"},
-    ]
-    page.keyboard.press("Escape")
-    expect(matrices).to_have_count(6)
-    for matrix in matrices.all():
-        expect(matrix).to_be_visible()

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests import needs, nginx
-from tests.browser.conftest import FLAGS, TIMEOUT
+from tests.browser.conftest import FLAGS, TIMEOUT, note_foreign_requests
 from tests.browser.steps import (
     button,
     go_to_page,
@@ -51,12 +51,6 @@ class Site:
 
     def watch(self, page: Page) -> Page:
         """Note every request of a page that leaves the site or fails."""
-        path = self.url.removesuffix("/")
-        own = (path, path.replace("https", "wss"), "data:", f"blob:{path.removesuffix('/lineage')}")
-
-        def check(request: Any) -> None:
-            if not request.url.startswith(own):
-                self.problems.append(f"request to {request.url}")
 
         def check_answer(response: Any) -> None:
             # Streamlit first looks for its server below the page's own path.
@@ -64,8 +58,7 @@ class Site:
             if response.status >= 400 and not probe:
                 self.problems.append(f"{response.status} {response.url}")
 
-        page.on("request", check)
-        page.on("websocket", check)
+        note_foreign_requests(page, self.problems, self.url.removesuffix("/"))
         page.on("response", check_answer)
         page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
         return page
@@ -224,8 +217,7 @@ def test_answers_of_a_class_count_from_the_qr_code_and_from_the_frame_of_a_learn
 
 
 def test_no_other_site_shows_the_pages_in_a_frame(visitor: Any, site: Site) -> None:
-    page, refusals = visitor().new_page(), list[str]()
-    page.on("console", lambda message: refusals.append(message.text))
-    page.goto(write_course(site, OTHER, site.url))
-    wait_until(lambda: any("frame-ancestors" in each for each in refusals))
-    assert page.frames[1].url.startswith("chrome-error:")
+    page = visitor().new_page()
+    with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+        page.goto(write_course(site, OTHER, site.url))
+    wait_until(lambda: page.title() and page.frames[1].url.startswith("chrome-error:"))

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import load_text
 from explorer.tokenization.text import train
-from tests.browser.steps import NEXT_FRAMES, WebSocketRecorder, save_figure, wait_until_idle, wait_until_settled
+from tests.browser.steps import save_figure, wait_until_idle, wait_until_settled
 
 OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
 RIGHT_TO_LEFT = "שלום עולם זה טקסט קצר מאוד מימין לשמאל.\n" * 10
@@ -62,23 +62,6 @@ def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str,
             wait_until_idle(page)
         characters_per_token = page.locator(".lineage-tokenizer .value").first
         expect(characters_per_token).to_have_text(f"{len(text) / len(expected):.2f}" if expected else "–")
-
-
-def test_dragging_the_vocabulary_size_sends_one_event_on_release(visit: Any) -> None:
-    page = visit("/tokens?corpus=repeats")
-    wire, findings = WebSocketRecorder(page), set()
-    for size in range(30, 140, 20):
-        slider(page).evaluate(
-            "(s, v) => { s.value = v; s.dispatchEvent(new Event('input', { bubbles: true })); }", size
-        )
-        page.evaluate(NEXT_FRAMES)
-        findings.add(page.locator(".lineage-tokenizer .finding").inner_text())
-    assert len(findings) > 3, "the finding follows the slider"
-    assert wire.events() == []
-    slider(page).evaluate("slider => slider.dispatchEvent(new Event('change'))")
-    expect(page).to_have_url(re.compile("vocabulary=130"))
-    wait_until_idle(page)
-    assert slider(page).input_value() == "130"
 
 
 def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
