@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -10,17 +11,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from explorer.database import notifications, servers, shared_values
 from explorer.database.engine import close_database, run_transaction
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, UnknownServer
+from explorer.web.signing import signing_key
+from tests.jobs.shared_server import end_lease
 
 OTHER = """
-import sys, time
+import sys
 from explorer.database import notifications, servers
 from explorer.database.engine import run_transaction
 notifications.subscribe("tests", lambda text: print("notified", text, flush=True))
+servers._RENEWAL_SECONDS = notifications._LISTEN_SECONDS = 0.05
 servers.start("other:1", "1.0")
 print("started", servers.this_server(), flush=True)
 for line in sys.stdin:
@@ -28,22 +33,25 @@ for line in sys.stdin:
         case ["publish", text]: run_transaction(lambda session: notifications.publish(session, "tests", text))
         case ["leads"]: print("leads", servers.is_leader(), flush=True)
         case ["draining"]: print("draining", servers.is_draining(), flush=True)
-        case ["stop"]: break
-servers.stop()
-print("stopped", flush=True)
 """
 
 
 class OtherServer:
     """A second process that is registered as a server with a home of its own."""
 
-    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        with monkeypatch.context() as patch:
-            patch.setenv("LINEAGE_HOME", str(home))
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", OTHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
+    def __init__(self, home: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", OTHER],
+            env=os.environ | {"LINEAGE_HOME": str(home)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.id = self.wait_for("started")
+
+    def ask(self, question: str) -> str:
+        self.say(question)
+        return self.wait_for(question)
 
     def say(self, line: str) -> None:
         assert self.process.stdin
@@ -65,53 +73,57 @@ class OtherServer:
 
 
 def wait_until(there: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not there():
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.01)
 
 
-@pytest.fixture
-def this(database: str) -> Iterator[str]:
-    servers.start("this:1", "1.0")
-    yield servers.this_server()
+@pytest.fixture(autouse=True)
+def short_periods(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if "database" in request.fixturenames:
+        request.getfixturevalue("database")  # which is closed last
+    monkeypatch.setattr(servers, "_RENEWAL_SECONDS", 0.05)
+    monkeypatch.setattr(notifications, "_LISTEN_SECONDS", 0.05)
+    yield
     servers.stop()
+    close_database()
 
 
-def test_a_server_is_listed_until_it_stops(database: str) -> None:
+def test_a_server_is_listed_with_the_facts_that_can_be_read_until_it_stops(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(servers, "_facts", {"disk": fail, "jobs": lambda: 3})
     assert servers.living() == []
+    for _ in range(2):
+        servers.start("this:1", "1.0")
+        this = servers.this_server()
+        (listed,) = servers.living()
+        assert (listed.id, listed.name, listed.version, listed.facts) == (this, "this:1", "1.0", {"jobs": 3})
+        assert not servers.is_draining()
+        with pytest.raises(UnknownServer):
+            servers.set_draining("nobody", True)
+        servers.set_draining(this, True)
+        assert servers.is_draining() and servers.living()[0].draining
+        servers.stop()
+        assert servers.living() == [] and servers.this_server() != this
+
+
+@pytest.mark.parametrize("shared", ["LINEAGE_HOME", "the SQLite file"])
+def test_a_second_server_on_the_same_home_or_file_is_refused_with_what_to_do(
+    shared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{tmp_path}/shared.db")
     servers.start("this:1", "1.0")
-    listed = servers.living()
-    assert [(each.id, each.name, each.version) for each in listed] == [(servers.this_server(), "this:1", "1.0")]
-    servers.stop()
-    assert servers.living() == []
-
-
-def test_a_second_server_on_the_same_home_is_refused_with_what_to_do(this: str) -> None:
+    if shared != "LINEAGE_HOME":
+        monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "second"))
     code = "from explorer.database import servers; servers.start('other:1', '1.0')"
     second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert second.returncode
-    assert "Another server already uses LINEAGE_HOME" in second.stderr and "of its own" in second.stderr
-
-
-def test_a_second_server_on_the_same_sqlite_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{tmp_path}/shared.db")
-    servers.start("this:1", "1.0")
-    try:
-        with monkeypatch.context() as patch:
-            patch.setenv("LINEAGE_HOME", str(tmp_path / "second"))
-            code = "from explorer.database import servers; servers.start('other:1', '1.0')"
-            second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    finally:
-        servers.stop()
-    assert second.returncode
-    assert f"Another server already uses the SQLite file {tmp_path}/shared.db" in second.stderr
-
-
-def test_the_home_is_free_again_after_a_stop(database: str) -> None:
-    for _ in range(2):
-        servers.start("this:1", "1.0")
-        servers.stop()
+    assert f"Another server already uses {shared}" in second.stderr and "of its own" in second.stderr
 
 
 def test_notifications_arrive_after_the_commit_only(database: str) -> None:
@@ -135,45 +147,33 @@ def test_a_shared_value_is_that_of_the_first(database: str) -> None:
     assert shared_values.find_or_store("name", lambda: "second") == "third"
 
 
-def test_a_server_is_listed_with_the_facts_that_can_be_read(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
-        raise OSError("the disk is gone")
-
-    monkeypatch.setattr(servers, "_facts", {"disk": fail, "jobs": lambda: 3})
-    servers.start("this:1", "1.0")
-    assert [each.facts for each in servers.living()] == [{"jobs": 3}]
-    servers.stop()
-
-
-def test_an_unknown_server_cannot_be_drained(this: str) -> None:
-    with pytest.raises(UnknownServer):
-        servers.set_draining("nobody", True)
-    servers.set_draining(this, True)
-    assert servers.is_draining() and servers.living()[0].draining
-
-
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_two_servers_hear_each_other_and_one_leads(this: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_servers_hear_each_other_and_one_leads(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard: list[str | None] = []
     notifications.subscribe("tests", heard.append)
-    wait_until(servers.is_leader)
-    other = OtherServer(tmp_path / "other", monkeypatch)
-    assert [each.id for each in servers.living()] == [this, other.id]
+    other = OtherServer(tmp_path / "other")
+    wait_until(lambda: other.ask("leads") == "True")
+    close_database()
+    servers.start("this:1", "1.0")
+    begun = time.monotonic()
+    wait_until(lambda: servers._this.renewed > begun)
+    assert not servers.is_leader(), "the lock is taken"
+    assert [(each.id, each.leads) for each in servers.living()] == [(other.id, True), (servers.this_server(), False)]
     other.say("publish from-other")
     wait_until(lambda: "from-other" in heard)
     run_transaction(lambda session: notifications.publish(session, "tests", "from-this"))
     assert "from-this" in iter(lambda: other.wait_for("notified"), "never")
-    other.say("leads")
-    assert other.wait_for("leads") == "False"
     servers.set_draining(other.id, True)
-    other.say("publish seen")  # the notification about draining arrives before the answer to this
-    wait_until(lambda: "seen" in heard)
-    other.say("draining")
-    assert other.wait_for("draining") == "True"
-    other.say("stop")
-    other.wait_for("stopped")
-    assert [each.id for each in servers.living()] == [this]
+    wait_until(lambda: other.ask("draining") == "True")
     other.kill()
+    wait_until(servers.is_leader)
+    assert len(servers.living()) == 2, "its lease has not ended"
+    end_lease(other.id)
+    assert [each.id for each in servers.living()] == [servers.this_server()]
+    monkeypatch.setattr(servers, "_FORGET_SECONDS", servers.LEASE_SECONDS / 2)
+    wait_until(lambda: run_transaction(lambda session: session.get(servers._Row, other.id)) is None)
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
@@ -197,36 +197,17 @@ def test_a_server_that_stops_during_a_renewal_leaves_no_row(database: str, monke
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_another_server_leads_after_the_leader_was_killed(
-    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    close_database()
-    other = OtherServer(tmp_path / "other", monkeypatch)
-
-    def leads() -> bool:
-        other.say("leads")
-        return other.wait_for("leads") == "True"
-
-    wait_until(leads)
-    servers.start("this:1", "1.0")
-    try:
-        time.sleep(3)  # one renewal: the lock is taken
-        assert not servers.is_leader()
-        other.kill()
-        wait_until(servers.is_leader)
-        monkeypatch.setattr(servers, "LEASE_SECONDS", 0.5)
-        wait_until(lambda: [each.name for each in servers.living()] in ([], ["this:1"]))
-    finally:
-        servers.stop()
-
-
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_servers_of_one_database_sign_with_one_key(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from explorer.web.signing import signing_key
-
     first = signing_key()
     close_database()
     monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "other"))
     assert environment().home == tmp_path / "other" and signing_key() == first
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_postgresql_is_asked_to_notice_that_a_server_is_gone(database: str) -> None:
+    query = text("SELECT name FROM pg_settings WHERE source = 'client' AND name LIKE 'tcp%' ORDER BY name")
+    found = run_transaction(lambda session: session.scalars(query).all())
+    assert list(found) == ["tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout"]

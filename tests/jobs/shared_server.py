@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 from explorer.database import notifications, servers
 from explorer.database.engine import run_transaction
@@ -48,9 +48,12 @@ def shorten_periods(patch: pytest.MonkeyPatch) -> None:
 
 def end_lease(server: str) -> None:
     """Let the last sign of life of a server that is dead or frozen be so old that the others count it as dead."""
-    before = datetime.timedelta(seconds=servers.LEASE_SECONDS + 1)
-    row = servers._Row
-    run_transaction(lambda session: session.execute(update(row).where(row.id == server).values(seen=row.seen - before)))
+
+    def write(session: Session) -> None:
+        row = session.get_one(servers._Row, server)
+        row.seen -= datetime.timedelta(seconds=servers.LEASE_SECONDS + 1)
+
+    run_transaction(write)
 
 
 class JobServer:
@@ -199,12 +202,6 @@ def is_abandoned(executor: HoldingExecutor, config: RunConfig) -> bool:
 
 def drain(executor: HoldingExecutor) -> None:
     servers.set_draining(servers.this_server(), True)
-
-
-def close(executor: HoldingExecutor) -> None:
-    """End as after SIGTERM."""
-    executor.service.close()
-    servers.stop()
 
 
 def folders(executor: HoldingExecutor) -> list[str]:

@@ -50,6 +50,9 @@ def processes() -> Iterator[ProcessExecutor]:
     if sys.platform != "linux":
         pytest.skip("Worker processes are possible on Linux only.")
     executor = ProcessExecutor()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("LINEAGE_MOST_MEMORY", "1")  # 200 MB remain for each worker
+        executor.start()
     yield executor
     executor.close()
 
@@ -114,24 +117,20 @@ def test_an_impossible_order_is_rejected_in_one_sentence(tmp_path: Path) -> None
 
 def test_alternating_trainings_keep_their_own_number_of_threads() -> None:
     configs = [short_config("bag_of_words", threads=threads, epochs=2) for threads in (1, 2, 3)]
+    received: dict[RunConfig, list[tuple[Event, int]]] = {config: [] for config in configs}
 
-    async def in_turns() -> list[list[tuple[Event, int]]]:
+    async def consume(executor: InProcessExecutor, config: RunConfig) -> None:
+        async for part in executor.slices(Order(config)):
+            received[config] += [(event, torch.get_num_threads()) for event, _ in part.events]
+
+    async def together() -> None:
         executor = InProcessExecutor()
-        streams = [executor.slices(Order(config)) for config in configs]
-        received: list[list[tuple[Event, int]]] = [[] for _ in configs]
-        going = dict(enumerate(streams))
-        while going:
-            for index, stream in list(going.items()):
-                try:
-                    part = await anext(stream)
-                    received[index] += [(event, torch.get_num_threads()) for event, _ in part.events]
-                except StopAsyncIteration:
-                    del going[index]
-        return received
+        await asyncio.gather(*(consume(executor, config) for config in configs))
 
-    for config, received in zip(configs, asyncio.run(in_turns()), strict=True):
-        assert {threads for _, threads in received} == {config.threads}
-        assert comparable_events(event for event, _ in received) == comparable_events(full_training(config))
+    asyncio.run(together())
+    for config in configs:
+        assert {threads for _, threads in received[config]} == {config.threads}
+        assert comparable_events(event for event, _ in received[config]) == comparable_events(full_training(config))
 
 
 def test_trainings_in_this_process_get_the_same_share_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,14 +196,9 @@ def test_the_text_of_a_visitor_and_the_problems_of_a_worker_process_travel_as_th
         events(Order(short_config(), text=cast(str, 3)), processes)
 
 
-def test_a_worker_process_that_needs_too_much_memory_says_so(
-    processes: ProcessExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    order = Order(short_config("transformer", width=128, hidden=512, layers=8, replicas=32))
-    with monkeypatch.context() as patched:
-        patched.setenv("LINEAGE_MOST_MEMORY", "1")  # 200 MB remain
-        with pytest.raises(LimitExceeded, match="fewer seeds"):
-            events(order, processes)
+def test_a_worker_process_that_needs_too_much_memory_says_so(processes: ProcessExecutor) -> None:
+    with pytest.raises(LimitExceeded, match="fewer seeds"):
+        events(Order(short_config("transformer", width=128, hidden=512, layers=8, replicas=32)), processes)
     assert isinstance(events(Order(short_config()), processes)[0], Started), "another training is not disturbed"
 
 

@@ -35,7 +35,6 @@ from explorer.tasks.text import corpora
 from explorer.training.adam import Adam
 from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
 from explorer.training.events import Evaluation, Event, Started, Step
-from explorer.training.machine import machine_kind
 from explorer.training.record import Record
 from explorer.training.recorder import Recorder, record_run
 from explorer.training.slices import Slice
@@ -107,6 +106,8 @@ def fast_scheduling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator
     store.reset(shipped=True)
     yield
     store.reset(shipped=True)
+    with suppress(StoreError):
+        db.close_database()
 
 
 @pytest.fixture
@@ -121,8 +122,6 @@ def make_executor() -> Iterator[Callable[[], HoldingExecutor]]:
     yield make
     for executor in made:
         executor.service.close()
-    with suppress(StoreError):
-        db.close_database()
 
 
 @pytest.fixture
@@ -262,17 +261,6 @@ def test_only_a_curve_of_the_same_kind_of_machine_is_called_equal_or_different(
     assert_equals_uninterrupted(short_config())
 
 
-def test_a_run_that_went_on_elsewhere_names_both_kinds_of_machine(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = short_config()
-    stop_at_step_13(executor, config)
-    here = stored_run(config).card.machines
-    monkeypatch.setattr("explorer.training.train.machine_kind", lambda device: "another kind")
-    submit_and_wait(service, config, "ada")
-    assert here == (machine_kind(),) and stored_run(config).card.machines == (*here, "another kind")
-
-
 def test_the_view_of_a_running_job_never_changes(executor: HoldingExecutor) -> None:
     config = short_config(replicas=2)
     job = submit_held(executor, config)
@@ -376,16 +364,6 @@ def test_a_job_that_somebody_wants_to_its_end_does_not_stop_before(
     assert job.view().state == "finished"
 
 
-def test_a_run_can_be_stopped_twice(executor: HoldingExecutor, service: JobService) -> None:
-    config = short_config(replicas=2)
-    stop_at_step_13(executor, config)
-    job = stop_at_step_13(executor, config, step=25)
-    assert (job.view().step, stored_run(config).checkpoint_steps()) == (20, [0, 1, 3, 10, 20])
-    wait_for_end(service.resume(key(config), "ada"))
-    assert executor.start_steps(config) == [None, 10, 20]
-    assert_equals_uninterrupted(config)
-
-
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_only_the_starter_and_the_operator_may_resume_a_stopped_run(
     forgotten: bool, executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor]
@@ -468,26 +446,6 @@ def test_a_job_stopped_at_its_start_is_stored_only_if_it_can_be_resumed(
 # ---- slots
 
 
-def test_a_visitor_with_two_slots_gives_one_to_a_waiting_visitor(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
-    configs = [executor.hold(short_config(seed=seed)) for seed in range(5)]
-    *of_ada, of_bob = configs
-    submitted = [service.submit(config, "ada") for config in of_ada]
-    first, second, *others = submitted
-    wait(lambda: is_running(first) and is_running(second))
-    job_of_bob = service.submit(of_bob, "bob")
-    wait(lambda: is_running(job_of_bob) and is_paused(second))
-    assert is_running(first)
-    assert {job.view().step for job in others} == {0}
-    executor.release(*configs)
-    wait_for_end(job_of_bob, *submitted)
-    assert executor.start_steps(of_ada[1]) == [None, 10]
-    assert executor.start_steps(of_ada[0]) == executor.start_steps(of_bob) == [None]
-    assert_equals_uninterrupted(*configs)
-
-
 def test_each_visitors_first_job_comes_before_anyones_second(
     executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -503,6 +461,8 @@ def test_each_visitors_first_job_comes_before_anyones_second(
     assert [names[run] for run, _ in executor.started][2:] == ["b1", "c1"]
     executor.release(*[config for name, config in configs.items() if name != "a1"])
     wait_for_end(*submitted.values())
+    assert executor.start_steps(configs["a1"]) == executor.start_steps(configs["b1"]) == [None]
+    assert executor.start_steps(configs["a2"]) == [None, 10]
     assert_equals_uninterrupted(*configs.values())
 
 
@@ -577,12 +537,16 @@ def test_an_abandoned_job_gives_up_its_slot_and_resumes_later(executor: HoldingE
 
 
 @pytest.mark.usefixtures("one_slot")
-@pytest.mark.parametrize("why", ["a second tab", "a watcher", "another requester", "nobody waits", "the terminal"])
+@pytest.mark.parametrize(
+    "why", ["a second tab", "a watcher", "another requester", "nobody waits", "the terminal", "a return in time"]
+)
 def test_a_job_keeps_its_slot_until_all_have_left_and_somebody_waits(
     why: str, executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for visitor in ("ada", "ada", "bob", "eve")[why != "a second tab" :]:
         service.tab_opened(visitor)
+    if why == "a return in time":
+        monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "1000")
     first = submit_held(executor, short_config(), "" if why == "the terminal" else "ada")
     if why == "a watcher":
         service.add_watcher(first.key, "eve")
@@ -594,26 +558,11 @@ def test_a_job_keeps_its_slot_until_all_have_left_and_somebody_waits(
     wait_for_scheduling(service, monkeypatch)
     assert is_running(first)
     assert (first.requested_action, second.view().state) == ("", "waiting")
-    if why == "the terminal":
+    if why in ("the terminal", "a return in time"):
         return
     service.tab_closed("ada" if why == "a second tab" else "eve")
     service.tab_opened(waiting)
     wait(lambda: is_running(second) and is_paused(first))
-
-
-@pytest.mark.usefixtures("one_slot")
-def test_jobs_of_a_visitor_who_returns_in_time_are_not_abandoned(
-    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "1000")
-    for visitor in ("ada", "bob"):
-        service.tab_opened(visitor)
-    first = submit_held(executor, short_config(), "ada")
-    service.tab_closed("ada")
-    second = service.submit(short_config("gru"), "bob")
-    wait_for_scheduling(service, monkeypatch)
-    assert is_running(first)
-    assert (first.requested_action, second.view().state) == ("", "waiting")
 
 
 # ---- the process ends, and another one begins
@@ -683,22 +632,18 @@ def write_checkpointed_job(config: RunConfig, **job: object) -> Path:
 
 
 @pytest.mark.parametrize("file", ["card.json", "events.parquet", "snapshots/00000010.safetensors"])
-def test_a_job_with_a_damaged_checkpoint_starts_again(file: str, executor: HoldingExecutor) -> None:
-    config = short_config(replicas=2)
-    (write_checkpointed_job(config) / file).write_bytes(b"garbage")
+def test_a_damaged_checkpoint_is_not_used_and_does_not_spoil_the_stopped_run(
+    file: str, executor: HoldingExecutor
+) -> None:
+    config, other = short_config(replicas=2), short_config(seed=1)
+    stop_at_step_13(executor, other)
+    for each in (config, other):
+        (write_checkpointed_job(each) / file).write_bytes(b"garbage")
     executor.service.restore()
-    wait(lambda: executor.service.views()[0].done)
-    assert (executor.service.views()[0].state, executor.start_steps(config)) == ("finished", [None])
-    assert_equals_uninterrupted(config)
-
-
-def test_a_damaged_checkpoint_does_not_spoil_the_stopped_run(executor: HoldingExecutor) -> None:
-    config = short_config(replicas=2)
-    stop_at_step_13(executor, config)
-    (write_checkpointed_job(config) / "optimiser/00000010.safetensors").write_bytes(b"garbage")
-    job = submit_and_wait(executor.service, config, "ada")
-    assert (job.view().state, executor.start_steps(config)) == ("finished", [None, 10])
-    assert_equals_uninterrupted(config)
+    wait(lambda: all(view.done for view in executor.service.views()))
+    assert executor.start_steps(config) == [None], "it starts again"
+    assert executor.start_steps(other) == [None, 10]
+    assert_equals_uninterrupted(config, other)
 
 
 def test_a_crash_at_any_moment_ends_with_the_equal_curve(
@@ -928,25 +873,20 @@ def test_a_complete_run_without_room_is_kept_over_a_restart(
     assert_equals_uninterrupted(short_config())
 
 
-def test_without_room_on_the_disk_a_training_is_not_started(
-    service: JobService, monkeypatch: pytest.MonkeyPatch
+def test_without_room_on_the_disk_a_training_is_not_started_and_room_is_kept_for_the_others(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    held = submit_held(executor, short_config())
+    assert (held.folder / "reserved").stat().st_blocks * 512 > 100_000
     monkeypatch.setattr(os, "posix_fallocate", fail_with(DISK_FULL))
-    job = submit_and_wait(service, short_config())
+    job = submit_and_wait(service, short_config("gru"))
     assert job.view().state == "failed"
     assert "was not started, because its result needs" in job.view().problem
     assert "the disk is full" in job.view().problem
-    assert job_folders() == []
-
-
-def test_room_is_kept_while_a_training_runs(executor: HoldingExecutor) -> None:
-    config = short_config()
-    job = submit_held(executor, config)
-    assert (job.folder / "reserved").stat().st_blocks * 512 > 100_000
-    executor.release(config)
-    wait_for_end(job)
-    assert_equals_uninterrupted(config)
-    assert store.folder_size(stored_run(config).folder) < 2 * 100_000, "the reserved file is not stored"
+    executor.release(short_config())
+    wait_for_end(held)
+    assert_equals_uninterrupted(short_config())
+    assert store.folder_size(stored_run(short_config()).folder) < 2 * 100_000, "the reserved file is not stored"
 
 
 def test_a_home_that_is_no_folder_does_not_disturb_a_training(
@@ -1016,25 +956,31 @@ def test_neither_a_crash_after_a_new_checkpoint_counts_nor_a_lost_machine(
 
 def test_after_two_crashes_at_one_checkpoint_a_job_waits_for_its_owner() -> None:
     executor = CrashingExecutor(3, lambda _: 13)
-    config = short_config()
-    view = submit_and_wait(executor.service, config, "ada").view()
+    view = submit_and_wait(executor.service, short_config(), "ada").view()
     assert (view.state, view.saved, view.step) == ("stopped", True, 10)
     assert "ended unexpectedly twice" in view.problem and "Press Go on" in view.problem
-    again = executor.service.resume(view.key, "ada")
-    wait_for_end(again)
-    executor.service.close()
-    assert (again.view().state, executor.start_steps(config)) == ("finished", [None, 10, 10, 10])
-    assert_equals_uninterrupted(config)
-
-
-def test_a_job_during_which_the_process_ended_twice_is_not_restored_by_itself(executor: HoldingExecutor) -> None:
-    write_checkpointed_job(short_config(), crashes=2)
-    executor.service.restore()
-    (view,) = executor.service.views()
-    assert (view.state, view.saved, view.step) == ("stopped", True, 10) and "twice" in view.problem
     wait_for_end(executor.service.resume(view.key, "ada"))
-    assert executor.start_steps(short_config()) == [10]
+    executor.service.close()
+    assert executor.start_steps(short_config()) == [None, 10, 10, 10]
     assert_equals_uninterrupted(short_config())
+
+
+def test_a_job_that_crashed_twice_or_is_above_a_lowered_limit_is_not_restored_by_itself(
+    executor: HoldingExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashed, large = short_config(), short_config(epochs=9)
+    write_checkpointed_job(crashed, crashes=2)
+    write_checkpointed_job(large)
+    with monkeypatch.context() as patched:
+        patched.setenv("LINEAGE_MOST_STEPS", "35")
+        executor.service.restore()
+    views = {view.config: view for view in executor.service.views()}
+    assert all((view.state, view.saved, view.step) == ("stopped", True, 10) for view in views.values())
+    assert "ended unexpectedly twice" in views[crashed].problem
+    assert "LINEAGE_MOST_STEPS" in views[large].problem and "unexpectedly" not in views[large].problem
+    wait_for_end(executor.service.resume(key(crashed), "ada"))
+    assert executor.started == [(key(crashed), 10)]
+    assert_equals_uninterrupted(crashed)
 
 
 @pytest.mark.parametrize("with_checkpoints", [False, True])
@@ -1053,18 +999,13 @@ def test_the_file_of_a_running_job_counts_a_crash_until_a_checkpoint_or_its_paus
 # ---- limits
 
 
-def test_a_training_above_a_limit_is_rejected_and_leaves_nothing(
-    service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_MOST_STEPS", "31")
-    with pytest.raises(InvalidSetting, match="LINEAGE_MOST_STEPS"):
-        service.submit(short_config(), "ada")
-    assert (service.views(), service.find(key(short_config())), job_folders()) == ([], None, [])
-
-
-def test_one_job_too_many_is_rejected_and_leaves_nothing(
+def test_a_training_above_a_limit_or_one_job_too_many_is_rejected_and_leaves_nothing(
     executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with monkeypatch.context() as patched, pytest.raises(InvalidSetting, match="LINEAGE_MOST_STEPS"):
+        patched.setenv("LINEAGE_MOST_STEPS", "31")
+        service.submit(short_config(), "ada")
+    assert (service.views(), service.find(key(short_config())), job_folders()) == ([], None, [])
     monkeypatch.setenv("LINEAGE_MOST_JOBS", "2")
     configs = [short_config(seed=seed) for seed in range(2)]
     submitted = [submit_held(executor, config, "ada") for config in configs]
@@ -1087,17 +1028,6 @@ def test_a_training_that_takes_many_times_too_long_is_stopped_and_stored(
     wait_for_end(job)
     assert (job.view().state, job.view().step, job.view().saved) == ("stopped", 10, True)
     assert "LINEAGE_MOST_SECONDS" in job.view().problem
-
-
-def test_a_job_above_a_limit_that_was_lowered_waits_for_its_owner(
-    executor: HoldingExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_checkpointed_job(short_config())
-    monkeypatch.setenv("LINEAGE_MOST_STEPS", "31")
-    executor.service.restore()
-    (view,) = executor.service.views()
-    assert (view.state, view.step, executor.started) == ("stopped", 10, [])
-    assert "LINEAGE_MOST_STEPS" in view.problem and "ended unexpectedly" not in view.problem
 
 
 def test_a_training_on_own_sentences_is_charged_for_its_file_and_not_for_the_largest_one(service: JobService) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,6 @@ for _name in (
     "a_job_that_somebody_wants_to_its_end_does_not_stop_before",
     "a_stopped_job_never_replaces_a_finished_run",
     "a_paused_job_can_be_stopped_and_its_checkpoint_is_stored",
-    "a_visitor_with_two_slots_gives_one_to_a_waiting_visitor",
     "each_visitors_first_job_comes_before_anyones_second",
     "an_abandoned_job_gives_up_its_slot_and_resumes_later",
     "a_stopped_branch_resumes_even_without_its_parent",
@@ -35,7 +33,10 @@ for _name in (
 
 @pytest.fixture(autouse=True)
 def server(
-    database: str, home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    database: str,
+    fast_scheduling: None,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> Iterator[None]:
     """Let this process be a server of the database, which reads its tables often and without an error."""
     shorten_periods(monkeypatch)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
 import logging
 import os
 import shutil
@@ -12,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +30,14 @@ from explorer.run_store.store import StoredRun
 from explorer.sweeps import stored  # noqa: F401  # it has a table
 from explorer.training import config as run_config
 from explorer.training.config import Branch, changed_settings, default_config, with_settings
-from explorer.training.record import Record
-from explorer.training.recorder import record_run
 from explorer.web import predictions  # noqa: F401  # it has a table
 from explorer.web.classes import tables  # noqa: F401  # it has tables
 from tests import needs, postgres
+from tests.run_store import small_runs
+from tests.run_store.small_runs import TINY, record, record_of_seed
 
-TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
 ROOT = Path(index.__file__).parents[2]
 MONDAY = datetime.datetime(2026, 3, 2, 12, 0, tzinfo=datetime.UTC)
-
-
-@cache
-def record(model: str = "bag_of_words") -> Record:
-    return record_run(with_settings(default_config("negation", model), TINY))
 
 
 @pytest.fixture(autouse=True)
@@ -60,15 +52,14 @@ def store_run(
     seed: int = 0, owner: str = "", model: str = "bag_of_words", folder: Path | None = None, **card: Any
 ) -> StoredRun:
     """Store a run on disk without adding it to the index."""
-    config = with_settings(record(model).config, {"seed": seed})
-    run = store.save_run(dataclasses.replace(record(model), config=config), folder or store.run_folder(config), owner)
+    record = record_of_seed(seed, model)
+    run = store.save_run(record, folder or store.run_folder(record.config), owner)
     return edit_card(run.folder, **card) if card else run
 
 
 def edit_card(folder: Path, **card: Any) -> StoredRun:
     """Edit fields of a card on disk and load the run again."""
-    data = json.loads((folder / "card.json").read_text()) | card
-    (folder / "card.json").write_text(json.dumps(data))
+    small_runs.edit_card(folder, **card)
     store.reset()
     return store.load(folder)
 
@@ -108,7 +99,7 @@ def test_a_branch_names_its_parent() -> None:
 
 def test_changed_settings_are_those_that_differ_from_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     config = default_config("negation", "gru")
-    for changes in ({}, {"replicas": 8, "p_not": 0.5}, {"task.seed": 3, "seed": 5, "learning_rate": 0.5}):
+    for changes in ({}, {"replicas": 8, "p_not": 0.5}, {"seed": 5, "learning_rate": 0.5, "held_out": "destroy"}):
         changed = with_settings(config, changes)
         assert changed_settings(changed).keys() == changes.keys()
         assert with_settings(config, changed_settings(changed)) == changed
@@ -174,6 +165,7 @@ def test_filters(database: str, included_folder: Path) -> None:
     assert search_keys(owner="", shipped=False) == [c]
     assert search_keys(shipped=False) == [c, b, a]
     assert search_keys(unfinished=False) == [d, b, a]
+    assert search_keys(keys=(a, c)) == [c, a] and search_keys(keys=()) == []
     assert search_keys(limit=2) == [d, c]
     assert search_keys(limit=0) == search_keys(limit=-1) == []
     assert index.all_tags() == ["good", "it's 100%_"]
@@ -404,6 +396,11 @@ def run_sql(statement: str) -> Callable[[Path], None]:
     return change
 
 
+def delete(file: Path) -> None:
+    for part in file.parent.glob("index.db*"):
+        part.unlink()
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "no database": lambda file: file.write_bytes(b"no database at all" * 999),
     "cut": overwrite_pages,
@@ -414,27 +411,21 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", [*DAMAGES, "deleted"])
 def test_a_damaged_file_is_replaced(damage: str, file: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = store_run(0, name="still here")
     index.refresh()
     if damage in ("no database", "newer", "no version"):  # the others are noticed while the program runs
         db.close_database()
-    DAMAGES[damage](file)
+    (DAMAGES | {"deleted": delete})[damage](file)
     assert index.search(Query(text="still")) == index.search() != []
     index.add_run(run)
     assert search_names() == ["still here"]
+    if damage == "deleted":
+        return
     aside = list(file.parent.glob("index.db.damaged-*"))
     assert [other.suffix for other in aside if not other.name.endswith(("-wal", "-shm"))]
     assert "is damaged or of a newer version" in caplog.text
-
-
-def test_a_file_deleted_while_the_program_runs_is_created_again(file: Path) -> None:
-    run = store_run(0)
-    assert search_keys() == [run.key]
-    for part in file.parent.glob("index.db*"):
-        part.unlink()
-    assert search_keys() == [run.key]
 
 
 @pytest.mark.parametrize("damage", ["no database", "newer", "tables are gone"])
@@ -452,15 +443,11 @@ def test_a_configured_file_is_never_replaced(damage: str, tmp_path: Path, monkey
 
 
 @needs.postgresql
-@pytest.mark.parametrize("damage", ["UPDATE alembic_version SET version_num = 'v999'", "DROP TABLE tags"])
-def test_a_postgresql_database_of_a_newer_version_is_not_changed(damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    address = postgres.fresh_database()
-    monkeypatch.setenv("LINEAGE_DATABASE_URL", address)
+def test_a_postgresql_database_of_a_newer_version_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_DATABASE_URL", postgres.fresh_database())
     index.refresh()
-    engine = create_engine(address)
-    with engine.begin() as connection:
-        connection.execute(text(damage))
-    engine.dispose()
+    with db.database().engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'v999'"))
     db.close_database()
     with pytest.raises(StoreError, match="is damaged, or a newer version"):
         search()
@@ -543,10 +530,3 @@ def test_a_search_reads_each_row_once_and_again_after_a_change(monkeypatch: pyte
     assert sorted(search_names(shipped=False)) == ["another name", "run 1", "run 2"] and len(read) == 4
     index.remove_run(runs[1].key)
     assert sorted(search_names(shipped=False)) == ["another name", "run 2"] and len(read) == 4
-
-
-def test_runs_are_found_by_their_keys() -> None:
-    runs = [store_run(seed=i) for i in range(3)]
-    keys = tuple(run.key for run in runs[:2])
-    assert sorted(search_keys(keys=keys)) == sorted(keys)
-    assert search_keys(keys=()) == []

@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +18,23 @@ from explorer.database import engine as db
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, NotAllowed, RunError, StoreError, UnknownRun
 from explorer.run_store import index, local_copies, operations, places, storage, store, upkeep
-from explorer.run_store.archive.read import import_zip
-from explorer.run_store.archive.write import pack
 from explorer.run_store.index import ForeignDatabase, Query, search
 from explorer.run_store.storage import Storage
 from explorer.run_store.store import StoredRun
-from explorer.training.config import default_config, key, with_settings
-from explorer.training.record import Record
-from explorer.training.recorder import record_run
 from tests import needs, postgres, s3
-from tests.terminal import RunCommand
+from tests.run_store.small_runs import (
+    bytes_of,
+    edit_card,
+    indexed_keys,
+    key_of,
+    record,
+    record_of_seed,
+    store_run,
+    stored_keys,
+    write_finished_job,
+)
 
-TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
 UseServer = Callable[[str], None]
-
-
-@cache
-def record() -> Record:
-    return record_run(with_settings(default_config("negation", "bag_of_words"), TINY))
-
-
-def record_of_seed(seed: int) -> Record:
-    return dataclasses.replace(record(), config=with_settings(record().config, {"seed": seed}))
-
-
-def key_of(seed: int) -> str:
-    return key(record_of_seed(seed).config)
 
 
 @pytest.fixture(autouse=True)
@@ -53,14 +43,8 @@ def included_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[St
     monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
     store.reset(shipped=True)
     yield store.save_run(record_of_seed(99), tmp_path / "pretrained" / "included-one")
+    storage.reset()
     store.reset(shipped=True)
-
-
-def address(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    if kind == "s3":
-        return s3.fresh_bucket(monkeypatch)
-    (tmp_path / "shared").mkdir()
-    return str(tmp_path / "shared") if kind == "folder" else f"memory://{tmp_path}"
 
 
 @pytest.fixture
@@ -69,9 +53,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UseServe
     yield from servers("folder", "sqlite", tmp_path, monkeypatch)
 
 
-@pytest.fixture(params=["folder sqlite", "s3 sqlite", "folder postgresql"])
+@pytest.fixture(params=["s3 sqlite", "folder postgresql"])
 def any_server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UseServer]:
-    """Like `server`, with each kind of storage and database in turn."""
+    """Like `server`, with another kind of storage, and with another kind of database."""
     yield from servers(*request.param.split(), tmp_path, monkeypatch)
 
 
@@ -80,8 +64,8 @@ def servers(kind: str, database: str, tmp_path: Path, monkeypatch: pytest.Monkey
         pytest.skip(needs.NO_POSTGRESQL)
     url = postgres.fresh_database() if database == "postgresql" else f"sqlite:///{tmp_path}/index.db"
     monkeypatch.setenv("LINEAGE_DATABASE_URL", url)
-    monkeypatch.setenv("LINEAGE_RUNS", address(kind, tmp_path, monkeypatch))
-
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("LINEAGE_RUNS", s3.fresh_bucket(monkeypatch) if kind == "s3" else str(tmp_path / "shared"))
     opened_databases = []
 
     def use(name: str) -> None:
@@ -105,30 +89,15 @@ def open_storage() -> Storage:
     return found
 
 
-def write_finished_job(seed: int = 0, owner: str = "ada") -> Path:
-    folder = environment().jobs / key_of(seed)
-    store.write_run(record_of_seed(seed), folder, owner)
-    return folder
-
-
-def store_run(seed: int = 0, owner: str = "ada") -> StoredRun:
-    return operations.add_run(write_finished_job(seed, owner))
-
-
-def indexed_keys() -> list[str]:
-    return sorted(entry.key for entry in search(Query(shipped=False)))
-
-
-def copied_keys() -> list[str]:
-    return sorted(folder.name for folder in environment().runs.glob("[!.]*"))
-
-
-class Killed(BaseException):
-    pass
+def hours_later(hours: float) -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)
 
 
 def add_run_and_die(seed: int) -> None:
     """Be killed when the files of a run have been uploaded, and its card has not."""
+
+    class Killed(BaseException):
+        pass
 
     def die(*_: Any) -> None:
         raise Killed
@@ -139,57 +108,43 @@ def add_run_and_die(seed: int) -> None:
         store_run(seed)
 
 
-def test_a_run_of_one_server_is_found_and_opened_by_another(any_server: UseServer) -> None:
+def test_a_run_of_one_server_is_found_opened_and_changed_by_another(any_server: UseServer) -> None:
     run = store_run()
     assert run.folder == environment().runs / run.key
     assert not (environment().jobs / run.key).exists()
     any_server("b")
-    assert indexed_keys() == [run.key]
-    assert copied_keys() == []
+    (entry,) = search(Query(shipped=False))
+    assert (entry.key, entry.owner, entry.state, entry.parameters) == (run.key, "ada", "finished", run.card.parameters)
+    assert entry.settings["train_size"] == 20 and entry.bytes > 1_000
+    assert stored_keys() == []
     found = store.find(run.key)
-    assert (found.card, found.config) == (run.card, run.config)
-    assert found.folder == environment().runs / run.key
-    assert {name: array.tobytes() for name, array in found.weights().items()} == {
-        name: array.tobytes() for name, array in run.weights().items()
-    }
+    assert (found.card, found.config, found.folder) == (run.card, run.config, environment().runs / run.key)
+    assert bytes_of(found.weights()) == bytes_of(run.weights())
     assert found.checkpoint_steps() == run.checkpoint_steps() != []
     assert store.find_by_config(run.config) == found
     with pytest.raises(UnknownRun):
         store.find("abcdefghijkl")
-    (entry,) = search(Query(shipped=False))
-    assert (entry.owner, entry.state, entry.parameters) == ("ada", "finished", run.card.parameters)
-    assert entry.settings["train_size"] == 20
-    assert entry.bytes > 1_000
-
-
-def test_a_finished_run_replaces_a_stopped_one_and_keeps_what_users_entered(any_server: UseServer) -> None:
-    folder = environment().jobs / key_of(0)
-    store.write_run(dataclasses.replace(record_of_seed(0), state="stopped"), folder, "ada")
-    stopped = operations.add_run(folder)
-    operations.edit_card(stopped.key, "ada", False, name="Mine")
-    any_server("b")
-    assert store.find(stopped.key).card.state == "stopped"
-    store_run(0, owner="bob")
-    any_server("a")
-    found = store.find(stopped.key)
-    assert (found.card.state, found.card.name, found.card.owner) == ("finished", "Mine", "ada")
-    assert len(open_storage().place.names(f"runs/{stopped.key}")) == 1
-    assert found.curves.losses.tobytes() == stopped.curves.losses.tobytes()
-
-
-def test_a_changed_card_is_seen_by_the_other_servers(server: UseServer) -> None:
-    run = store_run()
-    server("b")
-    assert store.find(run.key).card.name == ""
     with pytest.raises(NotAllowed):
         operations.edit_card(run.key, "bob", False, name="Not yours")
     changed = operations.edit_card(run.key, "ada", False, name="Mine", tags=["a"], note="of b", pinned=True)
-    assert changed.card.name == "Mine"
-    server("a")
+    any_server("a")
     (entry,) = search(Query(shipped=False))
     assert (entry.name, entry.tags, entry.pinned) == ("Mine", ("a",), True)
     assert store.find(run.key).card == changed.card
     assert changed.cache_key[1] == run.cache_key[1]  # models in memory stay
+
+
+def test_a_finished_run_replaces_a_stopped_one_and_keeps_what_users_entered(server: UseServer) -> None:
+    stopped = operations.add_run(write_finished_job(state="stopped"))
+    operations.edit_card(stopped.key, "ada", False, name="Mine")
+    server("b")
+    assert store.find(stopped.key).card.state == "stopped"
+    store_run(0, owner="bob")
+    server("a")
+    found = store.find(stopped.key)
+    assert (found.card.state, found.card.name, found.card.owner) == ("finished", "Mine", "ada")
+    assert len(open_storage().place.names(f"runs/{stopped.key}")) == 1
+    assert found.curves.losses.tobytes() == stopped.curves.losses.tobytes()
 
 
 def test_a_run_that_one_server_deletes_is_restored_by_another(any_server: UseServer) -> None:
@@ -200,12 +155,12 @@ def test_a_run_that_one_server_deletes_is_restored_by_another(any_server: UseSer
     with pytest.raises(NotAllowed):
         operations.delete_runs([kept.key, run.key], "bob", False)
     operations.delete_runs([run.key], "ada", False)
-    assert copied_keys() == [kept.key]
+    assert stored_keys() == [kept.key]
     any_server("b")
     assert indexed_keys() == [kept.key]
     with pytest.raises(UnknownRun):
         store.find(run.key)
-    assert copied_keys() == []
+    assert stored_keys() == []
     with pytest.raises(NotAllowed):
         operations.restore_runs([run.key], "bob", False)
     operations.empty_trash()  # when a server starts: a tab of another one may restore it
@@ -214,42 +169,33 @@ def test_a_run_that_one_server_deletes_is_restored_by_another(any_server: UseSer
     any_server("a")
     assert indexed_keys() == sorted([run.key, kept.key])
     operations.delete_runs([run.key], "", True)
+    again = store_run(0)
+    with pytest.raises(StoreError, match="trained again"):
+        operations.restore_runs([run.key], "ada", False)
     operations.purge_runs([run.key, "../abcdefghijkl"])
+    assert store.find(run.key).weights().keys() == again.weights().keys()
+    operations.delete_runs([run.key], "", True)
+    operations.purge_runs([run.key])
     with pytest.raises(UnknownRun):
         operations.restore_runs([run.key], "ada", False)
     assert list(open_storage().place.names(f"runs/{run.key}")) == []
     assert store.find(kept.key).weights()
 
 
-def test_a_run_that_was_trained_again_is_not_overwritten_by_undo(server: UseServer) -> None:
-    run = store_run()
-    operations.delete_runs([run.key], "ada", False)
-    again = store_run()
-    with pytest.raises(StoreError, match="trained again"):
-        operations.restore_runs([run.key], "ada", False)
-    operations.purge_runs([run.key])
-    assert store.find(run.key).weights().keys() == again.weights().keys()
-
-
-def test_the_index_keeps_the_rows_of_other_servers(server: UseServer) -> None:
-    store_run(0)
+def test_the_index_keeps_the_rows_of_other_servers_and_a_comparison_repairs_it(server: UseServer) -> None:
+    run = store_run(0)
     server("b")
-    store_run(1)
+    lost = store_run(1)
     for name in ("a", "b", "c"):
         server(name)
         index.refresh()
-        assert indexed_keys() == sorted([key_of(0), key_of(1)])
+        assert indexed_keys() == sorted([run.key, lost.key])
         index.compare_with_storage()
-        assert indexed_keys() == sorted([key_of(0), key_of(1)])
+        assert indexed_keys() == sorted([run.key, lost.key])
     assert index.reindex() == 3
-    assert indexed_keys() == sorted([key_of(0), key_of(1)])
-
-
-def test_a_comparison_repairs_the_index(server: UseServer) -> None:
-    run, lost = store_run(0), store_run(1)
+    assert indexed_keys() == sorted([run.key, lost.key])
     index.remove_run(run.key)
     open_storage().place.delete(f"cards/{lost.key}.json")
-    server("b")
     index.compare_with_storage()
     assert indexed_keys() == [run.key]
     found = open_storage().find(run.key)
@@ -269,62 +215,36 @@ def test_a_server_that_is_killed_while_it_uploads_shows_nothing_of_the_run(any_s
     index.compare_with_storage()
     assert indexed_keys() == [run.key]
     assert store.find_by_config(record_of_seed(1).config) is None
-    shared, now = open_storage(), datetime.datetime.now(datetime.UTC)
-    shared.tidy(now)
-    assert set(shared.place.names("runs")) == {key_of(0), key_of(1)}  # another server may be writing it
-    shared.tidy(now + datetime.timedelta(hours=2))
-    assert set(shared.place.names("runs")) == {key_of(0)}
+    for hours, kept in ((0, {run.key, key_of(1)}), (2, {run.key})):  # at first another server may be writing it
+        open_storage().tidy(hours_later(hours))
+        assert set(open_storage().place.names("runs")) == kept
     assert store.find(run.key).weights()
     any_server("a")
     operations.add_run(environment().jobs / key_of(1))
-    assert indexed_keys() == sorted([key_of(0), key_of(1)])
+    assert indexed_keys() == sorted([run.key, key_of(1)])
 
 
 def test_old_files_of_the_storage_are_deleted(server: UseServer) -> None:
-    folder = environment().jobs / key_of(0)
-    store.write_run(dataclasses.replace(record_of_seed(0), state="stopped"), folder, "ada")
-    operations.add_run(folder)
+    operations.add_run(write_finished_job(state="stopped"))
     add_run_and_die(0)  # it would replace the stopped run
     storage.save_checkpoint(key_of(1), write_finished_job(1))
     deleted = store_run(2)
     operations.delete_runs([deleted.key], "ada", False)
-    shared, now = open_storage(), datetime.datetime.now(datetime.UTC)
-    for hours, versions, trash, checkpoints in (
-        (0, 2, 1, 1),
-        (2, 1, 1, 1),
-        (25, 1, 0, 1),
-        (24 * 29, 1, 0, 1),
-        (24 * 31, 1, 0, 0),
-    ):
-        shared.tidy(now + datetime.timedelta(hours=hours))
-        assert len(shared.place.names(f"runs/{key_of(0)}")) == versions
-        assert len(list(shared.keys(deleted=True))) == trash
-        assert len(list(shared.place.names("checkpoints"))) == checkpoints
+    shared = open_storage()
+    for hours, expected in {0: (2, 1, 1), 2: (1, 1, 1), 25: (1, 0, 1), 24 * 29: (1, 0, 1), 24 * 31: (1, 0, 0)}.items():
+        shared.tidy(hours_later(hours))
+        versions, checkpoints = shared.place.names(f"runs/{key_of(0)}"), shared.place.names("checkpoints")
+        assert tuple(len(list(each)) for each in (versions, shared.keys(deleted=True), checkpoints)) == expected
     assert not shared.place.names(f"runs/{deleted.key}")
     server("b")
     assert store.find(key_of(0)).weights()
 
 
-def test_many_threads_download_a_run_once(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = store_run()
-    server("b")
-    calls, original = [], Storage.download
-
-    def download(self: Storage, *arguments: Any) -> None:
-        calls.append(arguments)
-        original(self, *arguments)
-
-    monkeypatch.setattr(Storage, "download", download)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: store.find(run.key), range(8)))
-    assert all(each.card == run.card for each in found)
-    assert len(calls) == 1
-    assert copied_keys() == [run.key]
-
-
-def test_two_servers_that_store_the_same_run_at_once(any_server: UseServer) -> None:
-    first = write_finished_job(0)
-    second = environment().jobs / "second"
+def test_servers_that_store_the_same_run_at_once_store_one(any_server: UseServer) -> None:
+    url = environment().run_storage
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda _: Storage(places.open_place(url)).id(), range(4)))) == 1
+    first, second = write_finished_job(0), environment().jobs / "second"
     store.write_run(record_of_seed(0), second, "bob")
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(operations.add_run, [first, second]))
@@ -333,6 +253,37 @@ def test_two_servers_that_store_the_same_run_at_once(any_server: UseServer) -> N
     any_server("b")
     assert store.find(key_of(0)).weights()
     assert len(open_storage().place.names(f"runs/{key_of(0)}")) == 1
+
+
+def test_a_run_is_downloaded_once_and_in_the_background_if_that_takes_long(
+    server: UseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [store_run(seed) for seed in range(3)]
+    server("b")
+    may_go_on, calls, original = threading.Event(), list[Any](), Storage.download
+    may_go_on.set()
+
+    def download(self: Storage, *arguments: Any) -> None:
+        calls.append(arguments)
+        may_go_on.wait(120)
+        original(self, *arguments)
+
+    monkeypatch.setattr(Storage, "download", download)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(each.card == runs[2].card for each in pool.map(lambda _: store.find(runs[2].key), range(8)))
+    assert len(calls) == 1 and stored_keys() == [runs[2].key]
+    may_go_on.clear()
+    monkeypatch.setattr(local_copies, "_WAIT_SECONDS", 0.01)
+    with monkeypatch.context() as patched:
+        patched.setattr(local_copies, "is_registered", lambda: True)
+        with pytest.raises(StoreError, match="still being fetched"):
+            store.find(runs[0].key)
+        patched.setattr(local_copies, "_WAIT_SECONDS", 600)
+        with pytest.raises(StoreError, match="still being fetched"):
+            store.find(runs[1].key)  # a page with many runs waits for one only
+    may_go_on.set()
+    for run in runs:
+        assert store.find(run.key).card == run.card  # as a terminal, which waits
 
 
 def test_the_limit_of_all_runs_counts_those_of_all_servers(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,35 +309,24 @@ def test_copies_that_were_not_used_are_deleted_first(server: UseServer, monkeypa
     local = environment().runs / key_of(9)
     store.save_run(record_of_seed(9), local)
     for age, run in enumerate(reversed(runs)):
-        when = 1_700_000_000 - age
-        os.utime(run.folder / ".copy.json", (when, when))
+        os.utime(run.folder / ".copy.json", (1_700_000_000 - age,) * 2)
     monkeypatch.setenv("LINEAGE_MOST_COPIES", str(sizes[runs[2].key] + sizes[runs[3].key]))
-    local_copies.free_space()
-    assert copied_keys() == sorted([runs[2].key, runs[3].key, local.name])  # a run that is nowhere else stays
+    original = store.remove_folder
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            store, "remove_folder", lambda folder: [original(folder) for _ in "12"]
+        )  # by another thread too
+        local_copies.free_space()
+    assert stored_keys() == sorted([runs[2].key, runs[3].key, local.name])  # a run that is nowhere else stays
     assert indexed_keys() == sorted(run.key for run in runs)
-    assert store.find(runs[0].key).weights()
-    assert len(copied_keys()) == 3  # the copy in use replaced another one
+    assert bytes_of(runs[0].weights()) == bytes_of(record().weights()), "it is still usable"
+    assert len(stored_keys()) == 3  # the copy in use replaced another one
+    store.remove_folder(runs[0].folder)
+    assert runs[0].record().snapshots
     monkeypatch.setenv("LINEAGE_MOST_COPIES", "100")
     server("b")
     with pytest.raises(StoreError, match="LINEAGE_MOST_COPIES"):
         store.find(runs[0].key)
-
-
-def test_a_run_whose_copy_was_deleted_is_still_usable(server: UseServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = store_run()
-    expected = run.weights()
-    store.remove_folder(run.folder)
-    assert {name: array.tobytes() for name, array in run.weights().items()} == {
-        name: array.tobytes() for name, array in expected.items()
-    }
-    store.remove_folder(run.folder)
-    assert run.record().snapshots
-    os.utime(run.folder / ".copy.json", (1_700_000_000, 1_700_000_000))
-    monkeypatch.setenv("LINEAGE_MOST_COPIES", "100")
-    original = store.remove_folder
-    monkeypatch.setattr(store, "remove_folder", lambda folder: [original(folder) for _ in "12"])  # another thread too
-    local_copies.free_space()
-    assert copied_keys() == []
 
 
 def test_runs_from_before_the_setting_are_copied_into_the_storage(
@@ -410,34 +350,31 @@ def test_runs_from_before_the_setting_are_copied_into_the_storage(
     assert store.find(run.key).card == run.card
 
 
-def break_storage(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> Any:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(places.Folder, "_path", fail)
-
-
 def test_an_unreachable_storage_is_one_sentence_and_nothing_is_lost(
     server: UseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def fail(*_: Any) -> Any:
+        raise OSError(5, "Input/output error")
+
     run = store_run(0)
     server("b")
     kept = store_run(1)
     with monkeypatch.context() as patched:
-        break_storage(patched)
+        patched.setattr(places.Folder, "_path", fail)
         local_copies.reset()
         with pytest.raises(StoreError, match=r"does not answer\. Nothing is lost"):
             store.find(run.key)
         assert store.find_by_config(run.config) is None
         assert store.find(kept.key).card == kept.card  # its copy is here
         folder = write_finished_job(2)
-        with pytest.raises(StoreError, match="does not answer"):
-            operations.add_run(folder)
+        for operation in (
+            lambda: operations.add_run(folder),
+            lambda: operations.delete_runs([kept.key], "ada", False),
+            index.compare_with_storage,
+        ):
+            with pytest.raises(StoreError, match="does not answer"):
+                operation()
         assert store.load(folder).weights()
-        with pytest.raises(StoreError, match="does not answer"):
-            operations.delete_runs([kept.key], "ada", False)
-        with pytest.raises(StoreError):
-            index.compare_with_storage()
         assert indexed_keys() == sorted([run.key, kept.key])
     operations.add_run(folder)
     assert indexed_keys() == sorted([run.key, kept.key, key_of(2)])
@@ -448,10 +385,9 @@ def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(server: UseServer, t
     run = store_run()
     (tmp_path / "shared").rename(tmp_path / "elsewhere")
     (tmp_path / "shared").mkdir()
-    with pytest.raises(StoreError, match="Mount it again"):
-        index.compare_with_storage()
-    with pytest.raises(StoreError, match="Mount it again"):
-        store_run(1)
+    for operation in (index.compare_with_storage, lambda: store_run(1)):
+        with pytest.raises(StoreError, match="Mount it again"):
+            operation()
     storage.reset()  # a server that starts now creates a new storage there, which is not that of the database
     with pytest.raises(ForeignDatabase, match="LINEAGE_RUNS"):
         index.check_store()
@@ -468,26 +404,30 @@ def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(server: UseServer, t
 
 def test_two_homes_on_one_database_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{tmp_path}/index.db")
+
+    def use_home(name: str) -> None:
+        monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / name))
+
+    use_home("first")
     mine = store_run(0)
     assert indexed_keys() == [mine.key]
-    first = str(environment().home)
-    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "second"))
+    use_home("second")
     with pytest.raises(ForeignDatabase, match=r"LINEAGE_RUNS; otherwise .* `lineage reindex`") as raised:
         indexed_keys()
     assert "\n" not in str(raised.value)
     other = store_run(1)  # it is stored, but not listed
     assert store.find(other.key).card == other.card
-    monkeypatch.setenv("LINEAGE_HOME", first)
+    use_home("first")
     assert indexed_keys() == [mine.key]
-    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "second"))
+    use_home("second")
     index.reindex()
     assert indexed_keys() == [other.key]
-    monkeypatch.setenv("LINEAGE_HOME", first)
+    use_home("first")
     db.database().refreshed_at = float("-inf")
     with pytest.raises(ForeignDatabase):
         indexed_keys()
-    for home in (first, str(tmp_path / "second")):
-        monkeypatch.setenv("LINEAGE_HOME", home)
+    for name in ("first", "second"):
+        use_home(name)
         db.database().engine.dispose()
 
 
@@ -502,150 +442,101 @@ def test_a_home_whose_database_is_a_file_in_it_may_change_to_a_storage_and_back(
         db.database().refreshed_at = float("-inf")
         local = store_run(1)
         assert indexed_keys() == sorted([shared.key, local.key])
+    assert not (environment().home / ".lineage-store").exists()
     db.database().refreshed_at = float("-inf")
     upkeep.run_once()
-    assert indexed_keys() == sorted([shared.key, local.key])
-    assert set(open_storage().keys()) == {shared.key, local.key}
-
-
-def test_a_storage_in_the_home_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for inside in (home, home / "runs", home / "shared"):
-        inside.mkdir(parents=True, exist_ok=True)
-        monkeypatch.setenv("LINEAGE_RUNS", str(inside))
-        with pytest.raises(InvalidSetting, match="LINEAGE_HOME"):
-            index.check_store()
-
-
-def test_servers_that_start_together_agree_on_an_id(any_server: UseServer) -> None:
-    url = environment().run_storage
-    with ThreadPoolExecutor(4) as pool:
-        ids = list(pool.map(lambda _: Storage(places.open_place(url)).id(), range(4)))
-    assert len(set(ids)) == 1
+    assert set(indexed_keys()) == set(open_storage().keys()) == {shared.key, local.key}
 
 
 def test_programs_with_other_included_runs_do_not_strike_their_rows_in_turn(
     server: UseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def list_included() -> list[str]:
-        return sorted(entry.folder for entry in search() if entry.shipped)
-
     def start(name: str, pretrained: Path) -> list[str]:
         monkeypatch.setattr(store, "PRETRAINED", pretrained)
         server(name)
-        return list_included()
+        return sorted(entry.folder for entry in search() if entry.shipped)
 
     old, new = tmp_path / "pretrained", tmp_path / "new"
     store.save_run(record_of_seed(98), new / "included-two")
-    card = json.loads((new / "included-two" / "card.json").read_text()) | {"created": "2099-01-01T00:00:00+00:00"}
-    (new / "included-two" / "card.json").write_text(json.dumps(card))
+    edit_card(new / "included-two", created="2099-01-01T00:00:00+00:00")
     assert start("a", old) == ["included-one"]
-    assert start("b", new) == ["included-two"]
-    for name in ("a", "b", "c"):
-        assert start(name, old) == ["included-two"]
+    for name, pretrained in (("b", new), ("a", old), ("b", old), ("c", old)):
+        assert start(name, pretrained) == ["included-two"]
     own = store_run()
     assert indexed_keys() == [own.key]
 
 
-def rewrite_card(shared: Path, key: str, change: Callable[[dict[str, Any]], None]) -> None:
-    file = shared / "cards" / f"{key}.json"
-    data = json.loads(file.read_text())
-    change(data)
-    file.write_text(json.dumps(data))
+def edit_file(**changes: object) -> Callable[[dict[str, Any]], None]:
+    return lambda data: data["files"]["config.json"].update(changes)
 
 
+EVIL = {"bytes": 1, "sha256": "0" * 64}
 HOSTILE: dict[str, Callable[[dict[str, Any]], None]] = {
-    "a name outside": lambda data: data["files"].update({"../../evil": {"bytes": 1, "sha256": "0" * 64}}),
-    "an absolute name": lambda data: data["files"].update({"/etc/evil": {"bytes": 1, "sha256": "0" * 64}}),
-    "a hidden name": lambda data: data["files"].update({".copy.json": {"bytes": 1, "sha256": "0" * 64}}),
+    "a name outside": lambda data: data["files"].update({"../../evil": EVIL}),
+    "an absolute name": lambda data: data["files"].update({"/etc/evil": EVIL}),
+    "a hidden name": lambda data: data["files"].update({".copy.json": EVIL}),
     "a folder outside": lambda data: data.update(version="../../../etc"),
     "another key": lambda data: data["card"].update(key="abcdefghijkl"),
-    "a negative size": lambda data: data["files"]["config.json"].update(bytes=-1),
+    "a negative size": edit_file(bytes=-1),
     "no files": lambda data: data.update(files={}),
-    "a size that no database stores": lambda data: data["files"]["config.json"].update(bytes=10**30),
+    "a size that no database stores": edit_file(bytes=10**30),
     "a step that no database stores": lambda data: data["card"].update(step=10**30),
-    "a huge file": lambda data: data["files"]["config.json"].update(bytes=10**15),
-    "another content": lambda data: data["files"]["config.json"].update(sha256="0" * 64),
+    "a huge file": edit_file(bytes=10**15),
+    "another content": edit_file(sha256="0" * 64),
+    "another size": edit_file(bytes=3),
 }
 
 
 @pytest.mark.parametrize("harm", HOSTILE)
 def test_a_hostile_card_does_no_harm(harm: str, server: UseServer, tmp_path: Path) -> None:
     run, other = store_run(0), store_run(1)
-    rewrite_card(tmp_path / "shared", run.key, HOSTILE[harm])
-    before = sorted(tmp_path.rglob("*"))
+    file = tmp_path / "shared" / "cards" / f"{run.key}.json"
+    data = json.loads(file.read_text())
+    HOSTILE[harm](data)
+    file.write_text(json.dumps(data))
     server("b")
     with pytest.raises((RunError, StoreError)):
         store.find(run.key)
     assert store.find_by_config(run.config) is None
-    assert copied_keys() == []
+    assert stored_keys() == []
     index.compare_with_storage()
     assert other.key in indexed_keys()
-    assert [path for path in tmp_path.rglob("*evil*") if path not in before] == []
+    assert not list(tmp_path.rglob("*evil*"))
     assert store.find(other.key).weights()
     operations.delete_runs([run.key], "", True)  # its operator can delete it
     operations.purge_runs([run.key])
     assert indexed_keys() == [other.key]
 
 
-def test_links_in_a_shared_folder_are_not_followed(server: UseServer, tmp_path: Path) -> None:
+def test_links_in_a_shared_folder_are_not_followed_and_damaged_files_are_noticed(
+    server: UseServer, tmp_path: Path
+) -> None:
     run, other = store_run(0), store_run(1)
-    shared = tmp_path / "shared"
+    shared, secret = tmp_path / "shared", tmp_path / "secret"
     (version,) = (shared / "runs" / run.key).iterdir()
-    secret = tmp_path / "secret"
-    secret.write_bytes((version / "config.json").read_bytes())
-    (version / "config.json").unlink()
+    (of_other,) = (shared / "runs" / other.key).iterdir()
+    (version / "config.json").rename(secret)
     (version / "config.json").symlink_to(secret)
     (version / "linked").symlink_to(tmp_path)
     (shared / "cards" / "abcdefghijkl.json").symlink_to(secret)
     (shared / "runs" / "abcdefghijkl").symlink_to(tmp_path / "home-a")
+    (of_other / "events.parquet").write_bytes(b"x" * (of_other / "events.parquet").stat().st_size)
     server("b")
     with pytest.raises((RunError, StoreError)):
         store.find(run.key)
+    with pytest.raises(DamagedRun, match=r"events\.parquet has changed"):
+        store.find(other.key)
+    (of_other / "events.parquet").unlink()
+    with pytest.raises(DamagedRun, match="are missing"):
+        store.find(other.key)
+    assert stored_keys() == []
     index.compare_with_storage()
     assert indexed_keys() == sorted([run.key, other.key])
-    open_storage().tidy(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=2))
+    open_storage().tidy(hours_later(48))
     operations.delete_runs([run.key], "", True)
     operations.purge_runs([run.key])
     assert secret.is_file()
     assert (tmp_path / "home-a" / "runs" / other.key / "card.json").is_file()
-
-
-def test_damaged_files_are_noticed(server: UseServer, tmp_path: Path) -> None:
-    run = store_run()
-    (version,) = (tmp_path / "shared" / "runs" / run.key).iterdir()
-    (version / "events.parquet").write_bytes(b"x" * (version / "events.parquet").stat().st_size)
-    server("b")
-    with pytest.raises(DamagedRun, match=r"events\.parquet has changed"):
-        store.find(run.key)
-    (version / "events.parquet").unlink()
-    with pytest.raises(DamagedRun, match="are missing"):
-        store.find(run.key)
-    assert copied_keys() == []
-
-
-def test_a_download_that_takes_long_goes_on_in_the_background(
-    server: UseServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = [store_run(seed) for seed in range(2)]
-    server("b")
-    may_go_on, original = threading.Event(), Storage.download
-
-    def download(self: Storage, *arguments: Any) -> None:
-        may_go_on.wait(30)
-        original(self, *arguments)
-
-    monkeypatch.setattr(Storage, "download", download)
-    monkeypatch.setattr(local_copies, "_WAIT_SECONDS", 0.01)
-    with monkeypatch.context() as patched:
-        patched.setattr(local_copies, "is_registered", lambda: True)
-        with pytest.raises(StoreError, match="still being fetched"):
-            store.find(runs[0].key)
-        patched.setattr(local_copies, "_WAIT_SECONDS", 600)
-        with pytest.raises(StoreError, match="still being fetched"):
-            store.find(runs[1].key)  # a page with many runs waits for one only
-    may_go_on.set()
-    for run in runs:
-        assert store.find(run.key).card == run.card  # as a terminal, which waits
 
 
 @pytest.mark.parametrize(
@@ -656,26 +547,37 @@ def test_a_download_that_takes_long_goes_on_in_the_background(
         ("memory://a::s3://somebody:hunter2@b", "is not possible"),
         ("s3://somebody:hunter2@bucket/a*", "no \\*"),
         ("/does/not/exist", "no such folder"),
+        ("home", "LINEAGE_HOME"),
+        ("home/runs", "LINEAGE_HOME"),
     ],
 )
 def test_an_impossible_storage_is_refused_without_its_password(
-    url: str, sentence: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    url: str, sentence: str, home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("LINEAGE_RUNS", url)
+    (home / "runs").mkdir(parents=True)
+    monkeypatch.setenv("LINEAGE_RUNS", str(home.parent / url) if url.startswith("home") else url)
     with pytest.raises((InvalidSetting, StoreError), match=sentence) as raised:
         index.check_store()
-    for text in (str(raised.value), caplog.text):
-        assert "hunter2" not in text
-        assert "\n" not in str(raised.value)
-    storage.reset()
+    assert "hunter2" not in f"{raised.value} {caplog.text}"
+    assert "\n" not in str(raised.value)
 
 
-def test_a_bucket_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_RUNS", s3.fresh_bucket(monkeypatch).replace("/lineage", "-of-nobody/lineage"))
+def test_what_an_object_storage_does_not_have_or_what_is_too_large_is_not_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = s3.fresh_bucket(monkeypatch)
+    monkeypatch.setenv("LINEAGE_RUNS", bucket.replace("/lineage", "-of-nobody/lineage"))
     with pytest.raises(StoreError, match=r"s3://.* there is no such bucket") as raised:
         index.check_store()
     assert "tester" not in str(raised.value)
     storage.reset()
+    monkeypatch.setenv("LINEAGE_RUNS", bucket)
+    place = open_storage().place
+    place.write("runs/file", b"x" * 1_000)
+    place.download({"runs/file": tmp_path / "file"}, 1_000)
+    with pytest.raises(StoreError):
+        place.download({"runs/file": tmp_path / "second"}, 999)
+    assert not (tmp_path / "second").exists()
 
 
 def test_an_object_storage_that_is_down_is_not_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -691,58 +593,3 @@ def test_an_object_storage_that_is_down_is_not_asked_again_at_once(monkeypatch: 
         with pytest.raises(StoreError, match="does not answer"):
             shared.find(key_of(0))
     assert len(calls) == 1
-    storage.reset()
-
-
-def test_a_file_that_is_too_large_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_RUNS", s3.fresh_bucket(monkeypatch))
-    place = open_storage().place
-    place.write("runs/file", b"x" * 1_000)
-    place.download({"runs/file": tmp_path / "file"}, 1_000)
-    with pytest.raises(StoreError):
-        place.download({"runs/file": tmp_path / "second"}, 999)
-    assert not (tmp_path / "second").exists()
-    storage.reset()
-
-
-def test_the_terminal_trains_lists_and_repairs_in_the_storage(
-    server: UseServer, ask: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = [word for name, value in TINY.items() if name != "replicas" for word in ("--set", f"{name}={value}")]
-    train = ("train", "--task", "negation", "--model", "bag_of_words", "--replicas", "2", *settings)
-    with monkeypatch.context() as patched:
-        patched.setattr(Storage, "upload", lambda *_: (_ for _ in ()).throw(StoreError("The storage is away.")))
-        code, _, err = ask(*train)
-        assert code == 0
-        assert "The storage is away. The run is stored on this machine." in err
-    (kept,) = local_copies.not_uploaded()
-    assert ask("reindex")[:2] == (0, "2 runs\n")
-    server("b")
-    code, out, _ = ask("list", "--own")
-    assert code == 0
-    assert kept.name in out
-    assert f"The runs are in {tmp_path}" in " ".join(out.split())
-    code, out, _ = ask(*train)
-    assert "This run exists already" in out
-    assert ask(*train, "--seed", "7")[0] == 0
-    server("a")
-    assert len(indexed_keys()) == 2
-    assert ask("delete", kept.name)[0] == 0
-    server("b")
-    with pytest.raises(UnknownRun):
-        store.find(kept.name)
-    assert set(open_storage().place.names("trash")) == set()
-
-
-def test_an_imported_run_is_in_the_storage(server: UseServer) -> None:
-    run = store_run()
-    content = pack(run)
-    server("b")
-    with pytest.raises(StoreError, match="already stored"):
-        import_zip(content, "bob", lambda config: None)
-    operations.delete_runs([run.key], "", True)
-    imported = import_zip(content, "bob", lambda config: None)
-    server("a")
-    assert store.find(run.key).card == imported.card
-    assert store.find_by_config(run.config) is None  # imported by another visitor
-    assert store.find_by_config(run.config, visitor="bob") is not None

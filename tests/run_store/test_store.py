@@ -101,18 +101,15 @@ def test_saving_again_replaces_the_run(folder: Path) -> None:
         store.load(folder)
 
 
-def test_metric_summaries_contain_no_nan() -> None:
-    metric = store.summarize_metrics({"a": np.array([0.5, np.nan, 1.0]), "b": np.array([np.nan])})
-    assert metric["a"] == store.Metric(mean=0.75, values=[0.5, None, 1.0])
-    assert metric["b"] == store.Metric(mean=None, values=[None])
-
-
 def test_a_run_stored_again_from_its_folder_has_an_equal_card(folder: Path, tmp_path: Path) -> None:
     before = store.load(folder)  # as after a crash between the last evaluation and the end
     after = store.save_run(before.record(), tmp_path / "again")
     assert after.card.metrics == before.card.metrics
     for name, values in before.curves.metrics.items():
         assert before.card.metrics[name].values == values[-1].tolist()
+    metric = store.summarize_metrics({"a": np.array([0.5, np.nan, 1.0]), "b": np.array([np.nan])})
+    assert metric["a"] == store.Metric(mean=0.75, values=[0.5, None, 1.0])
+    assert metric["b"] == store.Metric(mean=None, values=[None])
 
 
 def edit_json(name: str, change: Callable[[dict], object]) -> Callable[[Path], None]:
@@ -230,11 +227,6 @@ def test_damaged_weights_raise_one_sentence(damage: Callable[[Path], object], fo
     assert "\n" not in str(raised.value)
 
 
-def test_weights_of_a_step_without_snapshot_raise_damaged_run(folder: Path) -> None:
-    with pytest.raises(DamagedRun, match="has no weights of step 7"):
-        store.load(folder).weights(7)
-
-
 def test_an_invalid_name_and_a_folder_without_a_run_raise_unknown_run(tmp_path: Path) -> None:
     for name in ("nonsense", "", ".", "..", "../run", "/etc/passwd", "/", "a" * 5_000, "x\0y", "négation"):
         with pytest.raises(UnknownRun) as raised:
@@ -256,20 +248,15 @@ def test_a_run_is_found_by_its_key_or_its_configuration(home: Path) -> None:
     assert store.find_by_config(other) is None
 
 
-def test_an_empty_run_folder_is_not_a_run() -> None:
+def test_neither_an_empty_folder_nor_a_damaged_run_is_found_by_its_configuration() -> None:
     store.run_folder(CONFIG).mkdir(parents=True)
-    with pytest.raises(UnknownRun):
-        store.load(store.run_folder(CONFIG))
-    with pytest.raises(UnknownRun):
-        store.find(key(CONFIG))
+    for find in (lambda: store.load(store.run_folder(CONFIG)), lambda: store.find(key(CONFIG))):
+        with pytest.raises(UnknownRun):
+            find()
     assert store.find_by_config(CONFIG) is None
     assert store.run_folder(CONFIG) not in list(store.run_folders())
-    store.save_run(record(), store.run_folder(CONFIG))
-    assert store.find(key(CONFIG)).config == CONFIG
-
-
-def test_a_damaged_run_is_not_found_by_its_configuration() -> None:
     saved = store.save_run(record(), store.run_folder(CONFIG))
+    assert store.find(key(CONFIG)).config == CONFIG
     assert store.find_by_config(CONFIG, excluded={saved.cache_key}) is None
     (saved.folder / "events.parquet").write_bytes(b"")
     store.reset()
@@ -349,45 +336,35 @@ def test_a_record_before_its_first_evaluation_can_be_written(tmp_path: Path) -> 
 def test_unchanged_files_are_not_rewritten_and_replaced_checkpoints_are_deleted(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    folder, write_file, written_files = tmp_path / "job", store.write_file, []
-    monkeypatch.setattr(
-        store,
-        "write_file",
-        lambda file, content: (written_files.append(str(file.relative_to(folder))), write_file(file, content)),
-    )
-    files = {
-        step: {f"{kind}/{step:08d}.safetensors" for kind in ("snapshots", "optimiser")} for step in (0, 1, 3, 10, 12)
-    }
-    always_written = {"events.parquet", "card.json"}
+    folder, write_file, written = tmp_path / "job", store.write_file, list[str]()
 
-    store.write_run(record_stopped_at(3), folder)
-    assert set(written_files) == always_written | {"config.json"} | files[0] | files[1] | files[3]
-    assert written_files[-1] == "card.json"  # the card is written last, because it names the stored step
-    written_files.clear()
-    store.write_run(record_stopped_at(10), folder)
-    assert sorted(written_files) == sorted(always_written | files[10])
-    written_files.clear()
-    store.write_run(record(), folder)
-    assert sorted(written_files) == sorted(always_written | files[12])
-    assert {str(f.relative_to(folder)) for f in folder.rglob("*.safetensors")} == set().union(
-        *(files[s] for s in STORED_STEPS)
-    )
-    written_files.clear()
-    store.write_run(record(), folder)
-    assert sorted(written_files) == sorted(always_written)
+    def note(file: Path, content: bytes) -> None:
+        written.append(str(file.relative_to(folder)))
+        write_file(file, content)
+
+    def write(record: Record) -> set[str]:
+        written.clear()
+        store.write_run(record, folder)
+        assert len(written) == len(set(written))
+        assert written[-1] == "card.json", "it names the stored step"
+        return set(written) - {"events.parquet", "card.json"}
+
+    monkeypatch.setattr(store, "write_file", note)
+    files = {n: {f"{kind}/{n:08d}.safetensors" for kind in ("snapshots", "optimiser")} for n in (0, 1, 3, 10, 12)}
+    assert write(record_stopped_at(3)) == {"config.json"} | files[0] | files[1] | files[3]
+    assert write(record_stopped_at(10)) == files[10]
+    assert write(record()) == files[12]
+    stored = {str(file.relative_to(folder)) for file in folder.rglob("*.safetensors")}
+    assert stored == set().union(*(files[step] for step in STORED_STEPS))
+    assert write(record()) == set()
 
 
-def test_foreign_files_in_a_run_folder_are_not_deleted(folder: Path) -> None:
-    (folder / "snapshots" / "mine.safetensors").write_bytes(b"")
-    (folder / "job.json").write_text("{}")
-    store.write_run(record(), folder)
-    assert (folder / "snapshots" / "mine.safetensors").exists()
-    assert (folder / "job.json").exists()
-    assert store.load(folder).snapshot_steps() == STORED_STEPS
-
-
-def test_weights_of_steps_after_that_of_the_card_are_ignored(tmp_path: Path) -> None:
+def test_foreign_files_and_weights_of_steps_after_that_of_the_card_are_ignored(tmp_path: Path) -> None:
     store.write_run(record_stopped_at(3), tmp_path / "run")
+    (tmp_path / "run" / "snapshots" / "mine.safetensors").write_bytes(b"")
+    (tmp_path / "run" / "job.json").write_text("{}")
+    store.write_run(record_stopped_at(3), tmp_path / "run")
+    assert (tmp_path / "run" / "snapshots" / "mine.safetensors").exists() and (tmp_path / "run" / "job.json").exists()
     for kind in ("snapshots", "optimiser"):
         shutil.copy(tmp_path / "run" / kind / "00000003.safetensors", tmp_path / "run" / kind / "00000010.safetensors")
     run = store.load(tmp_path / "run")
@@ -537,13 +514,9 @@ def test_training_again_keeps_name_tags_note_pin_and_owner(tmp_path: Path) -> No
     assert store.save_run(record(), tmp_path / "nobodys").card.owner == ""
 
 
-def test_a_damaged_card_does_not_prevent_training_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (folder / "card.json").write_text("{")
-    assert store.save_run(record(), folder).card.finished
-    assert "its name, tags and note are lost" in caplog.text
-
-
-def test_a_changed_card_with_an_equal_modification_time_is_reloaded(folder: Path) -> None:
+def test_a_changed_card_with_an_equal_modification_time_is_reloaded_and_a_damaged_one_replaced(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     before = store.load(folder)
     assert store.load(folder) is before
     file = folder / "card.json"
@@ -552,13 +525,11 @@ def test_a_changed_card_with_an_equal_modification_time_is_reloaded(folder: Path
     store.write_file(file, store.json_bytes(data))
     os.utime(file, ns=(time, time))
     assert store.load(folder).card.name == "Other"
-
-
-def test_folder_size_is_the_sum_of_file_sizes(folder: Path) -> None:
-    (folder / "snapshots" / "more").write_bytes(b"x" * 1_000)
-    assert (
-        store.folder_size(folder) == sum(len(file.read_bytes()) for file in folder.rglob("*") if file.is_file()) > 1_000
-    )
+    size = sum(len(file.read_bytes()) for file in folder.rglob("*") if file.is_file())
+    assert store.folder_size(folder) == size > 1_000
+    file.write_text("{")
+    assert store.save_run(record(), folder).card.finished
+    assert "its name, tags and note are lost" in caplog.text
 
 
 # ---- packed runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from pandas import DataFrame
@@ -14,6 +14,7 @@ from pandas.testing import assert_frame_equal
 from explorer.database import servers
 from explorer.database.servers import Server
 from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownSweep
+from explorer.jobs import scheduler
 from explorer.jobs.executor import InProcessExecutor, WorkerLost
 from explorer.jobs.job import MAX_CRASHES, Job
 from explorer.jobs.order import Order
@@ -23,12 +24,12 @@ from explorer.sweeps import driver, stored
 from explorer.sweeps.controller import Plan
 from explorer.sweeps.driver import SweepDriver, carry_out, check_limits, estimated_seconds, look_at
 from explorer.sweeps.results import results_table
-from explorer.sweeps.space import Sweep, make_sweep, trials
+from explorer.sweeps.space import make_sweep, trials
 from explorer.sweeps.stored import StoredSweep
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.slices import Slice
 
-BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "hidden": 4})
+BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "train_size": 100, "hidden": 4})
 SWEEP = make_sweep(BASE, {"learning_rate": [1e-4, 1e-3, 1e-2, 1e-1]}, seeds=2)
 VISITOR = "v" * 32
 
@@ -39,10 +40,24 @@ def table(plan: Plan) -> DataFrame:
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < end
-        time.sleep(0.02)
+        time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def short_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(driver, "_DRIVER_SECONDS", 0.01)
+    monkeypatch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.01)
+
+
+@pytest.fixture
+def service() -> Iterator[JobService]:
+    service = JobService(InProcessExecutor())
+    yield service
+    service.close()
 
 
 def test_a_sweep_trains_its_runs_and_stores_them() -> None:
@@ -71,7 +86,7 @@ def test_an_interrupted_sweep_ends_with_the_same_table(monkeypatch: pytest.Monke
             interruptions += 1
             raise KeyboardInterrupt
 
-    for _ in range(20):
+    while True:
         try:
             plan = carry_out(SWEEP, on_progress=interrupt)
             break
@@ -94,23 +109,21 @@ def test_another_process_that_carries_the_sweep_out_is_respected(monkeypatch: py
     assert stored.claim() == [SWEEP.key]  # its lease has ended
 
 
-def test_the_server_carries_sweeps_out_and_continues_them_after_a_restart() -> None:
-    service = JobService(InProcessExecutor())
+def test_the_server_carries_sweeps_out_and_continues_them_after_a_restart(service: JobService) -> None:
+    first = JobService(InProcessExecutor())
     stored.start(SWEEP, VISITOR)
-    first = SweepDriver(service)
-    wait_for(lambda: first.turn() or any(s.step for s in look_at(SWEEP, service, VISITOR).trials))
+    sweeps = SweepDriver(first)
+    wait_for(lambda: sweeps.turn() or any(s.step for s in look_at(SWEEP, first, VISITOR).trials))
     stored.release()
-    service.close()
-    service = JobService(InProcessExecutor())
+    first.close()
     service.restore()
-    second = SweepDriver(service)
-    second.start()
-    second.wake()
+    sweeps = SweepDriver(service)
+    sweeps.start()
+    sweeps.wake()
     try:
         wait_for(lambda: stored.find(SWEEP.key).state == "finished")
     finally:
-        second.close()
-        service.close()
+        sweeps.close()
     plan = look_at(SWEEP, service, VISITOR)
     assert plan.finished
     assert {store.find(status.trial.key).card.owner for status in plan.trials} == {VISITOR}
@@ -163,7 +176,13 @@ class CrashingExecutor(InProcessExecutor):
             yield part
 
 
-def _train_with_crashes(crashes: int) -> tuple[Plan, Counter[str]]:
+@pytest.mark.parametrize(
+    ("crashes", "state", "attempts"),
+    [(MAX_CRASHES + 1, "finished", MAX_CRASHES + 2), (1_000, "failed", MAX_CRASHES * (1 + driver._MOST_REPEATS))],
+)
+def test_a_run_that_crashed_too_often_for_a_visitor_is_trained_again_by_its_sweep_some_times(
+    crashes: int, state: str, attempts: int
+) -> None:
     sweep = make_sweep(BASE, {"learning_rate": [1e-3, 1e-2]}, finalists=0, halving=False)
     executor = CrashingExecutor(crashes)
     service = JobService(executor)
@@ -171,40 +190,33 @@ def _train_with_crashes(crashes: int) -> tuple[Plan, Counter[str]]:
         stored.start(sweep, VISITOR)
         sweeps = SweepDriver(service)
         wait_for(lambda: sweeps.turn() or stored.find(sweep.key).state == "finished")
-        return look_at(sweep, service, VISITOR), executor.attempts
+        plan = look_at(sweep, service, VISITOR)
     finally:
         service.close()
+    assert [status.state for status in plan.trials] == [state, state]
+    assert set(executor.attempts.values()) == {attempts}
 
 
-def test_a_run_that_crashed_too_often_for_a_visitor_is_trained_again_by_its_sweep() -> None:
-    plan, attempts = _train_with_crashes(MAX_CRASHES + 1)
-    assert [status.state for status in plan.trials] == ["finished", "finished"]
-    assert set(attempts.values()) == {MAX_CRASHES + 2}
-
-
-def test_a_run_that_always_crashes_fails_in_the_end() -> None:
-    plan, attempts = _train_with_crashes(1_000)
-    assert [status.state for status in plan.trials] == ["failed", "failed"]
-    assert set(attempts.values()) == {MAX_CRASHES * (1 + driver._MOST_REPEATS)}
-
-
-def test_only_the_owner_stops_a_sweep_and_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = make_sweep(with_settings(BASE, {"epochs": 1_000}), {"learning_rate": [1e-3, 1e-2]}, seeds=1)
-    service = JobService(InProcessExecutor())
+def test_only_the_owner_stops_a_sweep_and_its_runs(service: JobService, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = make_sweep(with_settings(BASE, {"epochs": 5_000}), {"learning_rate": [1e-3, 1e-2]}, seeds=1)
     sweeps = SweepDriver(service)
-    try:
-        stored.start(long, VISITOR)
+    stored.start(long, VISITOR)
+    sweeps.turn()
+    assert [view.key for view in service.views()] == [trial.key for trial in reversed(trials(long))]
+    with pytest.raises(NotAllowed, match="only they can stop it"):
+        stored.stop(long.key, "somebody else")
+    stored.stop(long.key, VISITOR)
+
+    def fail(key: str) -> StoredSweep:
+        raise StoreError("The database does not answer.")
+
+    with monkeypatch.context() as broken, pytest.raises(StoreError):
+        broken.setattr(stored, "find", fail)
         sweeps.turn()
-        assert [view.key for view in service.views()] == [trial.key for trial in reversed(trials(long))]
-        with pytest.raises(NotAllowed, match="only they can stop it"):
-            stored.stop(long.key, "somebody else")
-        stored.stop(long.key, VISITOR)
-        sweeps.turn()
-        wait_for(lambda: all(view.state == "stopped" for view in service.views()))
-        sweeps.turn()
-        assert all(view.state == "stopped" for view in service.views())
-    finally:
-        service.close()
+    sweeps.turn()  # it is tried again
+    wait_for(lambda: all(view.state == "stopped" for view in service.views()))
+    sweeps.turn()
+    assert all(view.state == "stopped" for view in service.views())
 
 
 def test_who_continues_a_stopped_sweep_can_stop_it() -> None:
@@ -217,35 +229,10 @@ def test_who_continues_a_stopped_sweep_can_stop_it() -> None:
     stored.stop(SWEEP.key, "w" * 32)
 
 
-def test_stopping_is_tried_again_if_the_database_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = make_sweep(with_settings(BASE, {"epochs": 1_000}), {"learning_rate": [1e-3, 1e-2]}, seeds=1)
-    service = JobService(InProcessExecutor())
-    sweeps = SweepDriver(service)
-
-    def fail(key: str) -> StoredSweep:
-        raise StoreError("The database does not answer.")
-
-    try:
-        stored.start(long, VISITOR)
-        sweeps.turn()
-        stored.stop(long.key, VISITOR)
-        with monkeypatch.context() as broken, pytest.raises(StoreError):
-            broken.setattr(stored, "find", fail)
-            sweeps.turn()
-        sweeps.turn()
-        wait_for(lambda: all(view.state == "stopped" for view in service.views()))
-    finally:
-        service.close()
-
-
-def test_a_visitor_has_no_more_trainings_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_visitor_has_no_more_trainings_than_allowed(service: JobService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_MOST_JOBS", "4")
-    service = JobService(InProcessExecutor())
-    try:
-        driver.advance(SWEEP, service, VISITOR)
-        assert len(service.views()) == 2
-    finally:
-        service.close()
+    driver.advance(SWEEP, service, VISITOR)
+    assert len(service.views()) == 2
 
 
 def test_limits_are_checked_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,9 +247,6 @@ def test_limits_are_checked_before_anything_starts(monkeypatch: pytest.MonkeyPat
 
 
 def test_halving_is_estimated_to_be_shorter() -> None:
-    def seconds(sweep: Sweep) -> float:
-        return estimated_seconds(sweep)
-
     rates = [10 ** (-i / 4) for i in range(18)]
     with_it, without = (make_sweep(BASE, {"learning_rate": rates}, finalists=0, halving=h) for h in (True, False))
-    assert 0 < seconds(with_it) < seconds(without) / 2
+    assert 0 < estimated_seconds(with_it) < estimated_seconds(without) / 2

@@ -47,16 +47,16 @@ def test_a_clear_difference_has_a_winner() -> None:
 def test_equal_trials_have_no_winner() -> None:
     """The best of many equal trials looks good in the search, but rarely with new seeds: at most in 5 % of cases."""
     winners = 0
-    for seed in range(200):
+    sweep = make_sweep(BASE, {"learning_rate": RATES})
+    for seed in range(40):
 
         def values(config: RunConfig, step: int, seed: int = seed) -> ndarray:
             place = RATES.index(setting_value(config, "learning_rate"))
             return 10 + np.random.default_rng([seed, config.seed, place, step]).normal(size=config.replicas)
 
-        sweep = make_sweep(BASE, {"learning_rate": RATES})
         plan = SimulatedRuns(sweep, values).carry_out(lambda wanted: (wanted[0], 10**9))
         winners += winner(sweep, plan) is not None
-    assert winners <= 20  # 10 are expected; more than 20 would happen in one of 600 cases
+    assert winners <= 6  # 2 are expected
 
 
 def test_a_difference_within_the_noise_is_not_told() -> None:
@@ -156,44 +156,35 @@ def test_the_rule_names_the_steps_of_each_model_and_the_test() -> None:
     assert "Welch's t test, 5 %, corrected for the number of comparisons" in rule_sentences(three)
 
 
+def test_measured_values_have_two_or_three_digits() -> None:
+    found = [format_measured(value) for value in (0.5, -1.2345, 0.00012345, 0.0)]
+    assert found == ["0.5", "−1.23", "1.2\u00a0×\u00a010⁻⁴", "0"]
+
+
 @pytest.mark.parametrize(
-    ("space", "words"),
+    ("space", "options", "kind", "words"),
     [
-        ({"learning_rate": RATES}, "Click a point"),
-        ({"learning_rate": RATES, "hidden": [4, 8]}, "The stronger the colour"),
-        ({"learning_rate": RATES, "hidden": [4, 8], "width": [4, 8]}, "axis “rank”"),
+        ({"learning_rate": RATES}, {}, "scatter", "Click a point"),
+        ({"learning_rate": RATES, "hidden": [8, 16]}, {}, "heatmap", "The stronger the colour"),
+        (
+            {"learning_rate": RATES, "hidden": [8, 16], "schedule": ["constant", "cosine"]},
+            {},
+            "scatter",
+            "axis “rank”",
+        ),
+        ({"learning_rate": RATES, "hidden": "4:40"}, {"search": "random", "number": 12}, "scatter", "axis “rank”"),
     ],
 )
-def test_a_picture_is_explained(space: dict[str, object], words: str) -> None:
-    assert words in describe_figure(make_sweep(BASE, space))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.5, "0.5"), (-1.2345, "−1.23"), (0.00012345, "1.2\u00a0×\u00a010⁻⁴"), (0.0, "0")]
-)
-def test_measured_values_have_two_or_three_digits(value: float, text: str) -> None:
-    assert format_measured(value) == text
-
-
-@pytest.mark.parametrize("colours", [NOTEBOOK, app_colours("--m-rnn")])
-@pytest.mark.parametrize(
-    ("space", "options", "kind"),
-    [
-        ({"learning_rate": RATES}, {}, "scatter"),
-        ({"learning_rate": RATES, "hidden": [8, 16]}, {}, "heatmap"),
-        ({"learning_rate": RATES, "hidden": [8, 16], "schedule": ["constant", "cosine"]}, {}, "scatter"),
-        ({"learning_rate": RATES, "hidden": "4:40"}, {"search": "random", "number": 12}, "scatter"),
-    ],
-)
-def test_the_picture_has_every_trial(
-    colours: object, space: dict[str, object], options: dict[str, object], kind: str
+def test_the_picture_has_every_trial_and_is_explained(
+    space: dict[str, object], options: dict[str, object], kind: str, words: str
 ) -> None:
     sweep = make_sweep(BASE, space, **options)  # type: ignore[arg-type]
-    for plan in (
-        final_plan(sweep, 1),
-        SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan(),
+    assert words in describe_figure(sweep)
+    for colours, plan in (
+        (NOTEBOOK, final_plan(sweep, 1)),
+        (app_colours("--m-rnn"), SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan()),
     ):
-        figure = sweep_figure(sweep, plan, colours)  # type: ignore[arg-type]
+        figure = sweep_figure(sweep, plan, colours)
         assert all(trace.type == kind for trace in figure.data)
         if kind == "heatmap":
             assert sum(bool(text) for row in figure.data[0].text for text in row) in (0, len(plan.trials))

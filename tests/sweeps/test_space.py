@@ -75,12 +75,13 @@ def test_rungs_are_snapshots_near_their_share_of_the_steps() -> None:
     assert make_sweep(BASE, {"learning_rate": RATES}).rungs == ()  # three trials: nothing to halve
 
 
-@pytest.mark.parametrize(
-    ("task", "model", "metric"),
-    [("negation", "rnn", "test_loss"), ("text", "gru", "val_loss"), ("recall", "lstm", "loss")],
-)
-def test_the_default_metric_is_a_loss_on_new_data(task: str, model: str, metric: str) -> None:
-    assert default_metric(default_config(task, model)) == metric
+def test_the_default_metric_is_a_loss_on_new_data() -> None:
+    for task, model, metric in (
+        ("negation", "rnn", "test_loss"),
+        ("text", "gru", "val_loss"),
+        ("recall", "lstm", "loss"),
+    ):
+        assert default_metric(default_config(task, model)) == metric
 
 
 @pytest.mark.parametrize(
@@ -119,20 +120,13 @@ def test_what_is_not_possible_is_named(space: dict[str, object], options: dict[s
         make_sweep(BASE, space, **options)  # type: ignore[arg-type]
 
 
-def test_impossible_combinations_of_a_grid_are_named() -> None:
+def test_impossible_combinations_too_many_trials_and_own_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     base = default_config("negation", "transformer")
     with pytest.raises(InvalidSetting, match=r"width = 9, heads = 2 \(.*\); width = 9, heads = 4 \(.*\)\. Leave out"):
         make_sweep(base, {"width": [8, 9], "heads": [1, 2, 4]})
-
-
-def test_the_number_of_trials_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = with_settings(default_config("text", "gru"), {"corpus": "own", "text": "0" * 64})
+    with pytest.raises(InvalidSetting, match="private"):
+        make_sweep(own, {"learning_rate": RATES})
     monkeypatch.setenv("LINEAGE_MOST_TRIALS", "2")
     with pytest.raises(InvalidSetting, match="has 3 trials; 2 are possible"):
         make_sweep(BASE, {"learning_rate": RATES})
-
-
-def test_own_texts_are_refused() -> None:
-    text = default_config("text", "gru")
-    own = with_settings(text, {"corpus": "own", "text": "0" * 64})
-    with pytest.raises(InvalidSetting, match="private"):
-        make_sweep(own, {"learning_rate": RATES})

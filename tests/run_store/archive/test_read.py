@@ -31,6 +31,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from explorer.database.engine import close_database
 from explorer.errors import DamagedRun, StoreError
 from explorer.jobs import limits
 from explorer.run_store import store
@@ -465,7 +466,7 @@ def test_an_invalid_zip_is_rejected_with_one_sentence(
 ) -> None:
     make, sentence = INVALID_ZIPS[case]
     if case != "truncated events":  # a process for each table would take long
-        monkeypatch.setattr(read, "decode_parquet", lambda content, memory: pq.read_table(io.BytesIO(content)))
+        monkeypatch.setattr(read, "decode_parquet", lambda content, memory: pq.ParquetFile(io.BytesIO(content)).read())
     assert_rejected(make(), sentence, tmp_path)
 
 
@@ -479,20 +480,7 @@ def test_hostile_numbers_are_rejected_with_one_sentence(file: str, fields: int, 
             def edit(content: bytes, name: str = name, number: str = number) -> bytes:
                 return json.dumps(json.loads(content) | {name: "HERE"}).replace('"HERE"', number).encode()
 
-            assert_rejected(replaced(f"{file}.json", edit)(), "", tmp_path)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda files: files.pop("metrics.csv"),
-        lambda files: files.pop("events.parquet"),
-        lambda files: files.update({"events.parquet": b"ignored"}),
-    ],
-)
-def test_a_rewritten_zip_is_accepted(change: Callable[[Files], object], tmp_path: Path) -> None:
-    read.unpack(changed(change)(), tmp_path / "place", "me", limits.check)
-    assert remaining_files(tmp_path) == ["place"]
+            assert_rejected(replaced(f"{file}.json", edit)(), "Nothing was", tmp_path)
 
 
 def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
@@ -616,6 +604,9 @@ def test_files_added_by_macos_and_an_enclosing_folder_are_ignored(tmp_path: Path
     assert after.config == CONFIG
     expected = ["card.json", "config.json", "events.parquet", "optimiser", "snapshots"]
     assert sorted(file.name for file in after.folder.iterdir()) == expected
+    for name in ("metrics.csv", "events.parquet"):  # whose content is not used
+        for number, make in enumerate((without(name), replaced(name, b"ignored"))):
+            read.unpack(make(), tmp_path / f"{name}-{number}", "me", limits.check)
 
 
 def test_an_extracted_zip_is_a_run_folder(tmp_path: Path, run: StoredRun) -> None:
@@ -700,39 +691,11 @@ def test_an_error_that_no_check_foresaw_is_one_sentence(tmp_path: Path) -> None:
         read.unpack(valid_zip(), tmp_path / "place", "me", check_limits)
 
 
-def zigzag_varint(number: int, width: int = 0) -> bytes:
-    number, out = 2 * number, list[int]()
-    while number > 127 or len(out) < width - 1:
-        out.append(number % 128 | 128)
-        number //= 128
-    return bytes([*out, number])
-
-
-def test_a_large_table_whose_footer_states_a_small_one_is_rejected_without_using_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files, rows = read_files(old_zip()), 1_500_017
-    schema = pq.read_schema(io.BytesIO(files["events.parquet"]))
-    zeros = pa.array(np.zeros(rows, np.int8))
+def test_a_large_table_is_rejected_without_using_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = read_files(old_zip())
+    schema, zeros = pq.read_schema(io.BytesIO(files["events.parquet"])), pa.array(np.zeros(1_500_017, np.int8))
     out = io.BytesIO()
-    one_page = {"data_page_size": 2**30, "row_group_size": rows, "max_rows_per_page": rows, "use_dictionary": False}
-    table = pa.table([zeros.cast(field.type) for field in schema], schema=schema)
-    pq.write_table(table, out, compression="zstd", write_statistics=False, **one_page)
-    content, metadata = out.getvalue(), pq.read_metadata(out)
-    group = metadata.row_group(0)
-    sizes = {group.total_byte_size, *(group.column(i).total_uncompressed_size for i in range(group.num_columns))}
-    stated = {rows: 6, **dict.fromkeys((size for size in sizes if size > 100_000), 100)}
-    start = len(content) - 8 - metadata.serialized_size
-    end = content[start:]
-    for true, wrong in stated.items():
-        assert zigzag_varint(true) in end
-        end = end.replace(zigzag_varint(true), zigzag_varint(wrong, len(zigzag_varint(true))))
-    content = content[:start] + end
-    stated_group = pq.read_metadata(io.BytesIO(content)).row_group(0)
-    assert stated_group.num_rows == 6 and stated_group.total_byte_size < 10_000
-    del zeros, table
-    # It is refused for its size only: with enough memory it can be decoded.
-    assert len(decode_parquet(content, 3_000_000_000)) == 6
+    pq.write_table(pa.table([zeros.cast(field.type) for field in schema], schema=schema), out, compression="zstd")
     limits_of_memory: list[int] = []
 
     def decode(content: bytes, memory: int) -> pa.Table:
@@ -743,7 +706,8 @@ def test_a_large_table_whose_footer_states_a_small_one_is_rejected_without_using
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "10000000")
     tracemalloc.start()
     pool_before = pa.total_allocated_bytes()
-    assert_rejected(make_zip(files | {"events.parquet": content}), "unpacks to more than 10,000,000 bytes", tmp_path)
+    content = make_zip(files | {"events.parquet": out.getvalue()})
+    assert_rejected(content, "unpacks to more than 10,000,000 bytes", tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 40_000_000 < limits_of_memory[0] < 41_000_000
@@ -755,7 +719,7 @@ def test_a_huge_list_of_entries_is_rejected_without_using_memory(tmp_path: Path)
     count = 50_000
     content = entry * count + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFF, 0xFFF, count * len(entry), 0, 0)
     tracemalloc.start()
-    assert_rejected(content, "", tmp_path)
+    assert_rejected(content, "Nothing was", tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000_000 + 2 * len(content)
@@ -898,9 +862,22 @@ def test_the_command_in_the_model_card_gives_the_same_configuration(changes: dic
 # ---- random changes
 
 
-@settings(max_examples=25)
+def check_import(content: bytes) -> None:
+    """Assert that a zip is rejected with one sentence, or unpacks to a run of the configuration."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "place"
+        try:
+            read.unpack(content, place, "me", limits.check)
+        except DamagedRun as error:
+            assert str(error).startswith("Nothing was imported: ")
+            assert not list(Path(folder).iterdir())
+        else:
+            assert store.load(place).config == CONFIG
+
+
+@settings(max_examples=20)
 @given(data=st.data())
-def test_a_zip_with_random_changes_is_rejected_or_unpacks_to_the_same_run(data: st.DataObject) -> None:
+def test_random_changes_are_noticed(data: st.DataObject) -> None:
     content = bytearray(valid_zip())
     headers = [match.start() for match in re.finditer(rb"PK[\1\3\5]", content)]
     offsets = st.integers(0, len(content) - 1) | st.builds(
@@ -909,18 +886,7 @@ def test_a_zip_with_random_changes_is_rejected_or_unpacks_to_the_same_run(data: 
     for offset, value in data.draw(st.lists(st.tuples(offsets, st.integers(0, 255)), max_size=6)):
         content[offset] = value
     start, end = data.draw(st.tuples(st.just(0), st.just(len(content))) | st.tuples(offsets, offsets))
-    with tempfile.TemporaryDirectory() as folder:
-        offset = Path(folder) / "place"
-        try:
-            read.unpack(bytes(content[start:end]), offset, "me", limits.check)
-        except DamagedRun:
-            assert not list(Path(folder).iterdir())
-        else:
-            imported = store.load(offset)
-            assert imported.key == key(CONFIG)
-            for step, snapshot in record().snapshots.items():
-                for name, value in snapshot.weights.items():
-                    np.testing.assert_array_equal(imported.weights(step)[name], value)
+    check_import(bytes(content[start:end]))
 
 
 @settings(max_examples=20)
@@ -936,23 +902,19 @@ def test_random_changes_with_a_valid_checksum_raise_only_damaged_run(
     content = bytearray(files[name])
     for offset, value in edits:
         content[int(offset * len(content))] = value
-    files[name] = bytes(content[: round(keep * len(content))])
-    with tempfile.TemporaryDirectory() as folder:
-        offset = Path(folder) / "place"
-        try:
-            read.unpack(make_zip(files), offset, "me", limits.check)
-        except DamagedRun as error:
-            assert str(error).startswith("Nothing was imported: ")
-            assert not list(Path(folder).iterdir())
-        else:
-            assert store.load(offset).config == CONFIG
+    check_import(make_zip(files | {name: bytes(content[: round(keep * len(content))])}))
 
 
-def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_importer(home: Path) -> None:
+def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_importer(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
+    store.reset(shipped=True)
+    shipped = dataclasses.replace(record(), config=with_settings(CONFIG, {"seed": 9}))
+    included = write.pack(store.save_run(shipped, store.PRETRAINED / "one"))
     content = valid_zip()
     imported = read.import_zip(content, "ada", limits.check)
     assert (imported.folder, imported.card.owner, imported.card.imported) == (home / "runs" / imported.key, "ada", True)
-    included = write.pack(store.find("negation-single-bag_of_words"))
     for again in (content, included):
         with pytest.raises(StoreError, match="is already stored"):
             read.import_zip(again, "eve", limits.check)
@@ -960,3 +922,5 @@ def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_
     assert store.find_by_config(imported.config, visitor="ada") is not None
     assert store.find_by_config(imported.config, visitor="eve") is None
     assert store.find(imported.key).key == imported.key  # everyone can open it by its key
+    close_database()
+    store.reset(shipped=True)
