@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.steps import (
     LONG_TRAINING_URL,
@@ -145,20 +145,6 @@ def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit:
     expect(one.get_by_text(STOPPED)).to_be_visible()
 
 
-def stored_step(folder: Path) -> int:
-    """Return the step of the checkpoint in a folder; 0 if there is none."""
-    try:
-        return int(json.loads((folder / "card.json").read_text(encoding="utf-8"))["step"])
-    except FileNotFoundError:
-        return 0
-
-
-def start_class(teacher: Page) -> None:
-    teacher.get_by_role("button", name="Start the class").click()
-    teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
-    expect(teacher.locator(".lineage-classroom .say").first).to_have_text("Students in the class: 0")
-
-
 def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tmp_path: Path) -> None:
     server = Server(tmp_path / "cut", LINEAGE_CHECKPOINT_SECONDS="0.3")
 
@@ -180,14 +166,16 @@ def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tm
             teacher.get_by_role("button", name=label, exact=True).click()
         expect(teacher.get_by_text("Controls to hide from the class: 2")).to_be_visible()
         wait_until_settled(teacher)
-        start_class(teacher)
+        teacher.get_by_role("button", name="Start the class").click()
+        teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
+        expect(teacher.locator(".lineage-classroom .say").first).to_have_text("Students in the class: 0")
         expect(teacher.get_by_role("button", name="Edit the three sentences")).to_be_visible()
         wait_until_settled(teacher)
 
         trained = visit_server("/negation?models=rnn&rnn.epochs=100&seed=120")
         press_train(trained)
-        stored = server.home / "jobs" / jobs_of_seed(trained, 120)[0]["key"]
-        wait_until(lambda: stored_step(stored) > 13)
+        stored = server.home / "jobs" / jobs_of_seed(trained, 120)[0]["key"] / "card.json"
+        wait_until(lambda: stored.exists() and json.loads(stored.read_text(encoding="utf-8"))["step"] > 13)
         progress = trained.locator(".frame-say").inner_text()
         server.kill()
         server.start()

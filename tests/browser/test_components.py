@@ -148,22 +148,6 @@ def test_left_padding_leaves_fully_masked_rows_and_a_cell_explains_why(visit: Vi
     wait_for_url_params(page, side="left", fill="self", shown="")
 
 
-def test_scrubbing_through_training_sends_no_messages_to_the_server(visit: Visit) -> None:
-    page = visit("/memory?who=gru-chrono,rnn-usual")
-    gradient_figure = page.locator(".lineage-plot-frame", has=page.get_by_text("before training", exact=True))
-    scrubber, readout = gradient_figure.locator("input[type=range]"), gradient_figure.locator(".frame-readout")
-    expect(scrubber).to_be_visible()
-    wire = WebSocketRecorder(page)
-    before = readout.inner_text()
-    scrubber.focus()
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("before training", exact=True)).to_have_count(0)
-    figure = page.get_by_label(re.compile("^The gradient at each symbol, from before training"))
-    wait_until(lambda: figure.locator(".frame-readout").inner_text() != before)  # other numbers at another step
-    assert wire.events() == []
-
-
 def test_a_click_pins_the_unit_and_shows_its_description(visit: Visit) -> None:
     page = visit("/memory?who=lstm-chrono,gru-chrono&unfold=gates")
     gates = page.locator(".lineage-gate-viewer")
@@ -295,23 +279,3 @@ def test_the_unrolled_network_is_stepped_through_and_its_shape_is_stored_in_the_
     expect(words).to_contain_text("A click keeps it.")
     rows = save_figure(page, net, "shapes-first", tmp_path, "CSV")["CSV"].decode().splitlines()
     assert len(rows) == 21 and rows[0].startswith("step,reads,fed back,used,answer,probability,unit 1,")
-
-
-def test_hovering_the_alignment_sends_no_message_to_the_server(visit: Visit) -> None:
-    page = visit("/translation?say=314159&who=additive&unfold=alignment,decoding")
-    alignment, beams = page.locator(".lineage-alignment"), page.locator(".lineage-beam-search")
-    expect(page.get_by_role("heading", name=re.compile("^In 6 of 6 steps"))).to_be_visible()
-    expect(alignment.get_by_text("Candidates at step 1")).to_be_visible()
-    wire = WebSocketRecorder(page)
-    picture = alignment.locator("canvas, svg").first
-    picture.scroll_into_view_if_needed()
-    box = picture.bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6)
-    expect(alignment.get_by_text(re.compile("Candidates at step [2-7]"))).to_be_visible()
-    assert wire.events() == []
-    slider = beams.locator("input[type=range]")
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_text(re.compile("With width 4 beam search"))).to_be_visible()
-    wait_for_url_params(page, width="4")

@@ -75,8 +75,19 @@ def expect_sentence(page: Page, text: str) -> None:
     wait_until_idle(page)
 
 
-def test_back_forward_and_reload_restore_the_typed_sentence(visit: Any) -> None:
-    page = visit("/negation")
+def test_back_forward_and_reload_restore_pages_and_typed_sentences(visit: Any) -> None:
+    page = visit("/")
+    expect(page.locator(".lineage-home-timeline li.drawn svg")).to_have_count(10)
+    page.evaluate("window.here = true")
+    page.locator(".lineage-home-timeline a", has_text="Bag of words").click()
+    expect(page).to_have_url(re.compile("/negation$"))
+    expect(headline(page)).to_have_text(HEADLINE)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("From a bag of words to attention")
+    page.go_forward()
+    expect(headline(page)).to_have_text(HEADLINE)
+    assert page.evaluate("window.here"), "the page was reloaded"
+    wait_until_settled(page)
     for text in (PRESERVE, DESTROY):
         type_sentence(page, text)
         expect_sentence(page, text)
