@@ -1,3 +1,5 @@
+"""Results that are computed on threads: once for each key, kept for a while, and limited."""
+
 from __future__ import annotations
 
 import threading
@@ -33,33 +35,32 @@ def kept_results() -> set[tuple[object, ...]]:
     return set(background.results())
 
 
-def test_the_same_key_is_computed_once() -> None:
+def test_the_same_key_is_computed_once(gate: threading.Event) -> None:
     calls: list[int] = []
-    futures = [submit(("a",), lambda: calls.append(1)) for _ in range(3)]
-    assert len({id(future) for future in futures}) == 1
-    futures[0].result()
-    assert calls == [1]
-
-
-def test_submit_does_not_wait_for_the_result() -> None:
-    gate = threading.Event()
-    future = submit(("slow",), gate.wait)
-    assert not future.done()
+    futures = [submit(("a",), lambda: calls.append(1) or gate.wait()) for _ in range(3)]
+    assert len({id(future) for future in futures}) == 1 and not futures[0].done()
     gate.set()
-    assert future.result()
+    assert futures[0].result() and calls == [1]
 
 
-def test_a_failure_is_cached_like_a_result() -> None:
+@pytest.mark.parametrize(("error", "expected_calls"), [(RuntimeError("a full disk"), 2), (TextError("too short"), 1)])
+def test_an_unexpected_error_is_retried_later_but_a_lineage_error_is_cached(
+    error: Exception, expected_calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[int] = []
 
     def fail() -> None:
         calls.append(1)
-        raise TextError("too short")
+        raise error
 
     for _ in range(2):
-        with pytest.raises(TextError, match="too short"):
+        with pytest.raises(type(error), match=str(error)):
             submit(("bad",), fail).result()
-    assert calls == [1]
+    assert len(calls) == 1
+    kept_results()
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
+    submit(("bad",), fail).exception()
+    assert len(calls) == expected_calls
 
 
 def test_drop_results_removes_the_results_of_a_text() -> None:
@@ -69,48 +70,26 @@ def test_drop_results_removes_the_results_of_a_text() -> None:
     assert list(background.results()) == [("cut", "", 2)]
 
 
-def test_an_unexpected_error_is_retried_later_but_a_lineage_error_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    def raise_bug() -> None:
-        calls.append(1)
-        raise RuntimeError("a bug, or a full disk")
-
-    def raise_text_error() -> None:
-        calls.append(1)
-        raise TextError("too short")
-
-    for compute, expected_calls in ((raise_bug, 2), (raise_text_error, 1)):
-        calls.clear()
-        for _ in range(2):
-            submit((compute,), compute).exception()
-        assert len(calls) == 1
-        monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
-        submit((compute,), compute).exception()
-        assert len(calls) == expected_calls
-        monkeypatch.undo()
-
-
-def test_cancelled_work_can_be_submitted_again(gate: threading.Event) -> None:
-    for i in range(2):
-        submit(("blocking", i), gate.wait)
-    assert submit(("a",), lambda: 1).cancel()
-    gate.set()
-    assert submit(("a",), lambda: 2).result() == 2
-
-
-def test_unfinished_work_is_never_dropped(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_that_waits_is_cancelled_only_on_request_and_can_be_submitted_again(
+    gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(background, "_MAX_RESULTS", 2)
     futures = [submit(("kind", i), lambda i=i: gate.wait() and i) for i in range(6)]  # type: ignore[misc]
-    assert not any(future.cancelled() for future in futures)
+    assert not any(future.cancelled() for future in futures), "unfinished work is not dropped"
+    assert submit(("a",), lambda: 1).cancel()
+    assert submit(("b", "sha"), lambda: 1).cancelled() is False
+    dropped = submit(("b", "sha"), lambda: 1)
+    drop_results("sha")
+    assert dropped.cancelled()
     gate.set()
     assert [future.result() for future in futures] == list(range(6))
-    assert len(kept_results()) == 2
+    assert submit(("a",), lambda: 2).result() == 2
+    assert len(kept_results() - {("a",)}) == 2
 
 
 def test_a_timing_delays_only_other_timings(gate: threading.Event) -> None:
     blocking = [submit(("blocking", i), gate.wait, "timing") for i in range(3)]
-    assert submit(("quick",), lambda: 1).result(timeout=10) == 1
+    assert submit(("usual",), lambda: 1).result(timeout=30) == 1
     assert sum(future.running() for future in blocking) <= 1
     gate.set()
     assert all(future.result() for future in blocking)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import pytest
+from cachetools import FIFOCache
 from starlette.applications import Starlette
 
 from explorer.errors import NotAllowed, UnknownRun
 from explorer.jobs.job import JobView
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
-from explorer.web import job_endpoints
+from explorer.web import job_endpoints, rate_limits
 from explorer.web.job_endpoints import describe_config, job_rows
 from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
-
-with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
-    from starlette.testclient import TestClient
+from tests.web.client import COMMAND, TestClient
 
 ADA, BOB, OPERATOR = Visitor("ada"), Visitor("bob"), Visitor("op", operator=True)
 TOKEN = "abcdefghijklmnopqrst_-"
@@ -77,21 +75,19 @@ def row(view: JobView, visitor: Visitor) -> dict[str, object]:
     return match
 
 
-def test_a_visitors_own_jobs_come_first_and_unfinished_before_finished(service: Service) -> None:
-    running_bob, finished, running, waiting_bob, waiting = service.all = [
+def test_a_visitors_own_jobs_come_first_and_finished_ones_of_others_are_not_listed(service: Service) -> None:
+    running_bob, finished, running, waiting_bob, waiting, *ended_bob = service.all = [
         job("bob"),
         job("ada", "finished"),
         job("ada"),
         job("bob", "waiting"),
         job("ada", "waiting"),
+        *(job("bob", state) for state in ("finished", "stopped", "failed", "diverged")),
     ]
     assert keys(ADA) == [view.key for view in (running, waiting, finished, running_bob, waiting_bob)]
-
-
-def test_finished_jobs_of_others_are_not_listed(service: Service) -> None:
-    service.all = [job("bob", state) for state in ("finished", "stopped", "failed", "diverged")]
-    assert keys(ADA) == []
-    assert set(keys(BOB)) == {view.key for view in service.all}
+    assert {view.key for view in ended_bob} < set(keys(BOB))
+    service.all = [job("bob") for _ in range(70)]
+    assert len(job_rows(ADA)) == 60
 
 
 def test_a_watched_job_is_listed_as_own_but_cannot_be_stopped(service: Service) -> None:
@@ -101,44 +97,26 @@ def test_a_watched_job_is_listed_as_own_but_cannot_be_stopped(service: Service) 
     assert [(row["mine"], row["can_stop"]) for row in job_rows(ADA)] == [(True, False), (False, False)]
 
 
-def test_a_finished_job_is_listed_for_ten_minutes(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(job_endpoints.time, "monotonic", lambda: now[0])
-    service.all = [job("ada", "finished"), job("ada")]
-    assert len(keys(ADA)) == 2
-    now[0] += 599
-    assert len(keys(ADA)) == 2
-    now[0] += 2
-    assert keys(ADA) == [service.all[1].key]
-
-
-def test_end_times_are_limited_and_the_first_recorded_is_dropped_first(
+def test_a_finished_job_is_listed_for_ten_minutes_and_the_end_recorded_first_is_forgotten_first(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(job_endpoints.time, "monotonic", lambda: now[0])
-    config = default_config("negation", "rnn")
-    first, second, *others = (job("ada", "finished", config, seconds=float(i)) for i in range(1_001))
-
-    def is_listed(view: JobView) -> bool:
-        service.all = [view]
-        return bool(keys(ADA))
-
-    assert all(is_listed(view) for view in (first, second, *others[:-1]))
-    now[0] += 601
-    assert not is_listed(first) and not is_listed(second), (
-        "1,000 end times are remembered, a later request changes nothing"
-    )
-    assert is_listed(others[-1]), "it ended now"
-    assert not is_listed(second) and is_listed(first), "the end time recorded first was dropped"
+    monkeypatch.setattr(job_endpoints, "_end_first_seen", FIFOCache(2))
+    first, second, third = (job("ada", "finished") for _ in range(3))
+    service.all = [first, second, running := job("ada")]
+    for seconds, count in ((0, 3), (599, 3), (2, 1)):
+        now[0] += seconds
+        assert len(keys(ADA)) == count
+    service.all = [third, first, running]
+    assert keys(ADA) == [running.key, third.key, first.key], "only two ends are remembered, and the first was dropped"
 
 
 def test_a_row_describes_its_job(service: Service) -> None:
     config = with_settings(default_config("negation", "gru"), {"replicas": 3, "epochs": 7})
     view = job("ada", config=config, step=12, left=3.5, loss=0.25)
     service.all = [view, job("bob", "waiting"), job("bob", "waiting")]
-    described = row(view, ADA)
-    assert described | {"colour": None} == {
+    assert row(view, ADA) | {"colour": None} == {
         "key": key(config),
         "title": "GRU",
         "detail": "3 seeds, epochs = 7",
@@ -158,9 +136,8 @@ def test_a_row_describes_its_job(service: Service) -> None:
     assert {row["ahead"] for row in job_rows(ADA) if row["state"] == "waiting"} == {1}
 
 
-@pytest.mark.parametrize(
-    ("state", "saved", "allowed"),
-    [
+def test_the_starter_and_the_operator_may_stop_and_resume(service: Service) -> None:
+    for state, saved, allowed in [
         ("waiting", False, (True, False)),
         ("running", False, (True, False)),
         ("stopped", True, (False, True)),
@@ -168,21 +145,14 @@ def test_a_row_describes_its_job(service: Service) -> None:
         ("finished", True, (False, False)),
         ("diverged", True, (False, False)),
         ("failed", False, (False, False)),
-    ],
-)
-def test_the_starter_and_the_operator_may_stop_and_resume(
-    state: str, saved: bool, allowed: tuple[bool, bool], service: Service
-) -> None:
-    view = job("ada", state, saved=saved)
-    service.all = [view]
-    service.watchers[view.key] = {"bob", "op"}
-    for visitor, expected in ((ADA, allowed), (OPERATOR, allowed), (BOB, (False, False))):
-        buttons = row(view, visitor)
-        assert (buttons["can_stop"], buttons["can_resume"]) == expected
-
-
-def test_jobs_of_the_terminal_cannot_be_stopped_from_the_browser(service: Service) -> None:
-    service.all = [job("")]
+    ]:
+        view = job("ada", state, saved=saved)
+        service.all = [view]
+        service.watchers[view.key] = {"bob", "op"}
+        for visitor, expected in ((ADA, allowed), (OPERATOR, allowed), (BOB, (False, False))):
+            buttons = row(view, visitor)
+            assert (buttons["can_stop"], buttons["can_resume"]) == expected
+    service.all = [job("")]  # of the terminal
     for visitor in (Visitor("nobody"), Visitor(""), ADA):
         assert not row(service.all[0], visitor)["can_stop"]
 
@@ -197,11 +167,6 @@ def test_changed_settings_are_described_in_at_most_80_characters(service: Servic
     assert len(str(row(view, ADA)["detail"])) == 80
 
 
-def test_at_most_sixty_jobs_are_listed(service: Service) -> None:
-    service.all = [job("bob") for _ in range(70)]
-    assert len(job_rows(ADA)) == 60
-
-
 # ---- over HTTP
 
 
@@ -211,38 +176,43 @@ def browser(service: Service) -> TestClient:
 
 
 def test_the_list_is_json_that_is_not_cached(service: Service, browser: TestClient) -> None:
-    service.all = [job(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id)]
+    me = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)})
+    service.all = [job(me.id)]
     response = browser.get("/jobs")
     assert response.headers["cache-control"] == "no-store"
-    assert response.json() == {"jobs": job_rows(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}))}
+    assert response.json() == {"jobs": job_rows(me)}
     assert TOKEN not in response.text
 
 
-def post_action(browser: TestClient, run: str, action: str, **headers: str) -> int:
-    return browser.post(f"/jobs/{run}/{action}", headers=headers).status_code
-
-
 @pytest.mark.parametrize("action", ["stop", "resume"])
-def test_an_action_is_performed_for_the_visitor_in_the_cookie(
-    action: str, service: Service, browser: TestClient
+def test_an_action_is_performed_for_the_visitor_in_the_cookie_and_other_requests_are_refused(
+    action: str, service: Service, browser: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     me = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id
     mine, other = service.all = [job(me), job("bob")]
-    assert post_action(browser, mine.key, action, **{"X-Lineage": "1"}) == 204
-    assert post_action(browser, other.key, action, **{"X-Lineage": "1"}) == 403
-    assert post_action(browser, "aaaaaaaaaaaa", action, **{"X-Lineage": "1"}) == 404
+    assert browser.post(f"/jobs/{mine.key}/{action}").status_code == 403, "a form of another site"
+    assert browser.get(f"/jobs/{mine.key}/{action}", headers=COMMAND).status_code == 405
+    for path, status in (
+        (f"{mine.key}/{action}", 204),
+        (f"{other.key}/{action}", 403),
+        (f"aaaaaaaaaaaa/{action}", 404),
+        (f"{mine.key}/delete", 404),
+    ):
+        assert browser.post(f"/jobs/{path}", headers=COMMAND).status_code == status
     assert service.actions == [(action, mine.key, me, False)]
 
 
-def test_a_form_of_another_site_is_refused(service: Service, browser: TestClient) -> None:
-    service.all = [job(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id)]
-    assert post_action(browser, service.all[0].key, "stop") == 403
-    assert service.actions == []
-
-
-def test_other_actions_and_methods_are_refused(service: Service, browser: TestClient) -> None:
-    service.all = [job(visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id)]
-    run = service.all[0].key
-    assert post_action(browser, run, "delete", **{"X-Lineage": "1"}) == 404
-    assert browser.get(f"/jobs/{run}/stop", headers={"X-Lineage": "1"}).status_code == 405
+def test_resuming_is_limited_and_needs_a_cookie(service: Service, browser: TestClient) -> None:
+    me = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)}).id
+    service.all = [job(me, "stopped", saved=True)]
+    while True:
+        try:
+            rate_limits.check(rate_limits.TRAININGS, "unknown", me)
+        except rate_limits.TooManyRequests:
+            break
+    answer = browser.post(f"/jobs/{service.all[0].key}/resume", headers=COMMAND)
+    assert answer.status_code == 429 and 0 < int(answer.headers["retry-after"]) <= 600
+    browser.cookies.clear()
+    answer = browser.post(f"/jobs/{service.all[0].key}/resume", headers=COMMAND)
+    assert answer.status_code == 403 and "cookie" in answer.json()["problem"]
     assert service.actions == []

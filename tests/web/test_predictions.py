@@ -11,18 +11,10 @@ from sqlalchemy.orm import Session
 from explorer.database.engine import run_transaction
 from explorer.errors import StoreError
 from explorer.web import predictions
-from explorer.web.predictions import (
-    NO_PREDICTION,
-    delete_old,
-    delete_prediction,
-    find_prediction,
-    forget,
-    store_prediction,
-)
-
-pytestmark = pytest.mark.usefixtures("database")  # each test runs with each kind of database
+from explorer.web.predictions import NO_PREDICTION, delete_prediction, find_prediction, forget, store_prediction
 
 
+@pytest.mark.usefixtures("database")
 def test_predictions_are_stored_per_visitor_and_can_be_deleted() -> None:
     store_prediction("ada", "window", 1, 12)
     store_prediction("bob", "window", 1, NO_PREDICTION)
@@ -43,16 +35,15 @@ def test_predictions_are_stored_per_visitor_and_can_be_deleted() -> None:
 
 def test_the_predictions_stored_longest_ago_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(predictions, "MAX_PREDICTIONS", 2)
-    for visitor in ("ada", "bob", "eve", "ada"):
+    begin = datetime.datetime.now(datetime.UTC)
+    for day, visitor in enumerate(("ada", "bob", "eve", "ada")):
+        monkeypatch.setattr(predictions, "read_clock", lambda _, day=day: begin + datetime.timedelta(days=day))
         store_prediction(visitor, "window", 1, visitor)
-    run_transaction(delete_old, write=True)
-    forget()
-    assert [find_prediction(visitor, "window", 1) for visitor in ("ada", "bob", "eve")] == ["ada", None, "eve"]
-    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=predictions.MAX_DAYS + 1)
-    monkeypatch.setattr(predictions, "read_clock", lambda session: later)
-    run_transaction(delete_old, write=True)
-    forget()
-    assert find_prediction("ada", "window", 1) is None
+    for day, kept in ((3.0, ["ada", "eve"]), (predictions.MAX_DAYS + 2.5, ["ada"]), (predictions.MAX_DAYS + 3.5, [])):
+        monkeypatch.setattr(predictions, "read_clock", lambda _, day=day: begin + datetime.timedelta(days=day))
+        run_transaction(predictions.delete_old, write=True)
+        forget()
+        assert [each for each in ("ada", "bob", "eve") if find_prediction(each, "window", 1)] == kept
 
 
 def test_a_prediction_that_another_server_stores_while_this_one_reads_is_found(

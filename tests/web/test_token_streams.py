@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import threading
-import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,19 +18,12 @@ from explorer.generation.streaming import Chunk
 from explorer.web import results, token_streams
 from explorer.web.token_streams import FairThreadPool, StreamAnswer, sse_event
 from explorer.web.visitors import COOKIE, VisitorMiddleware, issue_cookie
-
-with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
-    from starlette.testclient import TestClient
+from tests.web.client import TestClient
 
 Event = tuple[str, Any]
-TIMEOUT = 20  # seconds after which a waiting test fails
-app = Starlette(
-    routes=results.ROUTES,
-    middleware=[
-        Middleware(VisitorMiddleware),
-        Middleware(GZipMiddleware, minimum_size=1),
-    ],  # as in app.py, except for the minimum size
-)
+TIMEOUT = 60  # seconds after which a waiting test fails
+MIDDLEWARE = [Middleware(VisitorMiddleware), Middleware(GZipMiddleware, minimum_size=1)]  # as in app.py
+app = Starlette(routes=results.ROUTES, middleware=MIDDLEWARE)
 
 
 @pytest.fixture(autouse=True)
@@ -67,11 +57,11 @@ def parse_events(text: str) -> list[Event]:
     return events
 
 
-def request_events(address: str, **headers: str) -> list[Event]:
+def request_events(make: Callable[[], Iterator[Chunk]]) -> list[Event]:
     """Request a stream and return all of its events."""
-    answer = TestClient(app).get(address, headers=headers)
+    answer = TestClient(app).get(register_stream("text", make))
     assert answer.headers["content-type"].startswith("text/event-stream")
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "no-store" and answer.headers["x-accel-buffering"] == "no"
     assert "content-encoding" not in answer.headers
     return parse_events(answer.text)
 
@@ -107,60 +97,37 @@ class Browser:
             events.append(event)
         return events
 
-    async def close(self) -> None:
-        self.disconnected.set()
-        await asyncio.wait_for(self.task, TIMEOUT)
 
-
-def test_a_text_is_sent_in_message_events_and_one_end_event() -> None:
-    *events, (kind, end) = request_events(register_stream("text", lambda: map(chunk, (0, 3))))
-    assert events == [
-        ("message", {"ids": [0, 1], "pieces": ["a", "\n"], "surprise": [0.5, 1.2346]}),
-        ("message", {"ids": [3, 4], "pieces": ["d", "\n"], "surprise": [0.5, 1.2346]}),
-    ]
-    assert kind == "end"
-    assert (end["tokens"], end["stopped"]) == (4, False)
-    assert end["seconds"] > 0
-
-
-def test_every_request_generates_the_text_again() -> None:
-    address = register_stream("text", lambda: map(chunk, (0,)))
-    assert [len(request_events(address)) for _ in range(2)] == [2, 2]
-    assert not is_running(address)
-
-
-def test_special_characters_do_not_break_an_event() -> None:
+def test_a_text_is_sent_in_message_events_and_one_end_event_at_every_request() -> None:
     pieces = ("\r\n\n", "data: x\n\nevent: end", "é😀\u2028", '"\\', "\0")
-    ((_, data), _) = request_events(register_stream("text", lambda: iter([Chunk((1,) * 5, pieces, (0.0,) * 5)])))
-    assert tuple(data["pieces"]) == pieces
+    for _ in range(2):
+        *events, (kind, end) = request_events(lambda: iter([chunk(0), Chunk((3,) * 5, pieces, (0.0,) * 5)]))
+        assert events == [
+            ("message", {"ids": [0, 1], "pieces": ["a", "\n"], "surprise": [0.5, 1.2346]}),
+            ("message", {"ids": [3] * 5, "pieces": list(pieces), "surprise": [0.0] * 5}),
+        ]
+        assert (kind, end["tokens"], end["stopped"]) == ("end", 7, False)
+        assert 0 < end["seconds"] < TIMEOUT
+        assert not is_running("/results/text")
 
 
-def _fail_at_once() -> Iterator[Chunk]:
-    raise DamagedRun("The run is gone. Choose another.")
-
-
-def _fail_after_one_chunk() -> Iterator[Chunk]:
-    yield chunk(0)
-    raise DamagedRun("The run is gone. Choose another.")
-
-
-@pytest.mark.parametrize(("make", "chunks_before"), [(_fail_at_once, 0), (_fail_after_one_chunk, 1)])
-def test_a_damaged_run_is_reported_in_one_sentence(make: Callable[[], Iterator[Chunk]], chunks_before: int) -> None:
-    events = request_events(register_stream("text", make))
-    assert events[chunks_before:] == [("problem", {"sentence": "The run is gone. Choose another."})]
-
-
-def test_an_unexpected_error_is_logged_and_reported_in_one_sentence(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("chunks", [0, 1])
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (DamagedRun("The run is gone. Choose another."), "The run is gone. Choose another."),
+        (ZeroDivisionError("secret"), token_streams._FAILED_MESSAGE),
+    ],
+)
+def test_a_failure_is_reported_in_one_sentence_and_logged_if_it_is_unexpected(
+    error: Exception, sentence: str, chunks: int, caplog: pytest.LogCaptureFixture
+) -> None:
     def make() -> Iterator[Chunk]:
-        yield chunk(0)
-        raise ZeroDivisionError("secret")
+        yield from map(chunk, range(chunks))
+        raise error
 
-    with caplog.at_level(logging.ERROR):
-        _, (kind, data) = request_events(register_stream("text", make))
-    assert kind == "problem"
-    assert "Press Generate to begin again." in data["sentence"]
-    assert "secret" not in data["sentence"]
-    assert "secret" in caplog.text
+    assert request_events(make)[chunks:] == [("problem", {"sentence": sentence})]
+    assert ("secret" in caplog.text) == (str(error) == "secret")
 
 
 def test_a_browser_that_reconnects_gets_no_second_text() -> None:
@@ -185,7 +152,6 @@ def test_an_event_is_sent_before_the_next_chunk_is_generated() -> None:
         browser = Browser(register_stream("text", make))
         first = await browser.next()
         assert first and first[1]["ids"] == [0, 1]
-        await asyncio.sleep(0.01)  # the thread waits before the second chunk
         first_was_read.set()
         assert [kind for kind, _ in await browser.rest()] == ["message", "end"]
 
@@ -210,26 +176,26 @@ def test_generation_stops_at_most_one_slice_after_the_browser_disconnects() -> N
         for _ in range(3):
             await browser.next()
         assert is_running(address)
-        await browser.close()
+        browser.disconnected.set()
+        await asyncio.wait_for(browser.task, TIMEOUT)
         disconnected.set()
-        for _ in range(20):
+        while is_running(address):
             await asyncio.sleep(0.005)
-        assert not is_running(address)
 
     asyncio.run(visit())
+    token_streams._pool.submit("after the last slice", bytes).result(TIMEOUT)
     assert len(generated) <= 4
 
 
-def test_a_second_request_stops_the_first_which_reports_it() -> None:
+def test_a_second_request_or_the_end_of_its_data_stops_a_text_which_reports_it() -> None:
     def make() -> Iterator[Chunk]:
-        yield chunk(0)
         while not done.is_set():
             yield chunk(1)
 
     done = threading.Event()
 
     async def visit() -> None:
-        address = register_stream("text", make)
+        address = register_stream("text", make, ("sha", "x"))
         first = Browser(address)
         await first.next()
         second = Browser(address)
@@ -237,90 +203,53 @@ def test_a_second_request_stops_the_first_which_reports_it() -> None:
         assert (kind, end["stopped"]) == ("end", True)
         assert is_running(address)
         await second.next()
-        done.set()
+        results.drop("sha")
         *_, (kind, end) = await second.rest()
-        assert (kind, end["stopped"]) == ("end", False)
+        assert (kind, end["stopped"]) == ("end", True)
+        assert TestClient(app).get(address).status_code == 410
 
+    kept = register_stream("kept", lambda: iter([chunk(1)]), ("run",))
     asyncio.run(visit())
+    done.set()
+    assert [kind for kind, _ in parse_events(TestClient(app).get(kept).text)] == ["message", "end"]
 
 
-def test_the_pool_serves_visitors_in_turn() -> None:
-    """With one thread and five waiting slices of one visitor, another visitor's only slice is served second."""
+def test_the_pool_serves_visitors_in_turn_and_cancelled_work_not_at_all() -> None:
     pool, start = FairThreadPool(1), threading.Event()
     served: list[str] = []
 
-    def work(name: str) -> Callable[[], bytes]:
-        def slice() -> bytes:
-            served.append(name)
-            return b""
-
-        return slice
+    def submit(name: str) -> Any:
+        return pool.submit(name, lambda: bytes(served.append(name) or 1))
 
     blocked = pool.submit("nobody", lambda: b"" if start.wait(TIMEOUT) else b"late")
-    waiting = [pool.submit("one", work("one")) for _ in range(5)]
-    waiting += [pool.submit(name, work(name)) for name in ("two", "three", "two")]
-    start.set()
-    assert blocked.result(TIMEOUT) == b""
-    for future in waiting:
-        future.result(TIMEOUT)
-    assert served == ["one", "two", "three", "one", "two", "one", "one", "one"]
-
-
-def test_cancelled_work_is_not_done_and_a_failure_is_raised_from_the_future() -> None:
-    pool, start = FairThreadPool(1), threading.Event()
-    pool.submit("nobody", lambda: b"" if start.wait(TIMEOUT) else b"late")
+    waiting = [submit("one") for _ in range(5)] + [submit(name) for name in ("two", "three", "two")]
     cancelled = pool.submit("one", lambda: pytest.fail("it was cancelled"))
-    failing = pool.submit("two", lambda: bytes(-1))
+    failing = pool.submit("four", lambda: bytes(-1))
     assert cancelled.cancel()
     start.set()
+    assert blocked.result(TIMEOUT) == b""
+    assert [future.result(TIMEOUT) for future in waiting] == [b"\0"] * 8
+    assert served == ["one", "two", "three", "one", "two", "one", "one", "one"]
     with pytest.raises(ValueError, match="negative count"):
         failing.result(TIMEOUT)
 
 
 def test_many_texts_of_one_visitor_do_not_delay_another_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turns are shared per visitor (cookie): four texts of one get as many as the single text of another."""
-    monkeypatch.setattr(token_streams, "_pool", FairThreadPool(1))
-    order: list[str] = []
-    start = threading.Event()
+    owners: list[object] = []
 
-    def make(name: str) -> Callable[[], Iterator[Chunk]]:
-        def text() -> Iterator[Chunk]:
-            start.wait(TIMEOUT)
-            for _ in range(12):
-                order.append(name)
-                time.sleep(0.003)  # longer than the request for the next slice takes
-                yield chunk(0)
+    class Pool(FairThreadPool):
+        def submit(self, owner: Any, work: Callable[[], bytes]) -> Any:
+            owners.append(owner)
+            return super().submit(owner, work)
 
-        return text
+    monkeypatch.setattr(token_streams, "_pool", Pool(1))
 
     async def visit() -> None:
-        browsers = [Browser(register_stream(f"a{i}", make("many")), "many") for i in range(4)]
-        browsers.append(Browser(register_stream("b", make("single")), "single"))
-        for _ in range(5):
-            await asyncio.sleep(0.01)
-        start.set()
-        for browser in browsers:
-            await browser.rest()
+        addresses = [register_stream(f"a{i}", lambda: iter([chunk(0)])) for i in range(4)]
+        for address, visitor in zip(addresses, ("many", "many", "single", ""), strict=True):
+            await Browser(address, visitor).rest()
 
     asyncio.run(visit())
-    last = max(position for position, name in enumerate(order) if name == "single")
-    assert order[: last + 1].count("many") < 36  # 12 if visitors alternate, 44 if texts did
-
-
-def test_a_dropped_stream_ends_and_is_no_longer_served() -> None:
-    def make() -> Iterator[Chunk]:
-        while True:
-            yield chunk(1)
-
-    async def visit() -> None:
-        browser = Browser(dropped)
-        await browser.next()
-        results.drop("sha")
-        *_, (kind, end) = await browser.rest()
-        assert (kind, end["stopped"]) == ("end", True)
-
-    remaining = register_stream("kept", lambda: iter([chunk(1)]), ("run",))
-    dropped = register_stream("gone", make, ("sha", "x"))
-    asyncio.run(visit())
-    assert [kind for kind, _ in request_events(remaining)] == ["message", "end"]
-    assert TestClient(app).get(dropped).status_code == 410
+    many, same, single, nobody = (set(owners[i : i + 2]) for i in range(0, 8, 2))
+    assert many == same and len(many | single | nobody) == 3

@@ -11,13 +11,10 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from explorer.lessons.lesson import Choice, Question
 from explorer.web.classes import actions, endpoints, waiting
-from explorer.web.classes.classroom import ClassroomQuestion
-from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
+from explorer.web.visitors import COOKIE, issue_cookie, visitor_from_cookies
+from tests.web.classes.questions import SHOWN_QUESTION, TEACHER
 
-TEACHER = Visitor("teacher")
-SHOWN = ClassroomQuestion("memory", {}, (), Question("?", (Choice("a", "A"), Choice("b", "B"))))
 LONG = 600.0  # seconds, for which no test waits
 
 
@@ -35,13 +32,17 @@ async def ask(student: httpx.AsyncClient, code: str, mark: str = "") -> dict[str
 
 
 async def is_waiting(request: asyncio.Task[dict[str, Any]]) -> bool:
-    await asyncio.wait((request,), timeout=0.5)
+    await asyncio.wait((request,), timeout=0.1)
     return not request.done()
 
 
-def test_a_request_waits_until_the_teacher_reveals_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def visitor_id(browser: httpx.AsyncClient) -> str:
+    return visitor_from_cookies({COOKIE: str(browser.cookies[COOKIE])}).id
+
+
+def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
-    code = actions.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
 
     async def scenario() -> None:
         async with students(2) as (one, other):
@@ -49,38 +50,28 @@ def test_a_request_waits_until_the_teacher_reveals_the_answer(monkeypatch: pytes
             request = asyncio.create_task(ask(one, code, mark))
             assert await is_waiting(request)
             await asyncio.to_thread(actions.record_answer, code, visitor_id(other), 1, "a")
-            assert await is_waiting(request)  # the answers of others are no change for a student
+            assert await is_waiting(request), "the answers of others are no change"
             await asyncio.to_thread(actions.reveal_answer, code, TEACHER, 1)
-            revealed = await request
-            assert (revealed["revealed"], revealed["votes"][0]["given"]) == (True, ["a"])
-            assert revealed["mark"] != mark
-
-    asyncio.run(scenario())
-    assert not waiting._waiting
-
-
-def test_another_question_and_the_end_of_the_class_end_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
-    code = actions.show_question("teacher", SHOWN).code
-
-    async def scenario() -> None:
-        async with students(1) as (student,):
-            request = asyncio.create_task(ask(student, code, (await ask(student, code))["mark"]))
+            state = await request
+            assert (state["revealed"], state["votes"][0]["given"]) == (True, ["a"])
+            assert state["mark"] != mark
+            request = asyncio.create_task(ask(one, code, state["mark"]))
             assert await is_waiting(request)
-            await asyncio.to_thread(actions.show_question, "teacher", SHOWN)
+            await asyncio.to_thread(actions.show_question, "teacher", SHOWN_QUESTION)
             state = await request
             assert state["number"] == 2
-            request = asyncio.create_task(ask(student, code, state["mark"]))
+            request = asyncio.create_task(ask(one, code.lower(), state["mark"]))
             assert await is_waiting(request)
             await asyncio.to_thread(actions.end_classroom, code, TEACHER)
             assert (await request)["over"]
 
     asyncio.run(scenario())
+    assert not waiting._waiting
 
 
 def test_without_a_change_the_same_state_is_answered_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "HOLD_SECONDS", 0.05)
-    code = actions.show_question("teacher", SHOWN).code
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
 
     async def scenario() -> None:
         async with students(1) as (student,):
@@ -95,7 +86,7 @@ def test_a_request_with_an_older_mark_and_one_of_the_teacher_do_not_wait(monkeyp
 
     async def scenario() -> None:
         async with students(2) as (student, teacher):
-            code = (await asyncio.to_thread(actions.show_question, visitor_id(teacher), SHOWN)).code
+            code = (await asyncio.to_thread(actions.show_question, visitor_id(teacher), SHOWN_QUESTION)).code
             mark = (await ask(student, code))["mark"]
             await asyncio.to_thread(actions.record_answer, code, visitor_id(student), 1, "b")
             assert (await asyncio.wait_for(ask(student, code, mark), 60))["mine"] == "b"
@@ -103,7 +94,3 @@ def test_a_request_with_an_older_mark_and_one_of_the_teacher_do_not_wait(monkeyp
             assert (await asyncio.wait_for(ask(teacher, code, mark), 60))["votes"][0]["answered"] == 1
 
     asyncio.run(scenario())
-
-
-def visitor_id(browser: httpx.AsyncClient) -> str:
-    return visitor_from_cookies({COOKIE: str(browser.cookies[COOKIE])}).id

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import Future
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -23,11 +23,9 @@ from explorer.web import rate_limits
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.client_address import ClientAddressMiddleware
-from explorer.web.operations import metrics
-from explorer.web.visitors import OPERATOR, operator_endpoint
-
-with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
-    from starlette.testclient import TestClient
+from explorer.web.operations import metrics, server_facts
+from explorer.web.visitors import operator_endpoint
+from tests.web.client import TestClient
 
 PASSWORD, TOKEN = "a long password", "a token of sixteen letters"
 MARKER = "typed-by-a-visitor"
@@ -39,25 +37,17 @@ def respond(request: Request) -> Response:
     return PlainTextResponse("here", 404 if "missing" in request.path_params["rest"] else 200)
 
 
-@pytest.fixture
-def connect() -> Callable[..., TestClient]:
-    """Return a function that connects to a server from an address."""
+def connect(address: str = "127.0.0.1", host: str = "127.0.0.1") -> TestClient:
+    """Return a client that connects to a server from an address."""
     routes = [
         *metrics.ROUTES,
         Route("/operator", operator_endpoint, methods=["GET", "POST"]),
-        Route("/runs", lambda request: PlainTextResponse("here")),
         Route("/{rest:path}", respond),
     ]
     paths = ["/metrics", "/class/{code:str}"]
-    app = Starlette(
-        routes=routes,
-        middleware=[Middleware(metrics.MetricsMiddleware, routes=paths), Middleware(ClientAddressMiddleware)],
-    )
-
-    def make(address: str = "127.0.0.1", host: str = "127.0.0.1") -> TestClient:
-        return TestClient(app, f"http://{host}", client=(address, 1), raise_server_exceptions=False)
-
-    return make
+    middleware = [Middleware(metrics.MetricsMiddleware, routes=paths), Middleware(ClientAddressMiddleware)]
+    app = Starlette(routes=routes, middleware=middleware)
+    return TestClient(app, f"http://{host}", client=(address, 1), raise_server_exceptions=False)
 
 
 @pytest.fixture
@@ -68,10 +58,10 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[JobService]:
     service.close()
 
 
-def read(client: TestClient) -> dict[tuple[str, tuple[str, ...]], float]:
+def read() -> dict[tuple[str, tuple[str, ...]], float]:
     """Return the value of each sample, by its name and the values of its labels in the order of their names."""
-    answer = client.get("/metrics")
-    assert answer.status_code == 200
+    answer = connect().get("/metrics")
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     return {
         (sample.name, tuple(sample.labels[name] for name in sorted(sample.labels))): sample.value
         for family in text_string_to_metric_families(answer.text)
@@ -79,50 +69,38 @@ def read(client: TestClient) -> dict[tuple[str, tuple[str, ...]], float]:
     }
 
 
-def wait_for(job: Job) -> None:
+def wait_for_end(job: Job) -> None:
     while not job.view().done:
         time.sleep(0.01)
 
 
-# ---- who may read
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"])
-@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501"])
-def test_a_program_on_the_same_machine_may_read(address: str, host: str, connect: Callable[..., TestClient]) -> None:
-    assert read(connect(address, host))
-
-
-@pytest.mark.parametrize("address", ["192.0.2.1", "2001:db8::1", "10.0.0.1"])
-def test_others_are_refused_with_a_sentence(address: str, connect: Callable[..., TestClient]) -> None:
-    answer = connect(address).get("/metrics")
-    assert answer.status_code == 403
-    assert "LINEAGE_METRICS_TOKEN" in answer.text and "lineage_jobs" not in answer.text
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"X-Forwarded-For": "192.0.2.1"},
-        {"X-Forwarded-For": "127.0.0.1"},
-        {"X-Forwarded-Proto": "https"},
-        {"Forwarded": "for=127.0.0.1"},
-        {"X-Real-IP": "127.0.0.1"},
-        {"Via": "1.1 proxy"},
-        {"Host": "lineage.example.org"},
-    ],
-)
 @pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
-def test_a_request_through_a_proxy_is_not_of_this_machine(
-    headers: dict[str, str], trusted: str, connect: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_program_on_the_same_machine_may_read(trusted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_TRUSTED_PROXIES", trusted)
-    assert connect().get("/metrics", headers=headers).status_code == 403
+    for address, host in (
+        ("127.0.0.1", "localhost:8501"),
+        ("127.8.0.1", "127.0.0.1"),
+        ("::1", "[::1]:8501"),
+        ("::ffff:127.0.0.1", "127.0.0.1"),
+    ):
+        assert connect(address, host).get("/metrics").status_code == 200, address
+    for address in ("192.0.2.1", "2001:db8::1", "10.0.0.1"):
+        answer = connect(address).get("/metrics")
+        assert answer.status_code == 403
+        assert "LINEAGE_METRICS_TOKEN" in answer.text and "lineage_jobs" not in answer.text
+    for name, value in {
+        "X-Forwarded-For": "127.0.0.1",
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-Host": "localhost",
+        "Forwarded": "for=127.0.0.1",
+        "X-Real-IP": "127.0.0.1",
+        "Via": "1.1 proxy",
+        "Host": "lineage.example.org",
+    }.items():
+        assert connect().get("/metrics", headers={name: value}).status_code == 403, f"{name}: sent by a proxy"
 
 
-def test_the_token_permits_reading_from_elsewhere(
-    connect: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_token_permits_reading_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     client = connect("192.0.2.1")
     assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 403
     monkeypatch.setenv("LINEAGE_METRICS_TOKEN", TOKEN)
@@ -142,28 +120,21 @@ def test_the_token_permits_reading_from_elsewhere(
         assert TOKEN not in answer.text
 
 
-def test_the_operator_may_read_from_elsewhere(
-    connect: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_operator_may_read_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", PASSWORD)
     client = connect("192.0.2.1")
-    client.post("/operator", data={"password": "another one"})
-    assert client.get("/metrics").status_code == 403
-    client.post("/operator", data={"password": PASSWORD})
-    assert OPERATOR in client.cookies
-    assert client.get("/metrics").status_code == 200
+    for password, status in (("another one", 403), (PASSWORD, 200)):
+        client.post("/operator", data={"password": password})
+        assert client.get("/metrics").status_code == status
 
 
-# ---- what it contains
-
-
-def test_requests_are_counted_by_the_first_part_of_their_address(connect: Callable[..., TestClient]) -> None:
+def test_requests_are_counted_by_the_first_part_of_their_address() -> None:
     client = connect()
-    before = read(client)
+    before = read()
     paths = ["/negation", f"/{MARKER}", "/", f"/class/{MARKER}", "/class/x/missing", f"/{MARKER}/{MARKER}/missing"]
     for path in [*paths, "/class/fail", "/_stcore/health", f"/static/{MARKER}.js", f"/x?own={MARKER}"]:
         client.get(path)
-    after = read(client)
+    after = read()
     name = "lineage_http_requests_total"
     changed = {key[1]: after[key] - before.get(key, 0) for key in after if key[0] == name}
     assert {key: count for key, count in changed.items() if count} == {
@@ -175,95 +146,94 @@ def test_requests_are_counted_by_the_first_part_of_their_address(connect: Callab
         ("streamlit", "2xx"): 2,
         ("metrics", "2xx"): 1,  # the first reading
     }
-    measured = "lineage_http_request_seconds_count"
-    assert after[measured, ("page",)] - before.get((measured, ("page",)), 0) == 4
+    measured = ("lineage_http_request_seconds_count", ("page",))
+    assert after[measured] - before.get(measured, 0) == 4
+    seconds = ("lineage_http_request_seconds_sum", ("page",))
+    assert 0 <= after[seconds] - before.get(seconds, 0) < 600
     assert not any(MARKER in label for _, labels in after for label in labels)
 
 
 def test_open_websockets_are_counted() -> None:
-    async def run() -> None:
-        seen = []
+    seen = []
 
-        async def application(scope: object, receive: object, send: object) -> None:
-            seen.append(metrics._open_connections)
-            raise ConnectionError
+    async def application(scope: object, receive: object, send: object) -> None:
+        seen.append(metrics._open_connections)
+        raise ConnectionError
 
-        before = metrics._open_connections
-        middleware = metrics.MetricsMiddleware(application, [])
-        with pytest.raises(ConnectionError):
-            await middleware({"type": "websocket", "path": "/_stcore/stream"}, None, None)  # type: ignore[arg-type]
-        assert (seen, metrics._open_connections) == ([before + 1], before)
-
-    asyncio.run(run())
+    before = metrics._open_connections
+    middleware = metrics.MetricsMiddleware(application, [])
+    with pytest.raises(ConnectionError):
+        asyncio.run(middleware({"type": "websocket", "path": "/_stcore/stream"}, None, None))  # type: ignore[arg-type]
+    assert (seen, metrics._open_connections) == ([before + 1], before)
 
 
-def test_visitors_and_trainings_are_counted(connect: Callable[..., TestClient], service: JobService) -> None:
-    client = connect()
-    before = read(client)
+def test_visitors_and_trainings_are_counted(service: JobService) -> None:
+    before = read()
     assert before["lineage_jobs", ("here", "running")] == before["lineage_jobs", ("here", "waiting")] == 0
     for visitor in ("ada", "ada", "bob"):
         service.tab_opened(visitor)
-    config = with_settings(default_config("negation", "rnn"), {"epochs": 2, "seed": 71})
-    job = service.submit(config, "ada")
+    job = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 1}), "ada")
     assert sum(service.count_states().values()) == 1
-    wait_for(job)
-    after = read(client)
+    wait_for_end(job)
+    after = read()
     grown = {key: after[key] - before.get(key, 0) for key in after}
     assert grown["lineage_jobs_ended_total", ("finished",)] == 1
     assert grown["lineage_first_evaluation_seconds_count", ()] == 1
     assert grown["lineage_training_seconds_total", ()] >= job.view().seconds > 0
     assert (after["lineage_visitors", ()], after["lineage_tabs", ()]) == (2, 3)
-    assert after["lineage_memory_bytes", ("server",)] > 10_000_000
     assert after["lineage_disk_used_bytes", ()] > 0
     texts = [label for _, labels in after for label in labels]
     assert not {"ada", "bob", job.key} & set(texts)
 
 
-def test_a_training_that_is_stopped_is_counted_once(connect: Callable[..., TestClient], service: JobService) -> None:
-    client = connect()
-    before = read(client).get(("lineage_jobs_ended_total", ("stopped",)), 0)
-    job = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 400, "seed": 72}), "ada")
+def test_a_training_that_is_stopped_is_counted_once(service: JobService) -> None:
+    before = read().get(("lineage_jobs_ended_total", ("stopped",)), 0)
+    job = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 400, "replicas": 1}), "ada")
     service.stop(job.key, "ada")
-    wait_for(job)
+    wait_for_end(job)
     job.publish(saved=True)
-    assert read(client)["lineage_jobs_ended_total", ("stopped",)] - before == 1
+    assert read()["lineage_jobs_ended_total", ("stopped",)] - before == 1
 
 
-def test_classes_are_counted_without_their_codes(connect: Callable[..., TestClient]) -> None:
+def test_memory_is_that_of_the_server_and_of_its_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "read_memory", lambda: (30_000_000, 5))
+    found = read()
+    assert (found["lineage_memory_bytes", ("server",)], found["lineage_memory_bytes", ("workers",)]) == (30_000_000, 5)
+    server_facts.read_memory.cache_clear()
+    server, workers = server_facts.read_memory()
+    assert server > 10_000_000 and workers >= 0
+
+
+def test_classes_are_counted_without_their_codes() -> None:
     store.reset()
-    client = connect()
     classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": MARKER}))
     for student in ("ada", "bob"):
         store.record_presence(classroom, student)
     store.write_presence()
-    found = read(client)
+    found = read()
     assert found["lineage_classes", ()] == 1
     assert found["lineage_class_members", ("present",)] == found["lineage_class_members", ("joined",)] == 2
     assert not {classroom.code, "ada", "bob", MARKER} & {label for _, labels in found for label in labels}
     store.reset()
-    assert read(client)["lineage_classes", ()] == 0
+    assert read()["lineage_classes", ()] == 0
 
 
-def test_refusals_of_a_rate_limit_are_counted(connect: Callable[..., TestClient]) -> None:
+def test_refusals_of_a_rate_limit_are_counted() -> None:
     key = ("lineage_rate_limit_refusals_total", ("sign-ins",))
-    before = read(connect()).get(key, 0)
+    before = read().get(key, 0)
     for _ in range(10):
         rate_limits.check(rate_limits.SIGN_INS, "192.0.2.1")
-    assert read(connect()).get(key, 0) == before
+    assert read().get(key, 0) == before
     with pytest.raises(TooManyRequests):
         rate_limits.check(rate_limits.SIGN_INS, "192.0.2.1")
-    assert read(connect())[key] == before + 1
+    assert read()[key] == before + 1
 
 
-def test_a_database_that_does_not_answer_is_a_metric_and_no_error(
-    connect: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert read(connect())["lineage_database_up", ()] == 1
-
-    def fail() -> int:
-        raise StoreError("The database does not answer.")
-
-    monkeypatch.setattr(metrics.index, "used_bytes", fail)
-    found = read(connect())
+def test_a_database_that_does_not_answer_is_a_metric_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read()["lineage_database_up", ()] == 1
+    missing: Future[int] = Future()
+    missing.set_exception(StoreError("The database does not answer."))
+    monkeypatch.setattr(metrics.index, "used_bytes", missing.result)
+    found = read()
     assert found["lineage_database_up", ()] == 0
     assert ("lineage_disk_used_bytes", ()) not in found

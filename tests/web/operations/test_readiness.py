@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 import threading
-import warnings
+from collections.abc import Callable
 
 import pytest
 from starlette.applications import Starlette
 
 from explorer.errors import StoreError
 from explorer.web.operations import readiness, warmup
-
-with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
-    from starlette.testclient import TestClient
+from tests.web.client import TestClient
 
 
-@pytest.fixture
-def client() -> TestClient:
-    return TestClient(Starlette(routes=readiness.ROUTES))
+def fail(work: object) -> None:
+    raise StoreError("The database does not answer.")
 
 
-def test_a_server_with_a_database_is_ready(client: TestClient) -> None:
-    answer = client.get("/ready")
-    assert (answer.status_code, answer.text) == (200, "ready\n")
+def hang(work: object) -> None:
+    threading.Event().wait(0.3)
+
+
+@pytest.mark.parametrize(
+    ("read", "is_imported", "status", "text"),
+    [
+        (None, True, 200, "ready\n"),
+        (fail, True, 503, "The database does not answer.\n"),
+        (hang, True, 503, "The database has not answered for 0.01 seconds.\n"),
+        (None, False, 503, "This server is still starting.\n"),
+    ],
+)
+def test_a_server_is_ready_when_its_database_answers_and_everything_is_imported(
+    read: Callable[[object], None] | None, is_imported: bool, status: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if read:
+        monkeypatch.setattr(readiness, "run_transaction", read)
+    if read == hang:
+        monkeypatch.setattr(readiness, "_SECONDS", 0.01)
+    monkeypatch.setattr(warmup, "is_ready", lambda: is_imported)
+    answer = TestClient(Starlette(routes=readiness.ROUTES)).get("/ready")
+    assert (answer.status_code, answer.text) == (status, text)
     assert answer.headers["cache-control"] == "no-store"
-
-
-def test_a_server_without_its_database_is_not_ready(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(work: object) -> None:
-        raise StoreError("The database does not answer.")
-
-    monkeypatch.setattr(readiness, "run_transaction", fail)
-    answer = client.get("/ready")
-    assert (answer.status_code, answer.text) == (503, "The database does not answer.\n")
-
-
-def test_a_database_that_hangs_is_not_waited_for(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    released = threading.Event()
-    monkeypatch.setattr(readiness, "run_transaction", lambda work: released.wait(60))
-    monkeypatch.setattr(readiness, "_SECONDS", 0.01)
-    threading.Timer(0.5, released.set).start()
-    answer = client.get("/ready")
-    assert answer.status_code == 503
-    assert "has not answered" in answer.text
-
-
-def test_a_server_that_still_imports_is_not_ready(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warmup, "is_ready", lambda: False)
-    answer = client.get("/ready")
-    assert (answer.status_code, answer.text) == (503, "This server is still starting.\n")

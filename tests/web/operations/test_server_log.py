@@ -49,13 +49,8 @@ def test_each_entry_is_one_json_object(printed: io.StringIO) -> None:
     logging.getLogger("explorer.jobs").warning("two\nlines of run %s", "0a1b")
     fail(logging.getLogger("explorer.web.results"))
     first, second = lines(printed)
-    assert {name: first[name] for name in ("level", "logger", "message")} == {
-        "level": "WARNING",
-        "logger": "explorer.jobs",
-        "message": "two\nlines of run 0a1b",
-    }
-    assert first["time"].endswith("+00:00") and first["server"]
-    assert "exception" not in first
+    assert first.pop("time").endswith("+00:00") and first.pop("server")
+    assert first == {"level": "WARNING", "logger": "explorer.jobs", "message": "two\nlines of run 0a1b"}
     assert second["exception"].startswith("Traceback") and second["exception"].endswith("KeyError")
     assert TYPED not in str(second)
 
@@ -127,12 +122,8 @@ def test_errors_are_counted_and_remembered_without_their_texts() -> None:
     logging.getLogger("tests").warning(TYPED)
     assert (count("section of a page", "KeyError"), count("tests", "none")) == (before[0] + 1, before[1] + 1)
     newest, oldest = server_log.last_errors()
-    assert (newest.source, newest.exception, oldest.source, oldest.exception) == (
-        "tests",
-        "none",
-        "section of a page",
-        "KeyError",
-    )
+    assert (newest.source, newest.exception) == ("tests", "none")
+    assert (oldest.source, oldest.exception) == ("section of a page", "KeyError")
     assert newest.time >= oldest.time and TYPED not in str(server_log.last_errors())
     for _ in range(200):
         logging.getLogger("tests").error("again")

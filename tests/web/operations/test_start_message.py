@@ -12,35 +12,41 @@ import pytest
 from explorer.web.operations import start_message
 from explorer.web.operations.start_message import describe_start
 
-RUNS = "runs-of-a-test"
 
-
-def test_a_server_on_one_address() -> None:
-    assert describe_start("127.0.0.1", 8502, "", False, RUNS).splitlines() == [
-        "Lineage is open at http://127.0.0.1:8502",
-        "Your runs are stored in runs-of-a-test",
-        "To stop the app, press Ctrl+C here.",
-    ]
-
-
-@pytest.mark.parametrize("address", [None, "0.0.0.0", "::"])
-def test_a_server_on_all_addresses_names_the_one_of_the_network(
-    address: str | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("address", "port", "path", "encrypted", "network", "expected"),
+    [
+        ("127.0.0.1", 8502, "", False, "192.168.0.7", ["Lineage is open at http://127.0.0.1:8502"]),
+        ("::1", 8501, "", False, "192.168.0.7", ["Lineage is open at http://[::1]:8501"]),
+        (None, 8501, "", False, "", ["Lineage is open at http://localhost:8501"]),
+        *(
+            (
+                every,
+                8501,
+                "/models/",
+                True,
+                "192.168.0.7",
+                [
+                    "Lineage is open at https://localhost:8501/models",
+                    "Other computers in this network: https://192.168.0.7:8501/models",
+                ],
+            )
+            for every in (None, "0.0.0.0", "::")
+        ),
+    ],
+)
+def test_the_message_has_the_addresses_at_which_the_server_can_be_opened(
+    address: str | None,
+    port: int,
+    path: str,
+    encrypted: bool,
+    network: str,
+    expected: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(start_message, "_network_address", lambda: "192.168.0.7")
-    assert describe_start(address, 8501, "/models/", True, RUNS).splitlines()[:2] == [
-        "Lineage is open at https://localhost:8501/models",
-        "Other computers in this network: https://192.168.0.7:8501/models",
-    ]
-
-
-def test_a_computer_without_a_network_names_itself_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start_message, "_network_address", lambda: "")
-    assert "network" not in describe_start(None, 8501, "", False, RUNS)
-
-
-def test_an_address_of_ipv6_has_brackets() -> None:
-    assert describe_start("::1", 8501, "", False, RUNS).startswith("Lineage is open at http://[::1]:8501\n")
+    monkeypatch.setattr(start_message, "_network_address", lambda: network)
+    lines = describe_start(address, port, path, encrypted, "runs-of-a-test").splitlines()
+    assert lines == [*expected, "Your runs are stored in runs-of-a-test", "To stop the app, press Ctrl+C here."]
 
 
 def test_the_browser_is_opened_as_soon_as_the_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +56,7 @@ def test_the_browser_is_opened_as_soon_as_the_server_answers(monkeypatch: pytest
         server.bind(("127.0.0.1", 0))
         port = server.getsockname()[1]
         waiting = start_message.open_browser("http://127.0.0.1/page", "127.0.0.1", port)
-        waiting.join(0.5)
+        waiting.join(0.2)
         assert (opened, waiting.is_alive()) == ([], True)  # the port is taken, but nobody listens yet
         server.listen()
         waiting.join(30)
