@@ -88,10 +88,10 @@ def test_a_class_over_three_servers_loses_no_answer_when_one_is_killed(cluster: 
                 if question == 1:
                     await board.show_next()
                     of_board = cluster.server_of(board.page.browser.cookies)
-                    first = {each: cluster.server_of(each.browser.cookies) for each in students}
-                    killed = next(iter(set(first.values()) - {of_board}))
+                    first = [cluster.server_of(each.browser.cookies) for each in students]
+                    killed = next(iter(set(first) - {of_board}))
                     cluster.kill(killed)
-            for student, server in first.items():
+            for student, server in zip(students, first, strict=True):
                 now = {await server_after_reconnecting(cluster, student.browser) for _ in range(3)}
                 assert len(now) == 1 and killed not in now
                 assert server == killed or now == {server}

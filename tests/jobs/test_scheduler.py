@@ -1041,3 +1041,66 @@ def test_a_training_on_own_sentences_is_charged_for_its_file_and_not_for_the_lar
     assert job.peak_bytes < 200_000_000
     with pytest.raises(NeedsText):
         service.submit(config, "bob")
+
+
+# ---- trainings on a visitor's own text: private, not on disk, ended when the visitor leaves, stored if saved
+
+
+def private(**changes: object) -> RunConfig:
+    for owner in ("ada", "bob"):
+        sha = corpora.store_text(OWN_TEXT, owner)
+    return short_text("gru", corpus="own", size=100_000, text=sha, **changes)
+
+
+def files() -> list[Path]:
+    return [file for file in environment().home.rglob("*") if file.is_file()]
+
+
+def test_a_private_job_is_visible_to_those_who_have_its_text_and_leaves_nothing_on_disk(service: JobService) -> None:
+    config = private(sample=20)
+    for _ in range(2):
+        with pytest.raises(NeedsText, match="needs your text"):
+            service.submit(config, "eve")
+        job = service.submit(config, "ada")
+    assert service.submit(config, "bob") is job
+    wait_for_end(job)
+    assert (job.view().state, job.view().saved) == ("finished", False)
+    assert job.record and job.record.finished
+    for visitor, seen in (("ada", job), ("bob", job), ("eve", None), ("", None)):
+        assert [view.key for view in service.views(visitor)] == ([job.key] if seen else [])
+        assert service.find(job.key, visitor) is seen
+    assert not files()
+    with pytest.raises(UnknownRun, match="nothing of run"):
+        service.save(job.key, "eve")
+    saved = service.save(job.key, "ada")
+    assert (saved.config, saved.card.owner, saved.card.state) == (config, "ada", "finished")
+    assert store.find(job.key).curves.samples == saved.curves.samples
+    assert job.view().saved
+
+
+def test_a_stopped_private_job_can_be_saved_and_one_whose_requesters_have_left_ends(
+    executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped, left, over = private(), private(seed=1), private(seed=2)
+    assert (stop_at_step_13(executor, stopped).view().state, files()) == ("stopped", [])
+    service.tab_opened("bob")
+    running, ended = submit_held(executor, left, "bob"), submit_and_wait(service, over, "bob")
+    assert {view.key for view in service.views("bob")} == {running.key, ended.key}
+    monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "0.05")
+    service.tab_opened("ada")
+    service.tab_closed("bob")
+    wait(lambda: not service.views("bob"))
+    assert running.view().done and not files()
+    assert service.save(key(stopped), "ada").card.state == "stopped"
+
+
+def test_a_private_job_ends_with_the_process_and_is_not_restored(
+    executor: HoldingExecutor, make_executor: Callable[[], HoldingExecutor]
+) -> None:
+    job = submit_held(executor, private(), "ada")
+    executor.service.close()
+    assert job.view().state == "stopped"
+    assert not files()
+    after = make_executor().service
+    after.restore()
+    assert after.views("ada") == []

@@ -149,25 +149,30 @@ def test_filters(database: str, included_folder: Path) -> None:
     b = store_run(0, "bob", "rnn", created="2026-03-02T12:00:00+00:00", tags=["good"]).key
     c = store_run(1, created="2026-03-03T12:00:00+00:00", state="stopped").key
     d = store_run(2, folder=included_folder / "shipped-one", created="2026-03-04T12:00:00+00:00").key
-    assert search_keys() == [d, c, b, a]
-    assert search_keys(models=("rnn",)) == [b]
-    assert search_keys(models=("rnn", "bag_of_words")) == [d, c, b, a]
-    assert search_keys(tasks=("negation",)) == [d, c, b, a]
-    assert search_keys(tasks=("'; --",)) == []
-    assert search_keys(tags=("good",)) == [b, a]
-    assert search_keys(tags=("good", "it's 100%_")) == [a]
-    assert search_keys(tags=("goo%",)) == search_keys(tags=("Good",)) == []
-    assert search_keys(since=MONDAY) == [d, c, b]
-    assert search_keys(since=MONDAY.astimezone(datetime.timezone(datetime.timedelta(hours=5)))) == [d, c, b]
-    assert search_keys(since=MONDAY + datetime.timedelta(seconds=1)) == [d, c]
-    assert search_keys(owner="ada") == [a]
-    assert search_keys(owner="") == [d, c]
-    assert search_keys(owner="", shipped=False) == [c]
-    assert search_keys(shipped=False) == [c, b, a]
-    assert search_keys(unfinished=False) == [d, b, a]
-    assert search_keys(keys=(a, c)) == [c, a] and search_keys(keys=()) == []
-    assert search_keys(limit=2) == [d, c]
-    assert search_keys(limit=0) == search_keys(limit=-1) == []
+    later = MONDAY.astimezone(datetime.timezone(datetime.timedelta(hours=5)))
+    queries: list[tuple[list[str], dict[str, Any]]] = [
+        ([d, c, b, a], {}),
+        ([b], {"models": ("rnn",)}),
+        ([d, c, b, a], {"models": ("rnn", "bag_of_words")}),
+        ([d, c, b, a], {"tasks": ("negation",)}),
+        ([], {"tasks": ("'; --",)}),
+        ([b, a], {"tags": ("good",)}),
+        ([a], {"tags": ("good", "it's 100%_")}),
+        *(([], {"tags": (tag,)}) for tag in ("goo%", "Good")),
+        *(([d, c, b], {"since": since}) for since in (MONDAY, later)),
+        ([d, c], {"since": MONDAY + datetime.timedelta(seconds=1)}),
+        ([a], {"owner": "ada"}),
+        ([d, c], {"owner": ""}),
+        ([c], {"owner": "", "shipped": False}),
+        ([c, b, a], {"shipped": False}),
+        ([d, b, a], {"unfinished": False}),
+        ([c, a], {"keys": (a, c)}),
+        ([], {"keys": ()}),
+        ([d, c], {"limit": 2}),
+        *(([], {"limit": limit}) for limit in (0, -1)),
+    ]
+    for expected, query in queries:
+        assert search_keys(**query) == expected, query
     assert index.all_tags() == ["good", "it's 100%_"]
     assert index.used_bytes() == sum(entry.bytes for entry in search(Query(shipped=False)))
 
@@ -181,19 +186,21 @@ def test_orders(database: str) -> None:
         created = (MONDAY + datetime.timedelta(hours=seed)).isoformat()
         card = {"name": name, "seconds": seconds, "parameters": parameters, "metrics": {"exact_accuracy": metric}}
         store_run(seed, created=created, **card)
-    store_run(
-        0, model="rnn", created="2020-01-01", name="delta", seconds=0.1, parameters=1, metrics={"exact_accuracy": nan}
-    )
-    assert search_names(order="created") == ["delta", "beta", "", "Alpha", "gamma"]
-    assert search_names(order="-created") == ["gamma", "Alpha", "", "beta", "delta"]
-    assert search_names(order="name") == ["Alpha", "beta", "delta", "gamma", ""]
-    assert search_names(order="-name") == ["gamma", "delta", "beta", "Alpha", ""]
-    assert search_names(order="title") == ["gamma", "Alpha", "", "beta", "delta"]
-    assert search_names(order="-title") == ["delta", "gamma", "Alpha", "", "beta"]
-    assert search_names(order="seconds") == ["delta", "", "beta", "gamma", "Alpha"]
-    assert search_names(order="-parameters") == ["Alpha", "beta", "", "gamma", "delta"]
-    assert search_names(order="accuracy") == ["Alpha", "beta", "gamma", "", "delta"]
-    assert search_names(order="-accuracy") == ["gamma", "beta", "Alpha", "", "delta"]
+    card = {"name": "delta", "seconds": 0.1, "parameters": 1, "metrics": {"exact_accuracy": nan}}
+    store_run(0, model="rnn", created="2020-01-01", **card)
+    for order, expected in {
+        "created": "delta beta - Alpha gamma",
+        "-created": "gamma Alpha - beta delta",
+        "name": "Alpha beta delta gamma -",
+        "-name": "gamma delta beta Alpha -",
+        "title": "gamma Alpha - beta delta",
+        "-title": "delta gamma Alpha - beta",
+        "seconds": "delta - beta gamma Alpha",
+        "-parameters": "Alpha beta - gamma delta",
+        "accuracy": "Alpha beta gamma - delta",
+        "-accuracy": "gamma beta Alpha - delta",
+    }.items():
+        assert " ".join(name or "-" for name in search_names(order=order)) == expected, order
     assert [e.bytes for e in search(Query(order="bytes"))] == sorted(e.bytes for e in search())
     for wrong in ("", "-", "--name", "Name", "key", "name; DROP TABLE runs", "x" * 999):
         with pytest.raises(InvalidSetting, match="There is created, name, title, seconds, parameters, bytes, accuracy"):
@@ -233,33 +240,24 @@ def test_reindexing_gives_the_same_entries(included_folder: Path) -> None:
     assert search() == before
 
 
-def test_a_refresh_detects_manual_changes_of_folders() -> None:
-    a, b = store_run(0), store_run(1)
-    index.refresh()
+def test_a_refresh_detects_manual_changes_and_reads_only_new_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    original = index._read_entry
+    monkeypatch.setattr(index, "_read_entry", lambda folder: (read.append(folder.name), original(folder))[1])
+    a, b, damaged = store_run(0), store_run(1), store_run(3)
+    (damaged.folder / "events.parquet").unlink()
+    for _ in range(2):
+        index.refresh()
+        assert sorted(read) == sorted([a.key, b.key, damaged.key])
     shutil.rmtree(a.folder)
     c = store_run(2)
     edit_card(b.folder, name="by hand")
-    (environment().runs / ".writing-1").mkdir()
-    (environment().runs / "notes").mkdir()
+    for name in (".writing-1", "notes", "a" * 12):
+        (environment().runs / name).mkdir()
     (environment().runs / "a file").write_text("")
-    (environment().runs / ("a" * 12)).mkdir()
     index.refresh()
     assert {e.key: e.name for e in search()} == {b.key: "by hand", c.key: ""}
-
-
-def test_a_refresh_reads_only_new_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    store_run(0)
-    (store_run(1).folder / "events.parquet").unlink()
-    read_folders: list[str] = []
-    original = index._read_entry
-    monkeypatch.setattr(index, "_read_entry", lambda folder: (read_folders.append(folder.name), original(folder))[1])
-    index.refresh()
-    assert len(read_folders) == 2
-    index.refresh()
-    assert len(read_folders) == 2
-    new = store_run(2)
-    index.refresh()
-    assert read_folders[2:] == [new.key]
+    assert {b.key, c.key} <= set(read[3:]) and damaged.key not in read[3:]
 
 
 def test_a_search_refreshes_every_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ REPRESENTATIVES = [
     *("negation-half-bag_of_words", "negation-half-bag_of_words_hidden", "negation-eos-bag_of_bigrams"),
     *("negation-held-out-feedforward", "negation-eos-rnn", "negation-double-lstm", "negation-double-gru"),
     *("negation-half-convolution", "negation-held-out-transformer-attending"),
-    *("place-places-gru", "gloss-gru", "noise-open", "gist-alone", "agreement-heads", "induction-one"),
+    *("place-places-gru", "gloss-gru", "noise-open", "gist-alone", "induction-one"),
     *("words-grammar-cbow", "text-repeats-bpe-ngram", "text-toy-feedforward", "text-toy-gru", "dates-additive"),
     *("echo-raw", "recall-10-lstm-forget-1", "copy-transformer"),  # these take long to be evaluated
 ]

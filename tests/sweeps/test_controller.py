@@ -119,7 +119,7 @@ def test_the_finalists_are_trained_with_seeds_that_the_search_did_not_use(finali
         assert not set(status.trial.config.seeds) & set(sweep.base.seeds)
 
 
-def test_a_diverged_trial_is_never_kept() -> None:
+def test_a_diverged_or_failed_trial_is_never_kept() -> None:
     sweep = sweep_of()
     plan = SimulatedRuns(sweep, noisy).carry_out(in_turns)
     best = min((status for status in plan.trials if status.state == "finished"), key=lambda status: status.mean)
@@ -128,13 +128,9 @@ def test_a_diverged_trial_is_never_kept() -> None:
     status = plan.trials[best.trial.number - 1]
     assert status.state == "diverged" and np.isinf(status.mean)
     assert best.trial.number not in [status.trial.number for status in plan.finalists]
-
-
-def test_a_failed_run_is_not_submitted_again() -> None:
-    sweep = sweep_of()
-    runs = SimulatedRuns(sweep, noisy)
-    runs.status[trials(sweep)[2].key] = RunStatus("failed", problem="no memory")
-    plan = runs.carry_out(in_turns)
+    failing = SimulatedRuns(sweep, noisy)
+    failing.status[trials(sweep)[2].key] = RunStatus("failed", problem="no memory")
+    plan = failing.carry_out(in_turns)  # it is not submitted again
     assert plan.trials[2].state == "failed" and plan.finished
 
 

@@ -6,6 +6,7 @@ import datetime
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 from pandas import DataFrame
@@ -47,10 +48,14 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def short_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_periods(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(driver, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(driver, "_DRIVER_SECONDS", 0.01)
     monkeypatch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.01)
+    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")  # each home would list the included runs
+    store.reset(shipped=True)
+    yield
+    store.reset(shipped=True)
 
 
 @pytest.fixture
@@ -198,7 +203,7 @@ def test_a_run_that_crashed_too_often_for_a_visitor_is_trained_again_by_its_swee
 
 
 def test_only_the_owner_stops_a_sweep_and_its_runs(service: JobService, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = make_sweep(with_settings(BASE, {"epochs": 5_000}), {"learning_rate": [1e-3, 1e-2]}, seeds=1)
+    long = make_sweep(with_settings(BASE, {"epochs": 2_000}), {"learning_rate": [1e-3, 1e-2]}, seeds=1)
     sweeps = SweepDriver(service)
     stored.start(long, VISITOR)
     sweeps.turn()

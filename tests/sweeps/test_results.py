@@ -59,16 +59,13 @@ def test_equal_trials_have_no_winner() -> None:
     assert winners <= 6  # 2 are expected
 
 
-def test_a_difference_within_the_noise_is_not_told() -> None:
+def test_a_difference_within_the_noise_is_not_told_and_without_finalists_nothing_is_tested() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
     plan = final_plan(sweep, gap=0.01)
     assert winner(sweep, plan) is None
     assert result_finding(sweep, plan).startswith("Cannot tell which is best: learning rate ")
     assert "within seed noise, " in result_details(sweep, plan)
     assert best_trial(sweep, plan) is not None
-
-
-def test_without_finalists_nothing_is_tested() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES}, finalists=0)
     plan = final_plan(sweep, gap=5)
     assert compare_finalists(sweep, plan) is None and winner(sweep, plan) is None
@@ -94,27 +91,13 @@ def test_the_table_has_the_best_trial_first_and_those_given_up_last() -> None:
 
 def test_a_diverged_trial_is_last_in_the_table() -> None:
     sweep = make_sweep(BASE, {"learning_rate": RATES})
-    first = make_sweep(BASE, {"learning_rate": RATES}).space[0][1][0]  # type: ignore[index]
-    key = next(status.trial.key for status in final_plan(sweep, 5).trials if status.trial.settings[0][1] == first)
+    key = trials(sweep)[0].key
     table = results_table(sweep, final_plan(sweep, 5, diverging={key: 5}))
-    assert table.iloc[-1][["learning_rate", "state"]].tolist() == [first, "diverged"]
+    assert table.iloc[-1][["learning_rate", "state"]].tolist() == [RATES[0], "diverged"]
     assert math.isinf(table.test_loss.iloc[-1]) and math.isnan(table.sd.iloc[-1])
-
-
-def test_all_trials_that_diverge_leave_no_best_one() -> None:
-    sweep = make_sweep(BASE, {"learning_rate": RATES})
-    keys = {status.trial.key: 5 for status in final_plan(sweep, 5).trials}
-    plan = final_plan(sweep, 5, diverging=keys)
+    plan = final_plan(sweep, 5, diverging={trial.key: 5 for trial in trials(sweep)})
     assert plan.finished and best_trial(sweep, plan) is None
     assert "No trial has a result" in result_finding(sweep, plan)
-
-
-def test_sentences_of_a_sweep_that_is_not_finished() -> None:
-    sweep = make_sweep(BASE, {"learning_rate": RATES})
-    plan = SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan()
-    assert progress_sentence(sweep, plan) == "6 trials: 6 waiting."
-    assert result_finding(sweep, plan) == "The search is not finished."
-    assert "only the best one in 3 goes on" in rule_sentences(sweep)
 
 
 def test_before_the_end_only_trials_at_the_same_step_are_compared() -> None:
@@ -126,6 +109,8 @@ def test_before_the_end_only_trials_at_the_same_step_are_compared() -> None:
         return np.full(config.replicas, 10.0 + RATES.index(setting_value(config, "learning_rate")))
 
     runs = SimulatedRuns(sweep, values)
+    assert progress_sentence(sweep, runs.plan()) == "6 trials: 6 waiting."
+    assert "only the best one in 3 goes on" in rule_sentences(sweep)
     runs.submit(runs.plan())
     runs.train(runs_by_rate[0], rung - 1)  # good, but not yet at the rung
     runs.train(runs_by_rate[4], rung)

@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.database.engine import close_database
 from explorer.errors import DamagedRun, StoreError
@@ -267,182 +269,124 @@ def cut(name: str) -> Callable[[], bytes]:
 
 
 SNAPSHOT = "snapshots/{}.safetensors"
-OUTSIDE, NO_FILE = "in the zip points outside", "which is not a file of a run"
-DAMAGED, COLUMNS = "“curves.safetensors” in the zip is damaged", "the columns of its events"
-NO_TENSORS, NOT_FINITE = "is not a safetensors file", "contains numbers that are not finite"
-NO_CARD, NO_CONFIG, NO_EVENTS = (f"{name} cannot be read" for name in ("card.json", "config.json", "events.parquet"))
-STEPS, EVALUATIONS = "are not consecutive", "not at increasing steps"
-INVALID_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
-    "empty file": (lambda: b"", "the file is not a zip file"),
-    "half a zip": (lambda: valid_zip()[: len(valid_zip()) // 2], "the file is not a zip file"),
-    "empty zip": (lambda: make_zip({}), "the zip has no config.json"),
-    "path traversal": (with_entry("../evil.txt"), f"“../evil.txt” {OUTSIDE}"),
-    "inner traversal": (with_entry("snapshots/../../evil"), OUTSIDE),
-    "traversal of a Mac": (with_entry("__MACOSX/../../evil"), OUTSIDE),
-    "absolute": (with_entry("/etc/cron.d/evil"), OUTSIDE),
-    "backslashes": (with_entry("..\\evil"), OUTSIDE),
-    "drive": (with_entry("C:evil"), OUTSIDE),
-    "symlink": (with_entry("metrics.txt", b"/etc/passwd", stat.S_IFLNK | 0o777), "is a link"),
-    "symlink to a folder": (with_entry("snapshots/", b"/etc", stat.S_IFLNK | 0o777), "is a link"),
-    "duplicate": (duplicate, "contains “card.json” twice"),
-    "foreign file": (with_entry("run.py"), f"contains “run.py”, {NO_FILE}"),
-    "foreign folder": (with_entry("other/"), f"contains “other/”, {NO_FILE}"),
-    "file without a step": (with_entry(SNAPSHOT.format("last")), NO_FILE),
-    "short step": (with_entry(SNAPSHOT.format("2")), NO_FILE),
-    "arabic digits": (with_entry(SNAPSHOT.format("٠٠٠٠٠٠٠٢")), NO_FILE),
-    "long name": (with_entry("a" * 5_000), NO_FILE),
-    "too many entries": (
-        changed(lambda files: files.update({SNAPSHOT.format(f"{i:08d}"): b"" for i in range(400)})),
-        "entries; a run has at most 400",
+CARDS: list[dict[str, object]] = [
+    *({"key": "aaaaaaaaaaaa"}, {"format": 3}, {"state": "perfect"}, {"step": 99}, {"step": 1}, {"step": -1}),
+    *({"seconds": math.nan}, {"seconds": -1}, {"seconds": 1.1e10}, {"created": "yesterday"}),
+    *({"created": "2026-01-01"}, {"torch": "<b>2</b>"}, {"name": "a" * 81}, {"name": "a\nb"}, {"tags": ["a"] * 13}),
+    *({"machines": ["a"] * 33}, {"machines": ["a\nb"]}, {"machines": ["a" * 301]}, {"tags": ["a" * 31]}),
+    *({"note": "a" * 2_001}, {"note": "a\0b"}, {"problem": "a" * 2_001}, {"parameters": 7}),
+]
+ENTRIES: list[tuple[Any, ...]] = [
+    *(("../evil.txt",), ("snapshots/../../evil",), ("__MACOSX/../../evil",), ("/etc/cron.d/evil",), ("..\\evil",)),
+    *(("C:evil",), ("metrics.txt", b"/etc/passwd", stat.S_IFLNK | 0o777)),
+    *(("snapshots/", b"/etc", stat.S_IFLNK | 0o777), ("run.py",), ("other/",), (SNAPSHOT.format("last"),)),
+    *((SNAPSHOT.format("2"),), (SNAPSHOT.format("٠٠٠٠٠٠٠٢"),), ("a" * 5_000,)),
+]
+INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
+    **{f"card with {str(words)[:60]}": card(**words) for words in CARDS},
+    **{f"zip with {str(entry)[:60]}": with_entry(*entry) for entry in ENTRIES},
+    "empty file": lambda: b"",
+    "half a zip": lambda: valid_zip()[: len(valid_zip()) // 2],
+    "empty zip": lambda: make_zip({}),
+    "duplicate": duplicate,
+    "too many entries": changed(lambda files: files.update({SNAPSHOT.format(f"{i:08d}"): b"" for i in range(400)})),
+    "encrypted": patched_header(b"PK\1\2", 8, b"\1\0"),
+    "bzip2": bzip2_zip,
+    "size in header too small": patched_header(b"PK\1\2", 24, struct.pack("<I", 9)),
+    "size in header too large": patched_header(b"PK\1\2", 24, struct.pack("<I", 90_000)),
+    "wrong checksum": patched_header(b"PK\1\2", 16, b"\1\2\3\4"),
+    "wrong offset": patched_header(b"PK\1\2", 42, struct.pack("<I", 2**31)),
+    "large config": replaced("config.json", b" " * 1_000_001),
+    "no config": without("config.json"),
+    "no card": without("card.json"),
+    "no events": without(CURVES, "events.parquet"),
+    "config is no text": replaced("config.json", b"\xff\xfe\x00"),
+    "config is deep": replaced("config.json", b"[" * 100_000),
+    "config is a list": replaced("config.json", b"[]"),
+    "huge number": replaced("config.json", b"9" * 10_000),
+    "foreign version": config(lambda d: d["model"].update(version=1)),
+    "unknown setting": config(lambda d: d.update(evil=1)),
+    "too many steps": config(lambda d: d.update(epochs=2_000, batch_size=1)),
+    "other config": config(lambda d: d.update(seed=7)),
+    "card without fields": replaced("card.json", b"{}"),
+    "card is deep": replaced("card.json", b"[" * 100_000),
+    "metric missing": metrics(lambda d: d.pop("test_loss")),
+    "metric unknown": metrics(lambda d: d.update(evil=d["test_loss"])),
+    "metric of other seeds": metric(values=[0.5]),
+    "wrong metric": metric(values=[0.5, 0.0]),
+    "metric is null": metric(values=[0.5, None]),
+    "metric is nan": metric(values=[0.5, math.nan]),
+    "wrong mean": metric(mean=0.0),
+    "no mean": metric(mean=None),
+    "truncated events": parquet(lambda content: content[:-97]),
+    "no events at all": parquet(lambda _: b""),
+    "extra rows": events(lambda t: pa.concat_tables([t, t.slice(0, 2)])),
+    "rows missing": events(lambda t: t.slice(0, 4)),
+    "half a step": events(lambda t: t.slice(0, 5)),
+    "no rows": events(lambda t: t.slice(0, 0)),
+    "column missing": without_columns("metric.test_loss"),
+    "column unknown": without_columns(added="metric.evil"),
+    "column twice": without_columns(added="metric.test_loss"),
+    "sentence missing": without_columns("sustain.5"),
+    "sentences in another order": events(
+        lambda t: t.select([*(n for n in t.column_names if n != "sustain.0"), "sustain.0"])
     ),
-    "encrypted": (patched_header(b"PK\1\2", 8, b"\1\0"), "the zip is encrypted"),
-    "bzip2": (bzip2_zip, "uses an unsupported compression"),
-    "size in header too small": (patched_header(b"PK\1\2", 24, struct.pack("<I", 9)), DAMAGED),
-    "size in header too large": (patched_header(b"PK\1\2", 24, struct.pack("<I", 90_000)), DAMAGED),
-    "wrong checksum": (patched_header(b"PK\1\2", 16, b"\1\2\3\4"), DAMAGED),
-    "wrong offset": (patched_header(b"PK\1\2", 42, struct.pack("<I", 2**31)), DAMAGED),
-    "large config": (replaced("config.json", b" " * 1_000_001), "config.json is too large"),
-    "no config": (without("config.json"), "has no config.json"),
-    "no card": (without("card.json"), "has no card.json"),
-    "no events": (without(CURVES, "events.parquet"), "has no curves.safetensors"),
-    "config is no text": (replaced("config.json", b"\xff\xfe\x00"), NO_CONFIG),
-    "config is deep": (replaced("config.json", b"[" * 100_000), NO_CONFIG),
-    "config is a list": (replaced("config.json", b"[]"), "not a run's configuration"),
-    "huge number": (replaced("config.json", b"9" * 10_000), NO_CONFIG),
-    "foreign version": (config(lambda d: d["model"].update(version=1)), "made with version 1 of “rnn”.*Train it again"),
-    "unknown setting": (config(lambda d: d.update(evil=1)), "There is no setting “evil”"),
-    "too many steps": (config(lambda d: d.update(epochs=2_000, batch_size=1)), "this server allows"),
-    "other config": (config(lambda d: d.update(seed=7)), "its card is that of run"),
-    "other key": (card(key="aaaaaaaaaaaa"), "its card is that of run aaaaaaaaaaaa"),
-    "card without fields": (replaced("card.json", b"{}"), NO_CARD),
-    "card is deep": (replaced("card.json", b"[" * 100_000), NO_CARD),
-    "card from the future": (card(format=3), "it has format 3; this program reads format 2"),
-    "unknown state": (card(state="perfect"), NO_CARD),
-    "step of the card": (card(step=99), "finished at step 99 of 2"),
-    "not at its end": (card(step=1), "finished at step 1 of 2"),
-    "negative step": (card(step=-1), "at step -1"),
-    "seconds are nan": (card(seconds=math.nan), "impossible numbers"),
-    "negative seconds": (card(seconds=-1), "impossible numbers"),
-    "too many seconds": (card(seconds=1.1e10), "impossible numbers"),
-    "no date": (card(created="yesterday"), "no valid creation date"),
-    "no zone": (card(created="2026-01-01"), "no valid creation date"),
-    "version of torch": (card(torch="<b>2</b>"), "no valid torch version"),
-    "long name of a run": (card(name="a" * 81), "a name of 81 characters; 80 are possible"),
-    "name on two lines": (card(name="a\nb"), "the name on its card contains"),
-    "many tags": (card(tags=["a"] * 13), "13 tags; 12 are possible"),
-    "many machines": (card(machines=["a"] * 33), "33 kinds of machine; 32 are possible"),
-    "machine": (card(machines=["a\nb"]), "the kind of machine on its card contains control"),
-    "long machine": (card(machines=["a" * 301]), "a kind of machine of 301 characters"),
-    "long tag": (card(tags=["a" * 31]), "a tag of 31 characters"),
-    "long note": (card(note="a" * 2_001), "a note of 2,001 characters; 2,000 are possible"),
-    "note with a zero": (card(note="a\0b"), "the note on its card contains"),
-    "long problem": (card(problem="a" * 2_001), "a problem of 2,001 characters"),
-    "parameters": (card(parameters=7), "counts 7 parameters; its model has 954"),
-    "metric missing": (metrics(lambda d: d.pop("test_loss")), "the metrics on its card"),
-    "metric unknown": (metrics(lambda d: d.update(evil=d["test_loss"])), "the metrics on its card"),
-    "metric of other seeds": (metric(values=[0.5]), "the metrics on its card"),
-    "wrong metric": (metric(values=[0.5, 0.0]), "the test_loss on its card differs from its events"),
-    "metric is null": (metric(values=[0.5, None]), "the test_loss on its card"),
-    "metric is nan": (metric(values=[0.5, math.nan]), "impossible numbers"),
-    "wrong mean": (metric(mean=0.0), "the test_loss on its card"),
-    "no mean": (metric(mean=None), "the test_loss on its card"),
-    "truncated events": (parquet(lambda content: content[:-97]), NO_EVENTS),
-    "no events at all": (parquet(lambda _: b""), NO_EVENTS),
-    "extra rows": (events(lambda t: pa.concat_tables([t, t.slice(0, 2)])), "its events have 8 rows, more than"),
-    "rows missing": (events(lambda t: t.slice(0, 4)), "do not reach step 2"),
-    "half a step": (events(lambda t: t.slice(0, 5)), "one row for each step and seed"),
-    "no rows": (events(lambda t: t.slice(0, 0)), NO_EVENTS),
-    "column missing": (without_columns("metric.test_loss"), COLUMNS),
-    "column unknown": (without_columns(added="metric.evil"), COLUMNS),
-    "column twice": (without_columns(added="metric.test_loss"), COLUMNS),
-    "sentence missing": (without_columns("sustain.5"), COLUMNS),
-    "sentences in another order": (
-        events(lambda t: t.select([*(n for n in t.column_names if n != "sustain.0"), "sustain.0"])),
-        COLUMNS,
-    ),
-    "text for numbers": (events(lambda t: t.set_column(2, "loss", t["loss"].cast(pa.string()))), COLUMNS),
-    "null": (cell("step", 3, None), "one row for each step and seed"),
-    "steps not in order": (events(lambda t: t.take([0, 1, 4, 5, 2, 3])), STEPS),
-    "steps from one on": (column("step", [1, 1, 2, 2, 3, 3]), STEPS),
-    "seeds not in order": (cell("replica", 1, 0), STEPS),
-    "infinite tokens": (column("tokens", [0.0] * 2 + [math.inf] * 4), "the tokens of its events do not increase"),
-    "seconds of an event are nan": (cell("seconds", 4, math.nan), "the seconds of its events differ"),
-    "half evaluated": (cell("evaluated", 5, False), "the evaluated of its events differ"),
-    "never evaluated": (column("evaluated", [False] * 6), "its events contain no evaluation"),
-    "infinite loss": (cell("loss", 3, math.inf), "losses that are not finite"),
-    "probability above one": (cell("sustain.0", 0, 1.5), "contain impossible probabilities"),
-    "curves are text": (replaced(CURVES, b"step"), f"“{CURVES}” {NO_TENSORS}"),
-    "curves are cut": (cut(CURVES), f"“{CURVES}” {NO_TENSORS}"),
-    "header of the curves too long": (replaced(CURVES, lambda b: struct.pack("<Q", 2**40) + b[8:]), NO_TENSORS),
-    "no losses": (curves(lambda t: t.pop("losses")), f"{CURVES} cannot be read"),
-    "losses are one number": (curves(lambda t: t.update(losses=np.zeros((), np.float32))), f"{CURVES} cannot be read"),
-    "curve missing": (curves(lambda t: t.pop("metric.test_loss")), "metric.test_loss is missing"),
-    "curve unknown": (curves(lambda t: t.update(evil=t["tokens"])), "evil is unknown"),
-    "curve of another type": (
-        curves(lambda t: t.update(losses=t["losses"].astype(np.float64))),
-        r"losses is float64 \[2, 2\], not float32 \[2, 2\]",
-    ),
-    "curve of a sentence missing": (
-        curves(lambda t: t.update({"answer.sustain": t["answer.sustain"][:, :, 1:].copy()})),
-        r"answer.sustain is float32 \[3, 2, 5\], not float32 \[3, 2, 6\]",
-    ),
-    "more steps": (curves(edit_steps(lambda v: np.concatenate([v, v[-1:], v[-1:]]), True)), "have 4 steps, more than"),
-    "fewer steps": (
-        curves(lambda t: t.update({name: values[:-1].copy() for name, values in t.items()})),
-        "do not reach step 2",
-    ),
-    "curves of infinite tokens": (curves(lambda t: t["tokens"].fill(math.inf)), "the tokens of its"),
-    "curves of negative tokens": (curves(lambda t: t["tokens"].fill(-1)), "the tokens of its"),
-    "curves of seconds that shrink": (
-        curves(lambda t: t.update(seconds=np.array([0.0, 2.0, 1.0]))),
-        "the seconds of its events do not increase",
-    ),
-    "evaluations not in order": (curves(lambda t: t.update(evaluated=t["evaluated"][::-1].copy())), EVALUATIONS),
-    "evaluation before the start": (curves(lambda t: np.put(t["evaluated"], 0, -1)), EVALUATIONS),
-    "evaluation after the end": (curves(lambda t: np.put(t["evaluated"], -1, 3)), EVALUATIONS),
-    "no evaluation in the curves": (curves(edit_steps(lambda v: v[:0], False)), "its events contain no evaluation"),
-    "infinite loss in the curves": (curves(lambda t: t["losses"].fill(math.inf)), "losses that are not"),
-    "infinite metric": (curves(lambda t: np.put(t["metric.test_loss"], 0, math.inf)), "metrics that are not finite"),
-    "other metric": (curves(lambda t: np.put(t["metric.test_loss"], -1, 0)), "the test_loss on its card differs"),
-    "impossible probability": (curves(lambda t: np.put(t["answer.sustain"], 0, 1.5)), "impossible probabilities"),
-    "probability below zero": (curves(lambda t: np.put(t["answer.sustain"], 0, -0.1)), "impossible probabilities"),
-    "undefined probability": (curves(lambda t: np.put(t["answer.sustain"], 0, math.nan)), "impossible probabilities"),
-    "pickle": (replaced(END, pickle.dumps({"readout.weight": [1.0]})), f"“{END}” {NO_TENSORS}"),
-    "torch.save": (replaced(END, torch_file()), f"“{END}” {NO_TENSORS}"),
-    "no weights": (replaced(END, b""), f"“{END}” {NO_TENSORS}"),
-    "cut weights": (cut(END), f"“{END}” {NO_TENSORS}"),
-    "header that is too long": (replaced(END, lambda content: b"\xff" * 8 + content[8:]), NO_TENSORS),
-    "unknown number format": (replaced(END, lambda content: content.replace(b'"F32"', b'"F99"', 1)), NO_TENSORS),
-    "wrong shape": (
-        weights(lambda t: t.update({"readout.weight": t["readout.weight"][:, :, :-1].copy()})),
-        "readout.weight is float32",
-    ),
-    "no replica axis": (
-        weights(lambda t: t.update({n: v[0].copy() for n, v in t.items()})),
-        r"float32 \[.*\], not float32 \[2, ",
-    ),
-    "wrong type": (
-        weights(lambda t: t.update({"readout.bias": t["readout.bias"].astype(np.float64)})),
-        r"readout.bias is float64 \[2, 2\], not float32 \[2, 2\]",
-    ),
-    "missing weight": (weights(lambda t: t.pop("readout.bias")), "readout.bias is missing"),
-    "extra weight": (weights(lambda t: t.update(evil=np.zeros(3))), "evil is unknown"),
-    "nan weights": (weights(lambda t: t["readout.bias"].fill(math.nan)), NOT_FINITE),
-    "infinite weights": (weights(lambda t: t["readout.bias"].fill(math.inf)), NOT_FINITE),
-    "last weights missing": (without(END, END_OPTIMISER), f"has no {END}, the weights of its last step"),
-    "weights of a later step": (
-        changed(lambda f: f.update({SNAPSHOT.format("00000003"): f[END]})),
-        "has weights of step 3; the run went from 0 to 2",
-    ),
-    "averages without weights": (
-        without(SNAPSHOT.format("00000001")),
-        "has optimiser/00000001.safetensors, but no weights",
-    ),
-    "short averages": (average(lambda t: t.update(mean=t["mean"][:-1].copy())), "mean is float32"),
-    "one average": (average(lambda t: t.pop("square")), "square is missing"),
-    "third average": (average(lambda t: t.update(cube=t["mean"])), "cube is unknown"),
-    "averages of another type": (average(lambda t: t.update(mean=t["mean"].astype(np.float16))), "mean is float16"),
-    "nan averages": (average(lambda t: t["mean"].fill(math.nan)), NOT_FINITE),
+    "text for numbers": events(lambda t: t.set_column(2, "loss", t["loss"].cast(pa.string()))),
+    "null": cell("step", 3, None),
+    "steps not in order": events(lambda t: t.take([0, 1, 4, 5, 2, 3])),
+    "steps from one on": column("step", [1, 1, 2, 2, 3, 3]),
+    "seeds not in order": cell("replica", 1, 0),
+    "infinite tokens": column("tokens", [0.0] * 2 + [math.inf] * 4),
+    "seconds of an event are nan": cell("seconds", 4, math.nan),
+    "half evaluated": cell("evaluated", 5, False),
+    "never evaluated": column("evaluated", [False] * 6),
+    "infinite loss": cell("loss", 3, math.inf),
+    "probability above one": cell("sustain.0", 0, 1.5),
+    "curves are text": replaced(CURVES, b"step"),
+    "curves are cut": cut(CURVES),
+    "header of the curves too long": replaced(CURVES, lambda b: struct.pack("<Q", 2**40) + b[8:]),
+    "no losses": curves(lambda t: t.pop("losses")),
+    "losses are one number": curves(lambda t: t.update(losses=np.zeros((), np.float32))),
+    "curve missing": curves(lambda t: t.pop("metric.test_loss")),
+    "curve unknown": curves(lambda t: t.update(evil=t["tokens"])),
+    "curve of another type": curves(lambda t: t.update(losses=t["losses"].astype(np.float64))),
+    "curve of a sentence missing": curves(lambda t: t.update({"answer.sustain": t["answer.sustain"][:, :, 1:].copy()})),
+    "more steps": curves(edit_steps(lambda v: np.concatenate([v, v[-1:], v[-1:]]), True)),
+    "fewer steps": curves(lambda t: t.update({name: values[:-1].copy() for name, values in t.items()})),
+    "curves of infinite tokens": curves(lambda t: t["tokens"].fill(math.inf)),
+    "curves of negative tokens": curves(lambda t: t["tokens"].fill(-1)),
+    "curves of seconds that shrink": curves(lambda t: t.update(seconds=np.array([0.0, 2.0, 1.0]))),
+    "evaluations not in order": curves(lambda t: t.update(evaluated=t["evaluated"][::-1].copy())),
+    "evaluation before the start": curves(lambda t: np.put(t["evaluated"], 0, -1)),
+    "evaluation after the end": curves(lambda t: np.put(t["evaluated"], -1, 3)),
+    "no evaluation in the curves": curves(edit_steps(lambda v: v[:0], False)),
+    "infinite loss in the curves": curves(lambda t: t["losses"].fill(math.inf)),
+    "infinite metric": curves(lambda t: np.put(t["metric.test_loss"], 0, math.inf)),
+    "other metric": curves(lambda t: np.put(t["metric.test_loss"], -1, 0)),
+    "impossible probability": curves(lambda t: np.put(t["answer.sustain"], 0, 1.5)),
+    "probability below zero": curves(lambda t: np.put(t["answer.sustain"], 0, -0.1)),
+    "undefined probability": curves(lambda t: np.put(t["answer.sustain"], 0, math.nan)),
+    "pickle": replaced(END, pickle.dumps({"readout.weight": [1.0]})),
+    "torch.save": replaced(END, torch_file()),
+    "no weights": replaced(END, b""),
+    "cut weights": cut(END),
+    "header that is too long": replaced(END, lambda content: b"\xff" * 8 + content[8:]),
+    "unknown number format": replaced(END, lambda content: content.replace(b'"F32"', b'"F99"', 1)),
+    "wrong shape": weights(lambda t: t.update({"readout.weight": t["readout.weight"][:, :, :-1].copy()})),
+    "no replica axis": weights(lambda t: t.update({n: v[0].copy() for n, v in t.items()})),
+    "wrong type": weights(lambda t: t.update({"readout.bias": t["readout.bias"].astype(np.float64)})),
+    "missing weight": weights(lambda t: t.pop("readout.bias")),
+    "extra weight": weights(lambda t: t.update(evil=np.zeros(3))),
+    "nan weights": weights(lambda t: t["readout.bias"].fill(math.nan)),
+    "infinite weights": weights(lambda t: t["readout.bias"].fill(math.inf)),
+    "last weights missing": without(END, END_OPTIMISER),
+    "weights of a later step": changed(lambda f: f.update({SNAPSHOT.format("00000003"): f[END]})),
+    "averages without weights": without(SNAPSHOT.format("00000001")),
+    "short averages": average(lambda t: t.update(mean=t["mean"][:-1].copy())),
+    "one average": average(lambda t: t.pop("square")),
+    "third average": average(lambda t: t.update(cube=t["mean"])),
+    "averages of another type": average(lambda t: t.update(mean=t["mean"].astype(np.float16))),
+    "nan averages": average(lambda t: t["mean"].fill(math.nan)),
 }
 
 
@@ -450,37 +394,31 @@ def remaining_files(folder: Path) -> list[str]:
     return [file.name for file in folder.iterdir() if file.name != "home"]
 
 
-def assert_rejected(content: bytes | Path, sentence: str, folder: Path) -> None:
-    """Assert that a zip is rejected with one sentence, and that nothing remains of it in this folder."""
-    with pytest.raises(DamagedRun, match=sentence) as raised:
+def reject(content: bytes, folder: Path) -> str:
+    """Return the sentence with which a zip is rejected; nothing remains of it in this folder."""
+    with pytest.raises(DamagedRun) as raised:
         read.unpack(content, folder / "place", "me", limits.check)
     text = str(raised.value)
     assert text.startswith("Nothing was imported: ") and text.endswith(".")
     assert "\n" not in text and len(text) < 300
     assert not remaining_files(folder)
+    return text
 
 
-@pytest.mark.parametrize("case", INVALID_ZIPS)
 def test_an_invalid_zip_is_rejected_with_one_sentence(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    make, sentence = INVALID_ZIPS[case]
-    if case != "truncated events":  # a process for each table would take long
-        monkeypatch.setattr(read, "decode_parquet", lambda content, memory: pq.ParquetFile(io.BytesIO(content)).read())
-    assert_rejected(make(), sentence, tmp_path)
+    # A process for each table would take long.
+    monkeypatch.setattr(read, "decode_parquet", lambda content, memory: pq.ParquetFile(io.BytesIO(content)).read())
+    assert {case: reject(make(), tmp_path) for case, make in INVALID_ZIPS.items()} == snapshot
 
 
-@pytest.mark.parametrize(("file", "fields"), [("card", 3), ("config", 4)])
-def test_hostile_numbers_are_rejected_with_one_sentence(file: str, fields: int, tmp_path: Path) -> None:
-    names = {"card": ("parameters", "seconds", "step"), "config": ("replicas", "batch_size", "seed", "epochs")}[file]
-    assert len(names) == fields
-    for name in names:
+@pytest.mark.parametrize("file", ["card", "config"])
+def test_hostile_numbers_are_rejected_with_one_sentence(file: str, tmp_path: Path) -> None:
+    for name in {"card": ("parameters", "seconds", "step"), "config": ("replicas", "batch_size", "seed")}[file]:
         for number in ("1e308", "NaN", "1" + "0" * 4000, "[" * 100_000, '"x"', "null", "{}"):
-
-            def edit(content: bytes, name: str = name, number: str = number) -> bytes:
-                return json.dumps(json.loads(content) | {name: "HERE"}).replace('"HERE"', number).encode()
-
-            assert_rejected(replaced(f"{file}.json", edit)(), "Nothing was", tmp_path)
+            text = json.dumps(json.loads(read_files(valid_zip())[f"{file}.json"]) | {name: "HERE"})
+            reject(replaced(f"{file}.json", text.replace('"HERE"', number).encode())(), tmp_path)
 
 
 def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
@@ -631,7 +569,7 @@ def test_packing_is_deterministic_and_needs_all_files(run: StoredRun, tmp_path: 
 def test_an_exceeded_limit_of_the_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = valid_zip()
     monkeypatch.setenv("LINEAGE_MOST_WIDTH", "4")
-    assert_rejected(content, "LINEAGE_MOST_WIDTH", tmp_path)
+    assert "LINEAGE_MOST_WIDTH" in reject(content, tmp_path)
 
 
 @pytest.mark.parametrize("wrong_headers", [False, True], ids=["honest", "lying"])
@@ -645,9 +583,8 @@ def test_a_zip_bomb_is_rejected_without_using_memory(
         assert struct.pack("<I", size) in content
         content = content.replace(struct.pack("<I", size), struct.pack("<I", 1_000))
     tracemalloc.start()
-    assert_rejected(
-        content, "is damaged" if wrong_headers else "more than 300,000 bytes .LINEAGE_MOST_UPLOAD", tmp_path
-    )
+    expected = "is damaged" if wrong_headers else "more than 300,000 bytes (LINEAGE_MOST_UPLOAD"
+    assert expected in reject(content, tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3_000_000
@@ -659,7 +596,7 @@ def test_the_unpacked_size_is_measured_and_not_taken_from_headers(
     content = valid_zip()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "20000")
     monkeypatch.setattr(zip_reader, "sum", lambda sizes: 0, raising=False)  # as if every header stated size zero
-    assert_rejected(content, "more than 20,000 bytes", tmp_path)
+    assert "more than 20,000 bytes" in reject(content, tmp_path)
 
 
 def huge_zip(**card: object) -> bytes:
@@ -692,6 +629,7 @@ def test_an_error_that_no_check_foresaw_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_large_table_is_rejected_without_using_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "events.parquet cannot be read" in reject(INVALID_ZIPS["truncated events"](), tmp_path)
     files = read_files(old_zip())
     schema, zeros = pq.read_schema(io.BytesIO(files["events.parquet"])), pa.array(np.zeros(1_500_017, np.int8))
     out = io.BytesIO()
@@ -707,7 +645,7 @@ def test_a_large_table_is_rejected_without_using_memory(tmp_path: Path, monkeypa
     tracemalloc.start()
     pool_before = pa.total_allocated_bytes()
     content = make_zip(files | {"events.parquet": out.getvalue()})
-    assert_rejected(content, "unpacks to more than 10,000,000 bytes", tmp_path)
+    assert "unpacks to more than 10,000,000 bytes" in reject(content, tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 40_000_000 < limits_of_memory[0] < 41_000_000
@@ -719,7 +657,7 @@ def test_a_huge_list_of_entries_is_rejected_without_using_memory(tmp_path: Path)
     count = 50_000
     content = entry * count + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFF, 0xFFF, count * len(entry), 0, 0)
     tracemalloc.start()
-    assert_rejected(content, "Nothing was", tmp_path)
+    reject(content, tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000_000 + 2 * len(content)
