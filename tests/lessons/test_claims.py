@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from benchmarks.claims import FILE, page_rows
 from tests import needs
 
@@ -15,12 +13,10 @@ def _check_rows(needs_text: bool) -> None:
         assert row in written, f"write it again: python -m benchmarks.claims\n{row}"
 
 
-@pytest.mark.slow
 def test_the_claims_of_the_pages_hold_and_are_listed() -> None:
     _check_rows(needs_text=False)
 
 
-@pytest.mark.slow
 @needs.tiny_shakespeare
 def test_the_claims_about_tiny_shakespeare_hold_and_are_listed() -> None:
     _check_rows(needs_text=True)

@@ -16,7 +16,7 @@ from explorer.lessons.grading import (
     number_style,
 )
 from explorer.lessons.lesson import Axis, Step
-from explorer.lessons.parse import read_lesson, read_lessons
+from explorer.lessons.parse import read_lesson
 from tests.lessons.test_parse import GOOD, write_lesson
 
 
@@ -81,14 +81,6 @@ def test_the_measured_number_is_the_median_and_is_compared_with_the_guess(steps:
     assert describe_result(steps[1], far, 3).startswith("You said 3 seeds: within the measured range.")
     assert describe_result(steps[1], far, 0).startswith("You said 0 seeds: 7 seeds too low.")
     assert not far.agrees and "expected 0 to 3." in describe_unexpected_answer(steps[1], far)
-
-
-def test_a_measure_without_a_run_names_none(tmp_path: Path) -> None:
-    start, _, _ = GOOD.partition("      name: solved")
-    text = start + '      {name: left, gate: 0.9}\n    expects: {from: 0, to: 3}\n    why: "{value}."\n'
-    step = read_lesson(write_lesson(tmp_path, text)).steps[1]
-    result = grade_step(step, lambda name, options: [2.0])
-    assert (result.runs, describe_measurement(step, result)) == ((), "Measured: 2 of 8 seeds.")
 
 
 @pytest.mark.parametrize(
@@ -160,9 +152,3 @@ def test_every_sentence_names_the_spread_once(steps: tuple[Step, ...]) -> None:
     )
     same = grade_step(steps[3], lambda name, options: [0.25, 0.25])
     assert describe_measurement(steps[3], same) == "Measured: large (0.25, the same in all 2 seeds)."
-
-
-def test_nothing_is_said_about_seeds_where_nothing_is_random(tmp_path: Path) -> None:
-    step = next(lesson for lesson in read_lessons() if lesson.name == "temperature").steps[2]
-    result = grade_step(step, lambda name, options: [61.139])
-    assert "seed" not in describe_measurement(step, result) and "text" not in describe_measurement(step, result)

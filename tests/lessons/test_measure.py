@@ -8,24 +8,20 @@ import pytest
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention import head_scores
 from explorer.inspection.attention.alignment import exact_match_under
-from explorer.inspection.language.tokenizers import train_tokenizers
 from explorer.inspection.load_model import load_model
 from explorer.inspection.recurrent.input_gradients import input_gradient_norms
 from explorer.inspection.seq2seq.decoding import require_translator
 from explorer.inspection.transformer import induction
-from explorer.inspection.transformer.cost_formulas import PARTS
 from explorer.inspection.transformer.softmax_scaling import KEYS, WIDTHS
 from explorer.lessons import measure as lessons_measure
 from explorer.lessons.grading import grade_step
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.measure import measure
-from explorer.lessons.measures import MEASURES, find_measure
+from explorer.lessons.measures import find_measure
 from explorer.lessons.parse import read_lessons
 from explorer.run_store import store
 from explorer.tasks.recall import evaluation_lengths
 from explorer.tasks.sequence_labelling import delayed_copy
-from explorer.tasks.text import corpora, rows, token_arrays
-from explorer.tasks.text.config import TextConfig
 from tests import needs
 from tests.words import assert_mentions
 
@@ -34,10 +30,6 @@ LESSONS = read_lessons()
 
 def measure_with(name: str, **options: object) -> list[float] | list[str]:
     return measure(name, find_measure(name).parse_settings({key: str(value) for key, value in options.items()}))
-
-
-def test_every_measure_has_a_function() -> None:
-    assert set(lessons_measure._FUNCTIONS) == set(MEASURES)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -114,21 +106,6 @@ def test_the_included_head_importance_is_that_of_its_runs() -> None:
     options = {"run": "text-through-training", "layer": 1, "head": 2}
     assert measure_with("head_off", **options) == [replica[1][2] for replica in shipped]
     assert measure_with("largest_head_importance", run=options["run"]) == [max(map(max, shipped[0]))]
-
-
-@pytest.mark.slow
-def test_every_lesson_is_graded_without_tiny_shakespeare(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(cache: object) -> bytes:
-        raise AssertionError("a lesson needs the text")
-
-    monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
-    monkeypatch.setattr(corpora, "_download", fail)
-    for module in (corpora, token_arrays, rows):
-        module.reset()
-    for lesson in LESSONS:
-        for step in lesson.steps:
-            if not step.real_model:
-                assert grade_step(step, measure).rows
 
 
 def test_the_power_of_a_gate_needs_no_run() -> None:
@@ -252,12 +229,6 @@ def test_word_pieces_are_counted() -> None:
     assert measure_with("setting", value=0.5) == [0.5]
 
 
-@needs.tiny_shakespeare
-def test_the_word_pieces_are_those_of_the_page_on_tokens() -> None:
-    page_tokenizer = train_tokenizers(TextConfig())["bpe"].tokenizer
-    assert page_tokenizer.to_json() == lessons_measure.WORD_PIECES.read_text("utf-8").strip()
-
-
 def test_perplexities_are_computed_from_probabilities_and_bits() -> None:
     assert measure_with("perplexity_of", probabilities="0.5 0.25 0.25 0.5") == pytest.approx([8**0.5])
     (bits,) = measure_with("score", run="text-assignment", metric="bits_per_char")
@@ -280,7 +251,3 @@ def test_costs_follow_their_formulas() -> None:
     assert measure_with("cost_crossing", width=32) == [64.0]
     assert measure_with("cost_ratio", part="attention", other="feedforward", length=64, width=32) == [1.0]
     assert measure_with("saved_megabytes", part="fused", length=10, width=2, heads=1) == [4 * (5 * 20 + 10) / 1e6]
-
-
-def test_the_reference_names_the_parts_of_a_network_that_have_a_cost() -> None:
-    assert MEASURES["cost_ratio"].needs["part"].choices == MEASURES["cost_ratio"].needs["other"].choices == PARTS

@@ -14,7 +14,6 @@ from explorer.hub import memory, opened
 from explorer.hub.allowed import allowed_models
 from explorer.hub.suitable import how_to_get, suitable_models
 from explorer.inspection.pretrained import opened_model
-from explorer.inspection.pretrained.first_token import first_token_attention
 from explorer.lessons.grading import grade_step
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.measure import measure
@@ -62,10 +61,6 @@ def smollm2_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def smollm2(home: Path, smollm2_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_HOME", str(smollm2_home))
-
-
-def test_every_measure_of_real_models_is_tested_here() -> None:
-    assert set(SETTINGS) == {name for name, each in MEASURES.items() if each.real_model}
 
 
 def test_lessons_and_hints_name_models_that_can_be_opened_without_further_settings(
@@ -127,7 +122,6 @@ def test_the_lesson_about_senses_has_the_expected_answers() -> None:
 
 @needs.smollm2
 @pytest.mark.usefixtures("smollm2")
-@pytest.mark.slow
 def test_the_lessons_about_a_language_model_have_the_expected_answers() -> None:
     _check_lesson(LESSONS["answer-depth"])
     _check_lesson(LESSONS["first-token"])
@@ -168,42 +162,8 @@ def test_sentences_that_have_no_equal_halves_are_refused(count: int) -> None:
         task.measure.parse_settings(settings)
 
 
-@needs.minilm
-def test_the_task_about_senses_is_done_with_two_senses_and_not_with_one_or_mixed_halves() -> None:
-    opened.open_model(str(real_models.minilm_folder()))
-    first = _check("senses")
-    assert not first.is_done and "33.3 %" in first.text, "four sentences cannot be told from chance"
-    assert _solve("senses").is_done
-    task = LESSONS["senses"].task
-    assert task is not None
-    sentences = task.solution["read"].split("/")
-    mixed = _check("senses", read="/".join(sentences[::2] + sentences[1::2]), about="seal")
-    assert not mixed.is_done
-    assert not _check("senses", read="/".join(sentences[1:7]), about="seal").is_done, "six sentences are too few"
-    one_sense = (
-        "The dog slept on the sofa./My dog is brown./A dog ran across the road./The dog was hungry./She fed the dog in "
-        "the evening./The old dog could not see./We took the dog to the park./A small dog sat by the door."
-    )
-    assert not _check("senses", read=one_sense, about="dog").is_done
-    with pytest.raises(InvalidSetting, match="does not have the word “bank”"):
-        _check("senses", read=task.solution["read"])
-
-
-@needs.minilm
-def test_halves_that_random_networks_separate_too_cannot_be_judged() -> None:
-    opened.open_model(str(real_models.minilm_folder()))
-    at_the_end = (
-        "She lit the candle with a match./He struck a match in the dark./The last match in the box was wet./The fire "
-        "began with a single match./Our team won the match by two goals./The referee ended the match early./They "
-        "watched the tennis match on television./The match was cancelled because of rain."
-    )
-    with pytest.raises(InvalidSetting, match="Cannot tell: networks with random weights separate"):
-        _check("senses", read=at_the_end, about="match")
-
-
 @needs.smollm2
 @pytest.mark.usefixtures("smollm2")
-@pytest.mark.slow
 def test_the_task_about_the_first_token_is_done_with_a_repetition_and_not_with_ordinary_sentences() -> None:
     first = _check("first-token")
     assert not first.is_done and first.text.startswith("With your settings")
@@ -219,33 +179,3 @@ def test_the_task_about_the_first_token_is_done_with_a_repetition_and_not_with_o
     ):
         with pytest.raises(InvalidSetting, match=message):
             _check("first-token", **changed)
-
-
-@needs.smollm2
-@pytest.mark.usefixtures("smollm2")
-@pytest.mark.slow
-def test_ordinary_sentences_hardly_ever_do_the_task_about_the_first_token() -> None:
-    (card,) = suitable_models("language model")
-    usual = opened_model.attention_to_first_token(card, "unchanged")
-    model, done, heads = opened_model.opened_model(card), 0, 0
-    for prompt in opened_model.PROMPTS[::5]:
-        ids = model.own_ids(f"{prompt.text} not what they had told us before")
-        own = first_token_attention(model.model, [ids]).shares[0]
-        gap = opened_model.first_token_of_others(card, len(ids)).shares.min(axis=0) - own
-        done += int((gap[usual.is_resting()] >= 0.2).sum())
-        heads += int(usual.is_resting().sum())
-    assert heads > 1_000 and done / heads < 0.02, (done, heads)
-
-
-@needs.smollm2
-@pytest.mark.usefixtures("smollm2")
-@pytest.mark.slow
-def test_the_task_about_depth_is_done_with_a_function_word_and_not_with_a_fact() -> None:
-    first = _check("answer-depth")
-    assert not first.is_done and "100 % of the layers" in first.text
-    assert _solve("answer-depth").is_done
-    assert not _check("answer-depth", say="The opposite of hot is").is_done
-    with pytest.raises(InvalidSetting, match=r"with a probability of only 0\.1"):
-        _check("answer-depth", say="more or")
-    with pytest.raises(InvalidSetting, match="after 44 % of 52 other texts as well"):
-        _check("answer-depth", say="1, 2, 3, 4, 5, 6, 7, 8,")

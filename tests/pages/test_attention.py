@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.inspection.attention.agreement_heads import measure_agreement_heads
 from explorer.inspection.attention.attend import attend, unpack_weights
-from explorer.inspection.load_model import load_model
-from explorer.labs.attention.measurements import compute_reading, compute_snapshots, select_snapshots, tokenize_text
+from explorer.labs.attention.measurements import compute_reading, compute_snapshots, tokenize_text
 from explorer.labs.attention.state import AttentionState
 from explorer.run_store import index, store
 from explorer.training.config import default_config, with_settings
@@ -62,21 +60,6 @@ def test_the_default_state_shows_results() -> None:
     assert data["open"] == [0, 0] and data["answers"]["rows"][0]["text"] == "himself"
     assert "The model predicts “himself” after “…aunts is proud of”, with probability >0.99." in headings(at)
     assert component_data(at, "attention_walkthrough") == [], "what is folded is not computed"
-
-
-@pytest.mark.slow
-def test_the_open_head_attends_to_the_subject_and_decides_the_answer() -> None:
-    stored_model, state = find_run(AttentionState().model), AttentionState()
-    words = list(tokenize_text(stored_model, state).tokens)
-    weights = attend(stored_model.model(), tokenize_text(stored_model, state).ids).weights
-    assert weights[0, 0, -1].argmax() == words.index("king") and weights[0, 0, -1].max() > 0.95
-    at = attention({"model": state.model, "layer": "0", "head": "0", "off": "0.0"})
-    assert_mentions(
-        " ".join(headings(at)), "With one head switched off … “herself” (0.58); unchanged … “himself” (>0.99)"
-    )
-    assert heads(at)["answers"]["changed"]
-    scores = measure_agreement_heads(load_model(stored_model.run), "pronoun")  # type: ignore[arg-type]
-    assert scores.subject_attention[0].argmax() == 0 and scores.ablated_accuracy[0].argmin() == 0
 
 
 @pytest.mark.parametrize(
@@ -141,15 +124,6 @@ def test_the_reading_and_the_snapshots_stay_within_their_size_limits() -> None:
     assert arrays(snapshots.content)["weights"].shape == (9, 4, 4, 64 * 65 // 2)
 
 
-def test_a_longer_text_leaves_fewer_snapshots_with_the_first_and_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored_model = find_run("text-through-training")
-    monkeypatch.setattr("explorer.labs.attention.measurements.MAX_BYTES", 5 * 2 * 16 * (21 * 22 // 2))
-    steps = select_snapshots(stored_model, 21)
-    assert len(steps) == 5 and (steps[0], steps[-1]) == (0, 1000)
-    assert select_snapshots(stored_model, 21, shown=3) == sorted({*steps, 3})
-    assert select_snapshots(find_run("text-best"), 21) == []  # two snapshots are too few
-
-
 def test_a_long_text_is_truncated_to_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.labs.attention.measurements.MAX_BYTES", 2 * 16 * 50)  # bytes of all heads
     stored_model = find_run("text-through-training")
@@ -171,17 +145,6 @@ def test_an_ablation_is_reported_and_drawn_with_the_original() -> None:
     assert heads(untouched)["causal"] is False
 
 
-def test_the_encoder_on_negation_works_in_the_same_way() -> None:
-    at = attention({"model": NEGATION, "say": "human not destroy nature", "seed": "3"})
-    assert warnings_of(at) == [] and at.title[0].value == "Which words does a Transformer attend to?"
-    data = heads(at)
-    assert data["tokens"] == ["<BOS>", "human", "not", "destroy", "nature", "<EOS>"]
-    assert (data["causal"], data["can"]) == (False, {"mask": False, "positions": True})
-    assert any(heading.startswith("The model predicts “") for heading in headings(at))
-    assert data["asked"] == 0  # where the answer is read
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
@@ -240,29 +203,6 @@ def test_a_model_that_was_deleted_is_reported() -> None:
     assert_mentions(warnings_of(at)[0], f"no … “{run.key}” … deleted")
 
 
-def test_the_url_has_the_selection() -> None:
-    params = {"layer": "2", "head": "1", "at": "4", "view": "matrix", "sort": "spread", "step": "126", "walk": "3"}
-    params |= {"unfold": "walkthrough"}
-    at = attention(params)
-    assert warnings_of(at) == [] and url_params(at) == params
-    data = heads(at)
-    assert (data["open"], data["asked"], data["view"], data["sort"], data["step"]) == (
-        [2, 1],
-        4,
-        "matrix",
-        "spread",
-        126,
-    )
-    assert component_data(at, "attention_walkthrough")[0]["step"] == 3
-
-
-@pytest.mark.slow
-def test_a_run_in_the_url_is_selected() -> None:
-    at = attention({"run": "text-assignment"})
-    assert heads(at)["title"]
-    assert url_params(at) == {"model": "text-assignment"}
-
-
 PATCHING = {"unfold": "patching"}
 
 
@@ -300,15 +240,6 @@ def test_a_click_and_the_menus_select_a_state() -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [{"figure": "gaze-stream", "x": 99, "y": 0}, {"figure": 1}, ["x"], {"figure": "", "x": 0.5, "y": 1}]
-)
-def test_an_impossible_click_changes_nothing(event: object) -> None:
-    at = attention(PATCHING)
-    at.session_state["gaze-patching-map: pick"] = event
-    assert url_params(wait_until_ready(at.run())) == PATCHING
-
-
-@pytest.mark.parametrize(
     ("params", "sentence"),
     [
         ({"changed": "the queen near the queens"}, "The first text has 11 tokens, the changed text 5."),
@@ -326,15 +257,6 @@ def test_what_cannot_be_patched_is_reported_in_one_sentence(params: dict[str, st
     assert not at.exception and sentence in "\n".join([page_text(at), *warnings_of(at)])
 
 
-def test_a_pair_of_texts_is_chosen_together() -> None:
-    at = attention({"model": "text-through-training", **PATCHING})
-    pairs = next(one for one in at.button_group if one.key and "gaze.pair" in one.key)
-    assert pairs.value == "the night and the day → way"
-    at = wait_until_ready(pairs.set_value("O thou → they ha").run())
-    assert (url_params(at)["say"], url_params(at)["changed"]) == ("O thou ha", "O they ha")
-    assert len(plot_frame_figures(at, "gaze-patching-parts")[1]["plot"]["data"][0]["z"][0]) == 3
-
-
 def test_the_two_answers_are_chosen_and_reset_when_another_model_does_not_have_them() -> None:
     at = attention(PATCHING)
     assert [widget(at.text_input, f"gaze.{name}").placeholder for name in ("answer", "contrast")] == ["automatic"] * 2
@@ -350,23 +272,6 @@ def test_the_two_answers_are_chosen_and_reset_when_another_model_does_not_have_t
     assert {"answer", "contrast"}.isdisjoint(url_params(at)) and len(set(warnings_of(at))) == 2
     assert_mentions(" ".join(warnings_of(at)), "“are” is not one letter of this model … This answer is automatic now.")
     assert widget(at.text_input, "gaze.answer").value == "" and "Both texts lead to the same answer" in page_text(at)
-
-
-def test_a_text_that_is_no_answer_is_reported_and_a_space_is_shown() -> None:
-    at = attention({"model": "text-through-training", "answer": " ", "contrast": "has", **PATCHING})
-    assert_mentions(" ".join(warnings_of(at)), "“has” is not one letter … reads it as “h”, “a” and “s”")
-    assert widget(at.text_input, "gaze.answer").value == "␣" and url_params(at)["answer"] == " "
-    [stream] = plot_frame_figures(at, "gaze-patching-map")
-    assert_mentions(stream["caption"], "Share of the difference between the logits of “␣” and")
-
-
-def test_the_attribution_uses_the_chosen_answers() -> None:
-    params = {"model": "text-through-training", "say": "O thou ha", "unfold": "importance", "answer": "d"}
-    at = attention(params)
-    assert any("The logit of “d” is lower than that of “s” by" in each for each in headings(at))
-    assert "The answers are those of the section on patching." in str(plot_frame_figures(at, "gaze-attribution"))
-    without = attention({name: text for name, text in params.items() if name != "answer"})
-    assert "section on patching" not in str(plot_frame_figures(without, "gaze-attribution"))
 
 
 def test_the_parts_of_the_answer_are_shown_below_the_importance_of_heads() -> None:

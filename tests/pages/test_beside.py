@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,10 @@ from safetensors.numpy import load
 from explorer.hub import memory
 from explorer.inspection.attention.attend import attend, pack_weights
 from explorer.labs.attention.state import AttentionState
-from explorer.labs.generation.models import limit_length
-from explorer.labs.generation.state import GenerationState
-from explorer.labs.generation.temperature_slider import cache_key, draw_slider, generate_texts
-from explorer.ui.document import Document
 from explorer.ui.training.pretrained_models import find_pretrained
-from explorer.ui.training.stored_models import find_model
-from explorer.web import background, results
+from explorer.web import results
 from tests import needs
-from tests.pages.screen import component_data, headings, page, page_text, url_params, wait_until_ready, warnings_of
+from tests.pages.screen import component_data, headings, page, page_text, wait_until_ready, warnings_of
 
 OWN = "text-toy-transformer"
 
@@ -78,14 +72,6 @@ def test_the_second_model_has_its_own_head_and_query_and_keeps_the_example(real:
     assert "".join(first["tokens"]) == "".join(second["tokens"]).strip(), "the example of the first model"
 
 
-@needs.transformers
-def test_a_real_model_comes_first_as_well_and_two_own_ones_are_compared(real: str) -> None:
-    _, first, second = both({"model": real, "beside": OWN, "say": "abc"})
-    assert first["title"] == "tiny-gpt2" and second["layers"] != 0 and second["snapshots"] is None
-    _, first, second = both({"model": "text-transformer", "beside": OWN, "say": "abc"})
-    assert first["tokens"] == second["tokens"]
-
-
 @pytest.mark.parametrize(
     ("beside", "sentence"),
     [
@@ -106,58 +92,9 @@ def test_a_text_that_the_second_model_cannot_read_is_explained_in_its_place() ->
     assert "abc" in page_text(at) or any("abc" in warning for warning in warnings_of(at))
 
 
-def test_the_same_model_is_not_shown_twice() -> None:
-    at = wait_until_ready(page("attention.py", {"model": OWN, "beside": OWN, "say": "abc"}))
-    assert len(component_data(at, "attention_heads")) == 1 and warnings_of(at) == []
-
-
 def test_another_model_or_text_keeps_the_second_model_without_its_query() -> None:
     state = AttentionState(model="a", beside="b", beside_layer=1, beside_head=2, beside_at=3)
     assert state.with_text("x").beside == "b" and state.with_text("x").beside_at is None
     changed = state.with_model("c")
     assert (changed.beside, changed.beside_layer, changed.beside_at) == ("b", 0, None)
     assert state.with_model("b").beside == "" and state.with_second_model("d").beside_head == 0
-
-
-@needs.transformers
-def test_a_score_is_chosen_for_both_and_a_head_of_the_second_model_for_it_alone(real: str) -> None:
-    at, first, _ = both({"model": OWN, "beside": real, "say": "abc"})
-    for key, value in (
-        ("heads: sort", "first"),
-        ("heads_beside: view", "matrix"),
-        ("heads_beside: open", [2, 1]),
-        ("heads_beside: asked", 1),
-        ("heads_beside: open", [3, 0]),  # the model has layers 0 to 2
-        ("heads_beside: sort", "<b>"),
-    ):
-        at.session_state[key] = value
-        at = wait_until_ready(at.run())
-    changed, second = component_data(at, "attention_heads")
-    assert changed["open"] == first["open"] and (second["open"], second["asked"]) == ([2, 1], 1)
-    assert [(each["sort"], each["view"]) for each in (changed, second)] == [("first", "matrix")] * 2
-    wanted = {"sort": "first", "view": "matrix", "beside_layer": "2", "beside_head": "1", "beside_at": "1"}
-    assert wanted.items() <= url_params(at).items()
-
-
-@needs.transformers
-def test_the_generation_page_says_whose_texts_are_still_missing(real: str) -> None:
-    state = GenerationState(models=(OWN, real), prompt="abc", tokens=20)
-    models = {name: find_model(name) for name in state.models}
-    assert limit_length(replace(state, tokens=400), models).tokens == 400, "a tiny model needs no limit"
-    own = generate_texts(models[OWN], state)
-    document = Document()
-    draw_slider(models, state, document, {OWN: own})
-    assert "Still generating: tiny-gpt2." in str(document.blocks)
-    background.submit(cache_key(models[real], state), lambda: own, "patient").result()
-    document = Document()
-    draw_slider(models, state, document, {OWN: own})  # its result is here but is not drawn: it has failed
-    assert "Still generating" not in str(document.blocks)
-
-
-@needs.transformers
-def test_texts_of_a_large_model_are_shorter_for_all_models(real: str) -> None:
-    model = find_pretrained(real)
-    large = replace(model, card=model.card.model_copy(update={"parameters": 135_000_000}))
-    state = limit_length(GenerationState(tokens=200), {"own": find_model(OWN), "large": large})
-    assert 20 <= state.tokens < 100
-    assert "Each text has 20 tokens" not in page_text(page("generation.py", {"models": f"{OWN},{real}"}))

@@ -57,12 +57,3 @@ def test_invalid_url_parameters_are_reported_and_the_page_is_shown() -> None:
         and "no “nothing”" in warnings_of(at)[2]
     )
     assert diagram_data(at)["chosen"]["open"] == "nothing"  # type: ignore[index]
-
-
-def test_models_of_another_kind_and_unreadable_texts_are_rejected() -> None:
-    at = open_page({"kind": "encoder", "model": "text-transformer"})
-    assert "is not an encoder that this page can show" in warnings_of(at)[0].replace("\\", "")
-    at = open_page({"kind": "encoder", "say": "human xyzzy nature"})
-    assert len(warnings_of(at)) == 1 and "xyzzy" in warnings_of(at)[0]
-    at = wait_until_ready(assert_no_errors(at.button(key="block.fresh").click().run()))
-    assert warnings_of(at) == [] and url_params(at) == {} and diagram_data(at)["usual"] == "embedding.out"

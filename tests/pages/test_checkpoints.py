@@ -12,7 +12,6 @@ from safetensors.numpy import load
 
 from explorer.hub import memory, opened
 from explorer.inspection.attention.attend import attend, pack_weights
-from explorer.labs.attention.measurements import select_snapshots
 from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.web import results
 from tests import needs
@@ -62,11 +61,3 @@ def test_a_step_in_the_url_is_shown_and_another_one_is_explained() -> None:
     assert data["step"] == 512 and last["step"] == 143_000 and data["answers"] != last["answers"]
     at = wait_until_ready(page("attention.py", address | {"step": "7"}))
     assert any("no weights of step 7" in warning for warning in warnings_of(at))
-
-
-def test_a_large_model_has_fewer_steps_on_the_slider(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = find_pretrained("hub:pythia-70m")
-    assert model.most_snapshots > 1_000
-    monkeypatch.setattr(type(model), "most_snapshots", 3)
-    assert select_snapshots(model, 5) == [0, 512, 143_000]
-    assert select_snapshots(model, 5, 1) == [0, 1, 512, 143_000]

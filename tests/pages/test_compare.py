@@ -99,14 +99,6 @@ def test_runs_keep_the_order_of_the_url_and_an_unknown_run_is_reported() -> None
     assert len(warnings_of(at)) == 1 and "Run “abcdefghijkl” is not on this machine" in warnings_of(at)[0]
 
 
-def test_more_than_eight_runs_are_truncated_with_a_sentence() -> None:
-    keys = list(store.pretrained_folders())[:9]
-    at = compare_page({"runs": ",".join(keys)})
-    assert warnings_of(at) == ["9 runs are too many to compare; the first 8 are shown."]
-    assert url_params(at) == {"runs": ",".join(keys[:8])}
-    assert len(table(at, "comparison-results")) == 8
-
-
 def test_without_runs_the_page_says_what_to_do() -> None:
     at = compare_page({"runs": "abcdefghijkl"})
     assert "Choose runs above" in page_text(at)
@@ -127,29 +119,6 @@ def test_language_models_are_compared_by_their_own_measures() -> None:
     assert at.selectbox[0].options == [title for measure, title in MEASURES.items() if measure in both]
 
 
-@pytest.mark.slow
-def test_the_chart_settings_are_in_the_url() -> None:
-    params = {"x": "seconds", "y": "train_loss", "smooth": "0.9", "log_x": "true", "log_y": "true", "target": "0.2"}
-    at = compare_page(params)
-    assert url_params(at) == params
-    layout = figure(at)["plot"]["layout"]
-    assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("log", "log")
-    assert figure(at)["target"]["value"] == 0.2 and not figure(at)["target"]["rising"]
-    at = assert_no_errors(widget(at.segmented_control, "compare.x").set_value("tokens").run())
-    at = assert_no_errors(widget(at.selectbox, "compare.y").set_value("batch_loss").run())
-    at = assert_no_errors(widget(at.slider, "compare.smooth").set_value(0.0).run())
-    at = assert_no_errors(widget(at.toggle, "compare.log_y").set_value(False).run())
-    assert url_params(at) == {"x": "tokens", "y": "batch_loss", "log_x": "true"}  # another measure, another target
-
-
-def test_a_dragged_target_changes_the_finding_and_the_url() -> None:
-    at = compare_page({"runs": f"{RNN},{GRU}"})
-    at.session_state["comparison: target"] = 0.9
-    at = assert_no_errors(at.run())
-    assert url_params(at)["target"] == "0.9"
-    assert any("reach 0.900" in heading.replace("\\", "") for heading in headings(at))
-
-
 # ---- branches
 
 
@@ -160,7 +129,6 @@ def train_run(**changes: object) -> RunConfig:
     return config
 
 
-@pytest.mark.slow
 def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
     parent = key(train_run())
     at = compare_page({"runs": parent, "unfold": "branch"})
@@ -185,15 +153,6 @@ def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
     assert differing["branch parent"][child]["text"] == parent
 
 
-def test_an_impossible_branch_is_reported_and_not_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    parent = key(train_run())
-    monkeypatch.setenv("LINEAGE_MOST_STEPS", "40")
-    at = compare_page({"runs": parent, "unfold": "branch"})
-    at = assert_no_errors(next(box for box in at.number_input if box.label == "Total epochs").set_value(11).run())
-    assert any("this server allows 40 (LINEAGE_MOST_STEPS)" in sentence for sentence in warnings_of(at))
-    assert not [b for b in at.button if b.label == "Train the branch"]
-
-
 def test_a_shipped_run_is_trained_here_before_it_can_be_branched(monkeypatch: pytest.MonkeyPatch) -> None:
     submitted: list[tuple[RunConfig, str]] = []
     monkeypatch.setattr(service, "submit", lambda config, visitor: submitted.append((config, visitor)))
@@ -215,8 +174,3 @@ def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate
     assert_mentions(page_text(at), "best for it among five; every one had the same five")
     assert any(heading.startswith("At equal tuning budget") for heading in headings(at))
     assert len(table(at, f"{comparison}-learning-rates")) == len(configs)
-
-
-def test_the_comparison_at_equal_tuning_budget_needs_no_runs_on_the_page() -> None:
-    at = compare_page({"runs": "aaaaaaaaaaaa", "unfold": "tuned"})
-    assert len(table(at, "tuned-negation-results")) == len(tuned_configs("negation"))

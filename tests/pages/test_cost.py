@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from explorer.experiments.growth import SHARES, SIZES, growth_config, included_r
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost import measurements
 from explorer.labs.cost.measurements import read_reference
-from explorer.labs.cost.state import SWEEPS, CostState
+from explorer.labs.cost.state import SWEEPS
 from explorer.run_store import store
 from explorer.training.recorder import record_run
 from explorer.web import background
@@ -69,10 +68,6 @@ def test_page_shows_results_without_interaction() -> None:
     assert f"Measured on a machine with the processor {read_reference().processor}" in page_text(at)
 
 
-def test_a_vocabulary_smaller_than_possible_is_shown_as_the_smallest() -> None:
-    assert "V = 2" in page_text(open_page({"vocabulary": "1", "unfold": "parameters"})).replace("\\", "")
-
-
 def seconds_drawn(at: AppTest) -> list[float]:
     return plot_frame_figures(at, "cost-length-figures")[0]["plot"]["data"][1]["y"]
 
@@ -99,27 +94,6 @@ def test_a_requested_measurement_replaces_the_reference_for_everybody() -> None:
     assert read_reference().processor in page_text(open_page({"width": "128"})), "only these sizes were measured"
 
 
-def test_a_cancelled_measurement_does_not_start_again() -> None:
-    at = open_page()
-    points = ("attention", CostState().sizes("length", "attention"))
-    measurements.request_measurement(points)
-    key = ("cost", *points, measurements.request_token(points))
-    blocker = threading.Event()
-    background.submit(("blocker",), blocker.wait, "timing")
-    at.run()
-    assert background.results()[key].cancel()
-    at = assert_no_errors(at.run())
-    blocker.set()
-    assert measurements.request_token(points) is None and background.results()[key].cancelled()
-    assert read_reference().processor in page_text(at)
-
-
-def test_forward_only_uses_the_same_measurement() -> None:
-    both = seconds_drawn(measure(open_page()))
-    alone = seconds_drawn(open_page({"way": "forward"}))
-    assert np.array(both) == pytest.approx(2 * np.array(alone), rel=1e-4)
-
-
 def test_selected_sizes_are_in_the_url_and_counted() -> None:
     unfold = {"unfold": "parameters,formulas"}
     at = open_page(unfold)
@@ -137,13 +111,6 @@ def test_selected_sizes_are_in_the_url_and_counted() -> None:
     assert url_params(wait_until_ready(assert_no_errors(at.button(key=reset_key).click().run()))) == unfold
 
 
-def test_incompatible_sizes_are_reported() -> None:
-    at = open_page({"d": "63", "unfold": "parameters"})
-    assert any("63" in sentence for sentence in warnings_of(at)), warnings_of(at)
-    assert plot_frame_figures(at, "cost-length-figures")
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [

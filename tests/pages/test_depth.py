@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from concurrent.futures import wait
 
 import numpy as np
 import pytest
@@ -10,10 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.transformer import depth
 from explorer.inspection.transformer.depth import StackMeasurements, log10_values
-from explorer.labs.depth import stack_measurements
 from explorer.web import background
 from tests.pages.screen import (
-    assert_no_errors,
     component_data,
     headings,
     page,
@@ -22,7 +19,6 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
-    widget,
 )
 from tests.words import assert_mentions
 
@@ -40,12 +36,6 @@ def synthetic_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def open_page(address: Mapping[str, str] | None = None) -> AppTest:
     return wait_until_ready(page("depth.py", address))
-
-
-def wait_for_results(at: AppTest) -> AppTest:
-    """Wait for pending jobs and return the page without outdated results."""
-    wait(list(background.results().values()))
-    return wait_until_ready(assert_no_errors(at.run()))
 
 
 def stacks_data(at: AppTest) -> dict[str, object]:
@@ -73,34 +63,10 @@ def test_page_shows_results_without_interaction() -> None:
     assert "measured is 4. " in page_text(at).replace("\\", "") and "Code and papers" in headings(at)
 
 
-def test_the_default_stacks_are_prefetched() -> None:
-    stack_measurements.prefetch_default_stacks()
-    begun = list(background.results())
-    wait(list(background.results().values()))
-    open_page()
-    assert len(begun) == 1 and [key for key in background.results() if key[0] == "depth-stacks"] == begun
-
-
 def test_log10_values_keep_the_range_of_double_precision() -> None:
     found = log10_values(np.array([1.0, 1e-54, 0.0, np.nan]))
     assert found[:3].tolist() == [0.0, -54.0, -np.inf] and np.isnan(found[3])
     assert found.dtype == np.float32
-
-
-@pytest.mark.slow
-def test_text_and_untrained_weights_are_written_to_the_url() -> None:
-    at = open_page()
-    at = wait_for_results(assert_no_errors(widget(at.text_input, "depth.say").set_value("to be or not").run()))
-    at = wait_for_results(assert_no_errors(widget(at.selectbox, "depth.block").set_value(4).run()))
-    assert url_params(at) == {"say": "to be or not", "block": "4"}
-    assert heads_data(at)["tokens"] == list("to be or not")
-    assert "block 4" in str(heads_data(at)["who"])
-    at = wait_for_results(open_page({"who": "untrained", "seed": "7"}))
-    assert heads_data(at)["learned"] is None and "untrained" in str(heads_data(at)["who"])
-    at = wait_until_ready(
-        assert_no_errors(next(b for b in at.button if b.label == "Back to the defaults").click().run())
-    )
-    assert url_params(at) == {}
 
 
 def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
@@ -112,20 +78,6 @@ def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
     assert url_params(at) == {"residual": "false"}
 
 
-@pytest.mark.slow
-def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
-    at = open_page()
-    at = wait_for_results(
-        assert_no_errors(widget(at.text_input, "depth.say").set_value("to be or not to be, that is the question").run())
-    )
-    assert heads_data(at)["tokens"] == list("to be or not to be, that")
-    (sentence,) = warnings_of(at)
-    assert "has 40 characters; there is room for 24" in sentence
-    assert (
-        url_params(at)["say"] == widget(at.text_input, "depth.say").value == "to be or not to be, that is the question"
-    )
-
-
 def test_an_unreadable_text_is_reported() -> None:
     at = open_page({"say": "日本"})
     assert any("knows nothing" in sentence for sentence in warnings_of(at))
@@ -133,13 +85,6 @@ def test_an_unreadable_text_is_reported() -> None:
     at = open_page({"say": "to 日 be"})
     assert heads_data(at)["tokens"] == list("to  be")
     assert re.search("never saw “日”", page_text(at).replace("\\", ""))
-
-
-def test_zero_initialization_is_described() -> None:
-    at = open_page({"start": "zero", "layers": "1", "unfold": "why"})
-    words = page_text(at).replace("\\", "")
-    assert "a part first adds nothing" in words
-    assert "s² = 0 and l = 1" in words and "after 1 block should be between 1 and 1" in words
 
 
 def test_other_seeds_are_offered_for_training() -> None:

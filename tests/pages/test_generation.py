@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import math
 import re
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,17 +11,12 @@ from streamlit.testing.v1 import AppTest
 from explorer.catalogue import MODELS
 from explorer.generation.generate import continue_text
 from explorer.generation.sampling import Sampling
-from explorer.labs.generation.formulas import format_power_of_e
 from explorer.labs.generation.models import text_end, tokenizer_of
 from explorer.labs.generation.state import GenerationState
-from explorer.labs.generation.temperature_slider import draw_slider, generate_texts, required_results
+from explorer.labs.generation.temperature_slider import generate_texts
 from explorer.labs.generation.token_tree import FIRST_TOKENS
-from explorer.run_store import index, store
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import default_config, with_settings
-from explorer.training.recorder import record_run
 from explorer.ui import visitor_text
-from explorer.ui.document import Document
 from explorer.ui.training.stored_models import find_run
 from explorer.web import background
 from tests.pages.screen import (
@@ -35,7 +28,6 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
-    widget,
 )
 from tests.words import assert_mentions, assert_states
 
@@ -77,7 +69,6 @@ def test_the_default_state_shows_results() -> None:
     assert "Code and papers" in headings(at)
 
 
-@pytest.mark.slow
 def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     sampling_params = {"t": "0.9", "seed": "5", "top_k": "6"}
     expected = generate_text("text-rnn", "Romeo", Sampling(0.9, 6, seed=5))
@@ -98,7 +89,6 @@ def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     assert component_data(at, "token_tree")[0]["most_surprising"] == int(np.argmax(surprisals))
 
 
-@pytest.mark.slow
 def test_the_path_that_the_visitor_takes_is_in_the_url_with_the_tokens_sampled_after_it() -> None:
     at = generation_page()
 
@@ -132,7 +122,6 @@ def test_the_distribution_at_a_position_is_that_after_the_text_before_it() -> No
     assert temperature(generation_page({"at": "20"}))["position"] is None, "the text has 20 tokens"
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
@@ -154,7 +143,6 @@ def test_an_invalid_request_is_reported_and_the_rest_works(given: dict[str, str]
     assert "RNN" in [model["title"] for model in temperature(at)["models"]]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("prompt", "note"),
     [
@@ -171,44 +159,6 @@ def test_changes_to_a_prompt_are_reported(prompt: str, note: str) -> None:
     assert_states(model["note"], note)
 
 
-@pytest.mark.slow
-def test_a_temperature_near_0_has_a_formula_and_is_rounded_as_on_the_slider() -> None:
-    assert (
-        format_power_of_e(math.log(99.994)) == "99.99" and format_power_of_e(math.log(99_999.0)) == r"1.0 \cdot 10^{5}"
-    )
-    assert format_power_of_e(1_000.0) == r"2.0 \cdot 10^{434}"  # larger than any number of this machine
-    for t, shown in (("0.01", 0.01), ("1e-300", 0.0), ("0.694", 0.69)):
-        at = generation_page({"t": t, "models": "text-transformer,text-transformer"})
-        assert not at.exception and warnings_of(at) == []
-        assert temperature(at)["temperature"] == shown and len(temperature(at)["models"]) == 1
-
-
-@pytest.mark.slow
-def test_a_long_prompt_and_a_deleted_model_are_reported() -> None:
-    config = with_settings(
-        default_config("text", "rnn"), {"corpus": "toy", "size": 2_000, "iterations": 2, "hidden": 8, "width": 8}
-    )
-    run = store.save_run(record_run(config), store.run_folder(config))
-    index.refresh()
-    at = generation_page({"models": f"text-ngram,{run.key}", "prompt": "abca "})
-    assert [model["name"] for model in temperature(at)["models"]] == ["text-ngram", run.key]
-    shutil.rmtree(run.folder)
-    at = assert_no_errors(at.run())
-    assert_mentions(warnings_of(at)[0], f"no … “{run.key}” … deleted")
-    assert [model["name"] for model in temperature(at)["models"]] == ["text-ngram"]
-
-
-@pytest.mark.slow
-def test_another_seed_resets_the_selected_position() -> None:
-    at = generation_page({"at": "7", "of": "3", "path": "1,2"})
-    assert temperature(at)["position"] is not None
-    before = [model["address"] for model in temperature(at)["models"]]
-    widget(at.number_input, "studio.seed").set_value(9)
-    at = wait_until_ready(at.run())
-    assert own_params(at) == {**SMALL, "seed": "9"}
-    assert all(one != model["address"] for one, model in zip(before, temperature(at)["models"], strict=True))
-
-
 def test_text_statistics_are_compared_with_the_corpus() -> None:
     at = generation_page()
     text = re.sub(r"\\(.)", r"\1", page_text(at))
@@ -216,20 +166,3 @@ def test_text_statistics_are_compared_with_the_corpus() -> None:
     corpus_available = visitor_text.is_corpus_available("tinyshakespeare")
     assert ("As varied as human text: the n-gram at about" in text) == corpus_available
     assert ("Dashed: human text, held-out text" in text) == corpus_available
-
-
-def test_a_run_in_the_url_is_the_only_model() -> None:
-    at = generation_page({"run": "text-gru", "models": "text-ngram"})
-    assert [model["name"] for model in temperature(at)["models"]] == ["text-gru"]
-    assert own_params(at) == {"models": "text-gru", "tokens": "20"}
-
-
-def test_a_position_is_not_shown_with_the_tokens_of_another_model() -> None:
-    models = {name: find_run(name) for name in ("text-ngram", "text-rnn")}
-    state = GenerationState(models=tuple(models), tokens=20)
-    required = required_results(models, state)
-    partly = {name: make() for name, (_, make) in required.items() if name != "text-rnn"}  # its texts come later
-    document = Document()
-    draw_slider(models, state, document, partly)
-    data = document.blocks[0]["data"]
-    assert isinstance(data, dict) and data["focus"] == "text-ngram" and data["position"] is None

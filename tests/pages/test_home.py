@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 
 from explorer.catalogue import MODELS, PAGES
-from explorer.labs.home import timeline
-from explorer.labs.home.timeline import STATIONS
-from explorer.lessons.parse import read_lessons
 from explorer.run_store import store
 from tests.pages.screen import (
     assert_no_errors,
@@ -75,12 +72,6 @@ def test_the_figures_are_those_of_the_included_runs() -> None:
     assert found["Induction heads"]["rows"][1]["value"] == pytest.approx(np.median(two), abs=1e-3)
 
 
-def test_a_station_whose_runs_cannot_be_read_has_no_figure() -> None:
-    station = STATIONS[0]
-    missing = timeline.Station(**{**vars(station), "runs": ("no-such-run",)})
-    assert timeline._figure_of(missing) is None
-
-
 def test_the_home_page_shows_the_answers_of_four_models_to_a_sentence() -> None:
     at = home_page()
     verdicts = component_data(at, "verdicts")[0]
@@ -111,9 +102,3 @@ def test_a_sentence_that_the_grammar_cannot_make_gets_no_verdict() -> None:
     at = page("home.py", {"say": "nature not preserve human"})
     assert "grammar" not in headings(at)[0]
     assert "The grammar cannot make this sentence" in page_text(at)
-
-
-def test_the_button_starts_the_first_lesson() -> None:
-    at = home_page()
-    at = at.button(key="home.lesson").click().run()
-    assert url_params(at)["lesson"] == read_lessons()[0].name

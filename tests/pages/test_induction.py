@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.labs.induction.state import InductionState
 from explorer.run_store import store
 from tests.pages.screen import (
     assert_no_errors,
-    captions,
     component_data,
     headings,
     page,
@@ -15,7 +13,6 @@ from tests.pages.screen import (
     plot_frame_figures,
     table,
     url_params,
-    wait_for_runs,
     wait_until_ready,
     warnings_of,
     widget,
@@ -87,26 +84,6 @@ def test_changed_heads_of_a_seed_change_its_predictions() -> None:
     assert not any("is the induction head" in heading for heading in headings(at))
 
 
-def test_another_head_is_removed_or_replaced_by_its_mean() -> None:
-    at = open_page(without="induction_control", by="mean", unfold="induction-ablation")
-    assert any(heading.startswith("Without another head of layer 2") for heading in headings(at))
-    assert any("its mean over all positions" in caption for caption in captions(at))
-    at = open_page(who="one", unfold="induction-ablation")
-    assert "Without a finished run of a model with at least two layers" in page_text(at)
-
-
-@pytest.mark.sampled(1)
 def test_a_run_of_the_task_is_opened_on_this_page() -> None:
     at = open_page(run=store.find("induction-one").key)
     assert warnings_of(at) == [] and url_params(at) == {}
-
-
-def test_requested_runs_are_trained() -> None:
-    params = {"seeds": "1", "steps": "10", "who": "two", "unfold": "induction-ablation"}
-    at = open_page(**params)
-    assert "No finished run of the model with two layers" in page_text(at)
-    at = assert_no_errors(at.button(key="missing.run").click().run())
-    wait_for_runs(list(InductionState(who=("two",), seeds=1, steps=10).configs.values()))
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert url_params(at) == params and "with no seed of one" in page_text(at)
-    assert any(heading.startswith("Without the previous-token head") for heading in headings(at))

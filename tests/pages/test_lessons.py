@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import ClassroomQuestion
-from explorer.web.lesson_results import all_lessons, find_part, next_lesson
+from explorer.web.lesson_results import all_lessons, find_part
 from explorer.web.visitors import Visitor
 from tests.pages.screen import (
     assert_no_errors,
@@ -20,7 +19,6 @@ from tests.pages.screen import (
     page,
     page_text,
     url_params,
-    visit_url,
     wait_until_ready,
     warnings_of,
     widget,
@@ -118,12 +116,6 @@ def test_the_last_step_leads_to_a_task_and_a_question_about_the_reason() -> None
     assert "lesson" not in url_params(at) and all_lessons()["counting"].title in page_text(at)
 
 
-def test_the_next_lesson_follows_unless_it_is_the_last() -> None:
-    at = press(open_lesson("counting", 7), f"Next lesson: {all_lessons()['word-vectors'].title}")
-    assert (url_params(at)["lesson"], url_params(at)["part"]) == ("word-vectors", "1") and asks_for_prediction(at)
-    assert next_lesson(list(all_lessons())[-1]) is None and next_lesson("nothing") is None
-
-
 def test_the_list_says_what_is_needed_and_continues_a_lesson() -> None:
     at = page("lessons.py", visitor="ada")
     assert [data["lesson"] for data in component_data(at, "lesson_progress")] == list(all_lessons())
@@ -133,7 +125,6 @@ def test_the_list_says_what_is_needed_and_continues_a_lesson() -> None:
     assert (url_params(at)["lesson"], url_params(at)["part"]) == ("window", "3") and asks_for_prediction(at)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -204,37 +195,3 @@ def test_a_page_that_cannot_be_shared_is_reported(bad: str) -> None:
     assert any("There is no page" in each for each in warnings_of(at))
     at = page("lessons.py", {"give": "memory?lenght=1"})
     assert any("This page has no “lenght”" in each for each in warnings_of(at))
-
-
-def test_a_stale_url_of_the_previous_step_is_ignored_and_going_back_navigates() -> None:
-    at = press(open_lesson("counting", 1), "Show the answer")
-    old = url_params(at)
-    at = press(at, "Next step")
-    at.query_params.clear()
-    for name, value in old.items():
-        at.query_params[name] = value
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert asks_for_prediction(at) and "step 2 of" in page_text(at)
-    step = all_lessons()["counting"].steps[0]
-    at = wait_until_ready(visit_url(at, step.page, old))
-    assert "step 1 of" in page_text(at) and url_params(at)["part"] == "1"
-
-
-def test_a_lesson_about_a_real_model_needs_an_open_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.hub.suitable.is_installed", lambda: True)
-    at = page("lessons.py", visitor="ada")
-    assert at.button(key="lessons.start.senses").disabled and not at.button(key="lessons.start.induction").disabled
-    text = page_text(at)
-    assert "This lesson measures a real encoder" in text and "Steps 5 and 6 measure a real language model" in text
-    at = open_lesson("induction", 5, "induction.py")
-    assert not asks_for_prediction(at) and "Until then, this step has no measured answer" in page_text(at)
-    at = press(at, "Next step")
-    assert url_params(at)["part"] == "6" and not asks_for_prediction(at)
-
-
-def test_a_lesson_without_a_task_ends_with_its_summary(monkeypatch: pytest.MonkeyPatch) -> None:
-    lesson = replace(all_lessons()["senses"], task=None)  # as a teacher's own lesson may be
-    monkeypatch.setitem(all_lessons(), "senses", lesson)
-    at = open_lesson("senses", lesson.closing, "sentence_encoder.py")
-    assert "What this lesson has shown" in page_text(at) and "Now change this yourself" not in page_text(at)
-    assert any(each.label == "Back to all lessons" for each in at.button)

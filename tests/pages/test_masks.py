@@ -6,7 +6,6 @@ from statistics import median
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.labs.masks.state import MasksState
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.config import PAD
 from tests.pages.screen import (
@@ -18,7 +17,6 @@ from tests.pages.screen import (
     page_text,
     plot_frame_figures,
     url_params,
-    wait_for_runs,
     wait_until_ready,
     warnings_of,
     widget,
@@ -48,17 +46,6 @@ def test_page_shows_results_without_interaction(reads: str) -> None:
     assert "No finished run" not in page_text(at) and (len(at.text_input) == 4) == (reads == "tale")
 
 
-@pytest.mark.slow
-def test_both_models_continue_the_prompt() -> None:
-    at = open_page({"begin": "the lonely wolf"})
-    at = wait_until_ready(assert_no_errors(widget(at.text_input, "masks.begin").set_value("A Dragon é").run()))
-    assert url_params(at) == {"begin": "A Dragon é"}
-    assert len(warnings_of(at)) == 1 and "left out: “é”" in warnings_of(at)[0]
-    with_mask, without = (block["text"] for block in blocks(at, "code"))
-    assert all(text.startswith("a dragon ") for block in (with_mask, without) for text in block.split("\n\n"))
-    assert with_mask != without and "words of the language" in page_text(at)
-
-
 def test_sentences_are_in_the_url_and_can_be_reset() -> None:
     at = open_page()
     at = wait_until_ready(assert_no_errors(widget(at.text_input, "masks.second").set_value("<b>cats</b>, dogs").run()))
@@ -75,16 +62,6 @@ def test_untrained_settings_are_offered_for_training() -> None:
     assert not any(heading.startswith("Without the mask") for heading in headings(at))
 
 
-@pytest.mark.slow
-def test_requested_runs_are_trained() -> None:
-    at = open_page({"reads": "noise", "symbols": "5", "steps": "20", "seeds": "1"})
-    at = assert_no_errors(at.button(key="missing.run").click().run())
-    wait_for_runs(list(MasksState(reads="noise", symbols=5, steps=20, seeds=1).configs.values()))
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert "ln 5" in verdict(at) and len(blocks(at, "code")) == 2
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [

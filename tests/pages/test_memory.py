@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.experiments.gradient_clipping import GAINS
 from explorer.experiments.recall import DEFAULT_VARIANTS, SWEEP_LENGTHS, VARIANTS
 from explorer.run_store import store
 from explorer.training.config import RunConfig
@@ -13,18 +12,15 @@ from tests.pages.screen import (
     assert_no_errors,
     blocks,
     component_data,
-    headings,
     page,
     page_text,
     plot_frame_figures,
     table,
     url_params,
-    wait_for_runs,
     wait_until_ready,
     warnings_of,
     widget,
 )
-from tests.words import assert_mentions
 
 SMALL = {"who": "rnn-usual,gru-chrono", "length": "4", "steps": "20", "seeds": "2"}
 
@@ -80,51 +76,11 @@ def test_every_section_can_be_unfolded() -> None:
             assert share == pytest.approx(sum(v is not None and v >= 0.95 for v in accuracy) / 8), (name, length)
 
 
-def test_the_sweep_over_learning_rates_has_a_run_in_every_tile() -> None:
-    rates = plot_frame_figures(memory({"sweep": "rates"}, "results"), "memory-sweep")[0]["plot"]["data"][0]
-    assert len(rates["z"]) == 8 and all(share is not None for row in rates["z"] for share in row)
-
-
-@pytest.mark.slow
-def test_missing_runs_are_offered_with_their_cost_and_then_trained() -> None:
-    at = memory({**SMALL, "seed": "7"})
-    assert_mentions(page_text(at).replace("\\", ""), "No finished run … RNN … GRU … gates")
-    with pytest.raises(StopIteration):
-        plot_frame_figures(at, "memory-lengths")
-    at = assert_no_errors(at.button(key="missing.run").click().run())
-    wait_for_runs(configs(seed=7))
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert [panel["title"] for panel in plot_frame_figures(at, "memory-lengths")] == ["RNN", "GRU"]
-    assert [panel["title"] for panel in plot_frame_figures(at, "memory-race")] == ["RNN", "GRU"]
-    assert url_params(at) == {**SMALL, "seed": "7"}
-
-
 def test_the_gates_of_a_sequence_are_shown_and_other_letters_are_reported() -> None:
     assert component_data(memory({"say": "bab"}, "gates"), "gate_viewer")[0]["symbols"] == ["b", "a", "b"]
     at = memory({"say": "xyz", "who": "gru-chrono"}, "gates")
     assert any("no symbol of this task" in sentence for sentence in warnings_of(at))
     assert component_data(at, "gate_viewer") == []
-
-
-def test_the_radius_at_which_the_playback_stops_is_in_the_url() -> None:
-    at = memory(unfold="exploding")
-    at.session_state["memory-gains: stop"] = GAINS.index(3.0)
-    at = assert_no_errors(at.run())
-    assert url_params(at)["gain"] == "3"
-
-
-@pytest.mark.slow
-def test_another_length_is_in_the_url() -> None:
-    at = memory()
-    at = wait_until_ready(assert_no_errors(widget(at.number_input, "memory.length").set_value(10).run()))
-    assert url_params(at) == {"length": "10"}
-    assert any("the first of 10 symbols" in heading for heading in headings(at))
-    at = wait_until_ready(
-        assert_no_errors(
-            at.button(key=next(b.key for b in at.button if b.label == "Back to the defaults")).click().run()
-        )
-    )
-    assert url_params(at) == {}
 
 
 def test_the_last_model_cannot_be_removed() -> None:
@@ -133,7 +89,6 @@ def test_the_last_model_cannot_be_removed() -> None:
     assert url_params(at) == {"who": "gru-chrono"}
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -151,31 +106,6 @@ def test_an_invalid_url_parameter_is_reported_and_the_rest_kept(bad: Mapping[str
     at = memory(bad)
     assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
     assert plot_frame_figures(at, "memory-lengths")
-
-
-def test_a_sequence_of_one_symbol_works() -> None:
-    at = memory({"length": "1", "who": "gru-usual"})
-    assert warnings_of(at) == [] and "No finished run" in page_text(at)
-
-
-@pytest.mark.slow
-def test_a_run_of_a_variant_is_shown_in_the_comparison() -> None:
-    at = memory({"run": store.find("recall-100-gru-forget-1").key})
-    assert warnings_of(at) == [] and url_params(at)["length"] == "100" and "run" not in url_params(at)
-    assert "gru-forget-1" in url_params(at)["who"].split(",")
-
-
-@pytest.mark.slow
-def test_a_run_of_other_settings_is_added_and_stays_while_models_change() -> None:
-    run = store.find("recall-trap-lstm")
-    at = memory({"run": run.key}, "results")
-    assert warnings_of(at) == [] and url_params(at)["run"] == run.key
-    rows = [row["name"]["text"] for row in table(at, "memory-results")]
-    assert rows[-1] == f"LSTM, standard initialization, run {run.key}" and len(rows) == len(DEFAULT_VARIANTS) + 1
-    at = wait_until_ready(assert_no_errors(widget(at.pills, "memory.who-gru").set_value(["gru-chrono"]).run()))
-    assert len(table(at, "memory-results")) == len(DEFAULT_VARIANTS) and url_params(at)["run"] == run.key
-    at = wait_until_ready(assert_no_errors(widget(at.number_input, "memory.length").set_value(10).run()))
-    assert "run" not in url_params(at)
 
 
 @pytest.mark.parametrize(

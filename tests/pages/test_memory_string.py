@@ -75,14 +75,6 @@ def test_string_model_and_seed_are_in_the_url() -> None:
     assert "<b>" not in page_text(at).replace(r"\<b\>", "")
 
 
-def test_a_pill_selects_an_example() -> None:
-    at = open_section(text="aab")
-    at.pills[0].set_value("abcabcabc")
-    assert_no_errors(at.run())
-    assert url_params(at) == {"text": "abcabcabc"}
-    assert any("Memory saves nothing here" in text for text in texts(at))
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [("", "The string is empty"), ("a", "is a single character"), ("x" * 201, "201 characters; 2 to 200")],
@@ -94,9 +86,3 @@ def test_an_invalid_string_is_reported_and_nothing_else_is_lost(text: str, sente
     assert component_data(at, "plot_frame") == []
     at.text_input[0].set_value("ab")
     assert warnings_of(assert_no_errors(at.run())) == []
-
-
-def test_one_character_repeated_needs_no_training() -> None:
-    at = open_section(text="aaaa")
-    assert_mentions("\n".join(texts(at)), "No error … “a” … only character")
-    assert component_data(at, "plot_frame") == []

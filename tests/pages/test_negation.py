@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import MODELS, models_of
 from explorer.experiments.default_runs import NEGATION_MODELS
-from explorer.jobs.scheduler import service
 from explorer.labs.negation import findings
 from explorer.labs.negation.state import NegationLab
 from explorer.run_store import store
@@ -71,7 +69,6 @@ def page_with_open_folds(params: Mapping[str, str] | None = None) -> AppTest:
     return negation_page({"unfold": "why,task,padding,weights", **(params or {})})
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("version", TASK_VERSIONS)
 def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> None:
     settings, runs = TASK_VERSIONS[version][0], included_runs(version)
@@ -185,21 +182,6 @@ def test_a_typed_sentence_changes_the_answers_and_the_url() -> None:
     assert before != headings(at)
 
 
-def test_an_example_fills_the_text_field() -> None:
-    at = negation_page()
-    at = assert_no_errors(widget(at.pills, "pick").set_value("human destroy nature").run())
-    assert widget(at.text_input, "say").value == "human destroy nature"
-    assert url_params(at) == {"say": "human destroy nature"}
-
-
-def test_a_sentence_that_the_grammar_cannot_make_is_neither_right_nor_wrong() -> None:
-    at = negation_page({"say": "human not not not preserve nature"})
-    assert all("grammar" not in heading for heading in headings(at))
-    assert_mentions(page_text(at), "grammar cannot make this sentence … no answer is right or wrong")
-    verdicts = component_data(at, "verdicts")[0]
-    assert verdicts["truth"] is None and all(row["right"] is None for row in verdicts["rows"])
-
-
 def test_the_attention_map_is_that_of_the_head_that_attends_to_not() -> None:
     panel = plot_frame_figures(negation_page(), "negation-insides")[-1]
     assert panel["title"] == "The Transformer attends to “not”"
@@ -230,12 +212,6 @@ def test_similar_words_are_offered_for_an_unknown_one() -> None:
     assert url_params(at) == {}
 
 
-def test_a_word_without_a_similar_one_gets_no_suggestion() -> None:
-    at = negation_page({"say": "we must protect 😀"})
-    assert "They know human, nature, consume, preserve, destroy and not" in page_text(at)
-    assert not [button for button in at.button if str(button.key).startswith("near.")]
-
-
 TYPED = {
     "": "There is no word in this sentence",
     "?!": "There is no word in this sentence",
@@ -251,7 +227,6 @@ TYPED = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", TYPED, ids=lambda text: text[:30])
 def test_any_typed_text_gets_answers_or_one_warning(text: str) -> None:
     at = negation_page()
@@ -268,12 +243,6 @@ def test_more_text_than_the_input_takes_changes_nothing() -> None:
     at = assert_no_errors(widget(at.text_input, "say").input("not " * 10_000).run())
     assert widget(at.text_input, "say").max_chars == 300
     assert not at.warning and widget(at.text_input, "say").value == "human not preserve nature"
-
-
-def test_words_that_occur_in_no_sentence_are_reported() -> None:
-    assert_mentions(
-        page_text(negation_page({"say": "sustain nature"})), "“sustain” … vocabulary … no training sentence"
-    )
 
 
 def test_tokens_beyond_a_context_window_are_marked_and_explained() -> None:
@@ -297,7 +266,6 @@ NONSENSE: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", NONSENSE)
 def test_an_invalid_url_gives_one_warning_and_a_working_page(case: str) -> None:
     at = negation_page(NONSENSE[case])
@@ -335,29 +303,11 @@ def test_all_controls_change_the_state_and_the_url() -> None:
     assert widget(at.slider, "task.shared.p_not").value == 0.35
 
 
-def test_a_version_of_the_task_brings_its_example_but_keeps_a_sentence_of_ones_own() -> None:
-    at = negation_page()
-    at = assert_no_errors(widget(at.segmented_control, "world").set_value("“not destroy” held out").run())
-    assert url_params(at) == {"held_out": "destroy", "say": "human not destroy nature"}
-    assert_mentions(page_text(at), "Training never shows “not destroy”")
-    at = negation_page({"say": "human consume nature"})
-    at = assert_no_errors(widget(at.segmented_control, "world").set_value("two “not”s").run())
-    assert url_params(at) == {"max_nots": "2", "say": "human consume nature"}
-
-
 def test_deselecting_all_models_is_rejected() -> None:
     at = negation_page()
     at = assert_no_errors(widget(at.pills, "models").set_value([]).run())
     assert "A race needs at least one model" in at.warning[0].value.replace("\\", "")
     assert widget(at.pills, "models").value == list(NEGATION_MODELS)
-
-
-def test_settings_survive_a_visit_to_another_page() -> None:
-    at = negation_page({"p_not": "0.5", "say": "human destroy nature"})
-    at = assert_no_errors(at.switch_page("home.py").run())
-    at.query_params.clear()
-    at = assert_no_errors(at.switch_page("negation.py").run())
-    assert url_params(at) == {"say": "human destroy nature", "p_not": "0.5"}
 
 
 SMALL: Mapping[str, str] = {
@@ -453,43 +403,6 @@ def assert_same_end(config: RunConfig) -> None:
     np.testing.assert_array_equal(run.curves.losses, record_run(config).curves.losses)
 
 
-def start_long_training(starter: str) -> RunConfig:
-    """Start a long training and return its configuration once it has curves."""
-    config = short_config("rnn", replicas=2, epochs=2_000, train_size=197, batch_size=8)
-    job = service.submit(config, starter)
-    deadline = time.monotonic() + 60
-    while job.view().curves is None:
-        assert time.monotonic() < deadline and not job.view().done
-        time.sleep(0.01)
-    return config
-
-
-@pytest.mark.slow
-def test_another_visitor_cannot_stop_a_training() -> None:
-    run = key(start_long_training("bob"))
-    at = negation_page({"run": run, "models": "rnn"}, visitor="ada")
-    assert url_params(at)["run"] == run
-    for name in ("stop", "stop-missing"):
-        assert (at.button(key=name).label, at.button(key=name).disabled) == ("Training", True)
-    at = negation_page({"run": run, "models": "rnn"}, visitor="bob")
-    assert (at.button(key="stop").label, at.button(key="stop").disabled) == ("Stop", False)
-    at.button(key="stop").click().run()
-    at = wait_for_training(at)
-    assert "Stopped: the curves end where it was." in page_text(at)
-    assert at.button(key="train").label == "Go on"
-
-
-def test_another_seed_trains_the_next_seeds() -> None:
-    for model in ("bag_of_words", "rnn"):
-        config = read(NegationLab, SMALL)[0].config(model)
-        store.save_run(record_run(config), store.run_folder(config), "ada")
-    at = negation_page(SMALL)
-    at = wait_for_training(at.button(key="another-seed").click().run())
-    assert url_params(at) == {**SMALL, "seed": "2"}
-    assert store.find_by_config(read(NegationLab, {**SMALL, "seed": "2"})[0].config("rnn")) is not None
-    assert warnings_of(at) == []
-
-
 def test_the_comparison_with_the_best_is_that_of_the_runs() -> None:
     runs = included_runs("default")
     ends = [(run.config.title, run.curves.last("exact_accuracy")) for run in runs.values()]
@@ -528,7 +441,6 @@ HOSTILE: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("file", ["home.py", "negation.py", "runs.py", "compare.py"])
 def test_no_url_breaks_a_page(file: str) -> None:
     for params in HOSTILE:

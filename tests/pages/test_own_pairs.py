@@ -40,14 +40,6 @@ def fresh() -> AppTest:
     return page("translation.py", visitor=ME)
 
 
-def test_before_a_file_the_page_says_what_to_upload_and_shows_the_example() -> None:
-    at = wait_until_ready(page("translation.py", {"task": "pairs"}, ME))
-    text = page_text(at)
-    assert "Upload or paste your own pairs below. Until then the example is used: 300 invented nouns" in text
-    assert "source,target" in text
-    assert "digit" not in text and "date" not in text.replace("up to date", "")
-
-
 def test_a_file_becomes_a_task_with_answers_curves_and_alignment(fresh: AppTest) -> None:
     at = upload(fresh, PAIRS)
     params = url_params(at)
@@ -92,12 +84,3 @@ def test_an_address_with_a_file_that_is_not_here_asks_for_it_and_shows_the_examp
     text = page_text(at)
     assert f"begins with {sha[:12]}" in text and "the example is used" in text
     assert "Qku" not in text and url_params(at) == {"task": "pairs"}
-
-
-def test_other_tasks_come_back_without_the_file(fresh: AppTest) -> None:
-    at = upload(fresh, PAIRS)
-    widget(at.segmented_control, "translation.task").set_value("dates")
-    at = assert_no_errors(at.run())
-    assert url_params(at) == {"task": "dates"}
-    widget(at.segmented_control, "translation.task").set_value("pairs")
-    assert len(url_params(assert_no_errors(at.run()))["text"]) == 64

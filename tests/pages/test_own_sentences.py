@@ -108,11 +108,3 @@ def test_an_address_with_a_file_that_is_not_here_asks_for_it_and_shows_the_gramm
     assert "This tiny language has six sentences" in text
     assert any((each.key or "").endswith(".file") for each in at.file_uploader)
     assert "plot" not in text
-
-
-def test_the_grammar_comes_back(fresh: AppTest) -> None:
-    at = upload(fresh, TWO)
-    widget(at.segmented_control, "world").set_value("two “not”s")
-    at = assert_no_errors(at.run())
-    assert url_params(at) == {"max_nots": "2", "say": "human not not destroy nature"}
-    assert "This tiny language has nine sentences" in page_text(at)

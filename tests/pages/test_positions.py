@@ -6,7 +6,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.labelling import POSITION_VARIANTS, VARIANTS
-from explorer.labs.positions.state import PositionsState
 from explorer.run_store import store
 from tests.pages.screen import (
     assert_no_errors,
@@ -16,7 +15,6 @@ from tests.pages.screen import (
     page_text,
     plot_frame_figures,
     url_params,
-    wait_for_runs,
     wait_until_ready,
     warnings_of,
     widget,
@@ -48,25 +46,10 @@ def test_the_visitors_two_sentences_are_compared() -> None:
     assert "A sentence is empty" in " ".join(warnings_of(at))
 
 
-def test_deselecting_all_models_changes_nothing() -> None:
-    at = open_page({"who": "rotary", "unfold": "positions-lengths"})
-    at = wait_until_ready(assert_no_errors(widget(at.pills, "positions.who").set_value([]).run()))
-    assert url_params(at) == {"who": "rotary", "unfold": "positions-lengths"}
-
-
 def test_untrained_settings_are_offered_for_training() -> None:
     at = open_page({"longest": "5", "who": "rotary,none", "unfold": "positions-lengths"})
     words = [VARIANTS[f"echo-{name}"].words for name in ("rotary", "none")]
     assert f"No finished run of {words[0]} and {words[1]}" in page_text(at)
-
-
-def test_requested_runs_are_trained() -> None:
-    params = {"who": "rotary", "longest": "2", "steps": "20", "seeds": "1", "unfold": "positions-lengths"}
-    at = open_page(params)
-    at = assert_no_errors(at.button(key="missing.run").click().run())
-    wait_for_runs(list(PositionsState(who=("rotary",), longest=2, steps=20, seeds=1).configs.values()))
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert len(plot_frame_figures(at, "positions-lengths")) == 1 and url_params(at) == params
 
 
 def test_a_run_with_other_settings_is_added_to_the_comparison() -> None:
@@ -76,7 +59,6 @@ def test_a_run_with_other_settings_is_added_to_the_comparison() -> None:
     assert [line["title"] for line in panel["tracks"]] == ["this run"] and panel["title"].startswith("Run ")
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [

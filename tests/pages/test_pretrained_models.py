@@ -18,10 +18,8 @@ from tests.pages.screen import (
     headings,
     page,
     page_text,
-    url_params,
     wait_until_ready,
     warnings_of,
-    widget,
 )
 from tests.words import assert_mentions
 
@@ -93,30 +91,6 @@ def test_the_three_kinds_of_attention_of_an_encoder_decoder(part: str, tmp_path:
     assert bool(component_data(at, "attention_walkthrough")) == (part in ("encoder", "decoder"))
 
 
-def test_a_kind_of_attention_is_chosen_in_the_component(tmp_path: Path) -> None:
-    name = open_tiny("t5", tmp_path)
-    at = wait_until_ready(page("attention.py", {"model": name, "say": "a cat", "at": "1"}))
-    for event, kind in (("encoder", "encoder"), ("sideways", "encoder"), (["cross"], "encoder"), ("cross", "cross")):
-        at.session_state["heads: kind"] = event
-        at = wait_until_ready(at.run())
-        assert component_data(at, "attention_heads")[0]["kind"] == kind
-    assert url_params(at) == {"model": name, "say": "a cat", "kind": "cross"}
-
-
-def test_a_part_that_a_model_does_not_have_is_reported(tmp_path: Path) -> None:
-    at = page("attention.py", {"model": open_tiny("gpt2", tmp_path), "kind": "cross"})
-    assert_mentions(" ".join(warnings_of(at)), "one kind of attention only")
-
-
-def test_real_models_are_in_the_menus_after_the_runs(tmp_path: Path) -> None:
-    assert not any("(real" in title for title in widget(page("attention.py").selectbox, "gaze.model").options)
-    open_tiny("gpt2", tmp_path), open_tiny("bert", tmp_path)
-    titles = widget(page("attention.py").selectbox, "gaze.model").options
-    real = ["tiny-bert (real, 3 layers × 4 heads)", "tiny-gpt2 (real, 3 layers × 4 heads)"]
-    assert titles[-2:] == real and not any("(real" in title for title in titles[:-2])
-    assert widget(page("generation.py").multiselect, "studio.models").options[-1:] == real[1:]
-
-
 @pytest.mark.parametrize(("file", "parameter"), [("attention.py", "model"), ("generation.py", "models")])
 def test_a_real_model_that_is_not_open_is_explained(file: str, parameter: str) -> None:
     at = page(file, {parameter: "hub:gpt2"})
@@ -137,8 +111,3 @@ def test_a_real_model_generates_beside_one_that_was_trained_here(tmp_path: Path)
     tree = component_data(at, "token_tree")[0]
     assert tree["colour"] == "--m-pretrained" and len(tree["steps"]) == 8
     assert component_data(at, "text_stream")[0]["models"][1]["title"] == "tiny-gpt2"
-
-
-def test_an_encoder_generates_nothing(tmp_path: Path) -> None:
-    at = page("generation.py", {"models": open_tiny("bert", tmp_path)})
-    assert_mentions(" ".join(warnings_of(at)), "tiny-bert is an encoder, it does not continue texts.")

@@ -9,12 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import PAGES
-from explorer.errors import NeedsText, NotAllowed
+from explorer.errors import NeedsText
 from explorer.jobs.scheduler import service
 from explorer.tasks.text import corpora, rows
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import RunConfig, default_config, key, with_settings
-from explorer.web import background, job_endpoints, results
+from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.web import background, results
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.visitors import Visitor
@@ -85,17 +85,6 @@ def test_results_that_were_computed_for_the_owner_are_not_given_to_others(sha: s
             read(config)
 
 
-def test_a_private_training_is_for_its_owner_only(sha: str) -> None:
-    config = training_on(sha)
-    with pytest.raises(NeedsText):
-        service.submit(config, "eve")
-    job = service.submit(config, "ada")
-    while not job.view().done:
-        service.add_watcher(job.key, "ada")
-    listed = job_endpoints.job_rows(Visitor("eve"))
-    assert service.find(key(config), "eve") is None and listed == []
-
-
 def test_a_class_reads_the_text_that_its_teacher_shares_until_it_ends(sha: str) -> None:
     classroom = actions.show_question("ada", ClassroomQuestion("tokens", {}))
     store.record_presence(classroom, "tom")
@@ -107,11 +96,3 @@ def test_a_class_reads_the_text_that_its_teacher_shares_until_it_ends(sha: str) 
     actions.share_text(classroom.code, Visitor("ada"), sha)
     actions.end_classroom(classroom.code, Visitor("ada"))
     assert not corpora.may_read(sha, "tom")
-
-
-def test_only_the_teacher_shares_and_only_an_own_text(sha: str) -> None:
-    classroom = actions.show_question("tom", ClassroomQuestion("tokens", {}))
-    for visitor in (Visitor("tom"), Visitor("eve")):  # tom leads the class, but the text is ada's
-        with pytest.raises(NotAllowed):
-            actions.share_text(classroom.code, visitor, sha)
-    store.reset()

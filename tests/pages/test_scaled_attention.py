@@ -7,7 +7,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.screen import (
-    assert_no_errors,
     captions,
     component_data,
     headings,
@@ -38,17 +37,6 @@ def test_page_shows_results_without_interaction() -> None:
         "Loss on new rows, nats",
         "Share of rows reversed correctly",
     ]
-
-
-def test_a_url_restores_the_tables() -> None:
-    link = {"words": "a b", "width": "2", "q": "1.0,0.0,0.0,2.0", "divide": "false", "mask": "causal", "at": "out.1.0"}
-    at = open_page(link)
-    assert warnings_of(at) == [] and url_params(at) == link
-    (tables,) = component_data(at, "dot_product")
-    assert tables["tokens"] == ["a", "b"]
-    assert tables["state"]["q"] == [1, 0, 0, 2] and tables["state"]["k"] == []
-    at = wait_until_ready(assert_no_errors(at.button(key="scaled.fresh").click().run()))
-    assert url_params(at) == {}
 
 
 def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
@@ -85,13 +73,3 @@ def test_missing_models_and_heads_are_reported() -> None:
         {"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0", "say": "xyzzy"}
     )
     assert "xyzzy" in warnings_of(strange)[0]
-
-
-def test_the_slider_starts_at_the_width_in_the_url() -> None:
-    at = open_page({"wide": "1000"})
-    (data,) = (one for one in component_data(at, "plot_frame") if one["file"] == "scaled-width")
-    assert data["playback"]["stops"][data["playback"]["first"]] == "d_k = 1,024"
-    at_rest = data["playback"]["says"][data["playback"]["first"]]
-    assert at_rest.startswith("At d_k = 1,024 the scores are divided by 32.00.")
-    read = [panel["rest"] for panel in data["figures"] if panel["tracks"]]
-    assert len(read) == 4 and all(len(places) == len(data["playback"]["stops"]) for places in read)

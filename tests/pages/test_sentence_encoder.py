@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.labs.sentence_encoder.state import EXAMPLES, SentenceEncoderState
+from explorer.labs.sentence_encoder.state import EXAMPLES
 from explorer.run_store.store import find
 from tests.pages.screen import (
     assert_no_errors,
@@ -17,12 +16,11 @@ from tests.pages.screen import (
     page_text,
     plot_frame_figures,
     url_params,
-    wait_for_runs,
     wait_until_ready,
     warnings_of,
     widget,
 )
-from tests.words import assert_mentions, assert_states
+from tests.words import assert_states
 
 
 def open_page(params: Mapping[str, str] | None = None) -> AppTest:
@@ -63,17 +61,6 @@ def test_word_encoder_and_layer_can_be_selected() -> None:
     )
 
 
-def test_a_sentence_and_a_layer_can_be_selected_in_the_map() -> None:
-    at = open_page()
-    at.session_state["sentences-map-figure: chosen"] = 2
-    at.session_state["sentences-map-figure: layer"] = 1
-    assert_no_errors(at.run())
-    (map_,) = component_data(at, "sense_map")
-    assert (map_["chosen"], map_["layer"]) == (2, 1)
-    assert component_data(at, "word_attention")[0]["words"] == EXAMPLES[2].split()
-    assert url_params(at) == {"chosen": "2", "layer": "1"}
-
-
 def test_sentences_can_be_typed_and_unreadable_ones_are_reported() -> None:
     at = open_page()
     typed = "the bank is near the puppy\nthe bnak\nwe saw the boat"
@@ -93,21 +80,3 @@ def test_sentences_can_be_typed_and_unreadable_ones_are_reported() -> None:
 def test_invalid_url_parameters_are_reported_one_by_one() -> None:
     at = open_page({"task": "poem", "layers": "9", "word": "dog", "nothing": "1", "run": "aaaaaaaaaaaa"})
     assert len(warnings_of(at)) == 5 and len(component_data(at, "sense_map")) == 1
-
-
-@pytest.mark.parametrize("line", ["", "/", "////", "!!!/???"])
-def test_arbitrary_sentences_raise_no_exception(line: str) -> None:
-    assert len(component_data(open_page({"say": line}), "sense_map")) == 1
-
-
-def test_untrained_settings_are_offered_and_trained() -> None:
-    params = {"seeds": "1", "steps": "2", "seed": "11", "layers": "1"}
-    at = open_page(params)
-    assert_mentions(page_text(at).replace("\\", ""), "No finished run … one layer … without attention")
-    assert "The map appears here after training" in page_text(at).replace("\\", "")
-    at = assert_no_errors(at.button(key="missing.run").click().run())
-    wait_for_runs(SentenceEncoderState(seeds=1, steps=2, seed=11, layers=1).configs.values())
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert len(component_data(at, "sense_map")) == 1 and any(
-        "the senses are not separated" in each for each in headings(at)
-    )

@@ -7,7 +7,6 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.labs.sequence_shapes.state import SequenceShapesState
 from tests.pages.screen import (
-    assert_no_errors,
     component_data,
     headings,
     page,
@@ -45,12 +44,6 @@ def test_folded_questions_compute_nothing() -> None:
     assert component_data(at, "plot_frame") == [] and len(component_data(at, "unrolled_rnn")) == 1
 
 
-def test_gradients_after_training_and_the_pronoun_can_be_selected() -> None:
-    at = wait_until_ready(assert_no_errors(open_page({"trained": "true", "agreeing": "pronoun", **UNFOLDED})))
-    assert "After training, the last two steps" in " ".join(headings(at)) and "on the pronoun by" in page_text(at)
-    assert url_params(at) == {"trained": "true", "agreeing": "pronoun", **UNFOLDED}
-
-
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
@@ -62,10 +55,3 @@ def test_invalid_url_parameters_are_reported(part: dict[str, str], sentence: str
     at = open_page(part)
     assert any(sentence in each.replace("\\", "") for each in warnings_of(at)) and url_params(at) == {}
     assert SequenceShapesState().agreeing == "verb"
-
-
-def test_the_unrolled_network_can_be_reset() -> None:
-    at = open_page({"shape": "from-one", "first": "h", "replica": "1", "agreeing": "pronoun"})
-    at = wait_until_ready(assert_no_errors(at.button(key="shapes.fresh").click().run()))
-    assert url_params(at) == {"agreeing": "pronoun"}, "what other sections show stays"
-    assert not [button for button in at.button if button.key == "shapes.fresh"], "nothing is changed any more"

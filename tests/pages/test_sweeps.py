@@ -9,15 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.jobs.scheduler import service
-from explorer.run_store import index
 from explorer.sweeps import stored
 from explorer.sweeps.driver import carry_out, sweep_driver
-from explorer.sweeps.space import make_sweep, possible_runs
+from explorer.sweeps.space import make_sweep
 from explorer.training.config import default_config, with_settings
 from tests.pages.screen import (
     assert_no_errors,
     blocks,
-    component_data,
     page,
     page_text,
     plot_frame_figures,
@@ -43,11 +41,6 @@ def end_of_driver() -> Iterator[None]:
 
 def sweep_page(**params: str) -> AppTest:
     return page("compare.py", {**FORM, **params}, "ada")
-
-
-def test_nothing_is_computed_while_the_section_is_folded() -> None:
-    at = page("compare.py", {}, "ada")
-    assert not [box for box in at.selectbox if box.label == "Task"]
 
 
 def test_the_form_proposes_a_search_and_estimates_its_time() -> None:
@@ -112,30 +105,6 @@ def test_a_stopped_search_says_so_and_continues() -> None:
     at = assert_no_errors(widget(at.button, "sweep.continue").click().run())
     assert stored.find(SWEEP.key).owner == "bob"
     assert stored.find(SWEEP.key).state != "stopped" and warnings_of(at) == []
-
-
-def test_a_search_whose_runs_were_deleted_says_so() -> None:
-    stored.start(SWEEP, "ada")
-    stored.finish(SWEEP.key)
-    at = page("compare.py", {"unfold": "sweeps", "sweeps": SWEEP.key}, "ada")
-    assert "Runs of it were deleted; “Search” with the same settings trains them again." in page_text(at)
-
-
-def test_a_random_search_is_estimated() -> None:
-    at = sweep_page(sweep_search="random", sweep_space="learning_rate=0.001:0.1:log", sweep_trials="7")
-    assert widget(at.number_input, "compare.sweep_trials").value == 7
-    assert any("RNN: 9 runs, about " in str(block["text"]) for block in blocks(at, "caption"))
-    at = assert_no_errors(widget(at.segmented_control, "compare.sweep_search").set_value("grid").run())
-    assert any("A grid needs a list" in str(block["text"]) for block in blocks(at, "problem"))
-
-
-def test_the_runs_page_lists_the_runs_of_a_search() -> None:
-    carry_out(SWEEP)
-    at = page("runs.py", {"sweep": SWEEP.key}, "ada")
-    listed = {row["key"] for data in component_data(at, "table") for row in data["rows"] if "key" in row}
-    stored_keys = {entry.key for entry in index.search(index.Query(keys=possible_runs(SWEEP)))}
-    assert listed == stored_keys and len(stored_keys) == 6
-    assert widget(at.selectbox, "runs.sweep").value == SWEEP.key
 
 
 def test_unknown_searches_and_impossible_values_are_named() -> None:

@@ -13,14 +13,13 @@ from explorer.environment import environment
 from explorer.experiments.presets import PRESETS
 from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.inspection.language.final_losses import final_test_loss
-from explorer.jobs import time_budget
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
-from explorer.training.config import RunConfig, key, with_settings
+from explorer.training.config import key
 from explorer.ui.state.url_codec import read
 from explorer.ui.wording import percentage
 from tests.pages.screen import (
@@ -169,7 +168,6 @@ def test_the_loss_on_the_test_split_stands_in_the_results() -> None:
     assert row["loss"]["text"] == f"{expected.validation.mean():.3f}"
 
 
-@pytest.mark.slow
 def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     at = text_page({name: value for name, value in SMALL.items() if name not in ("corpus", "size")}, ME)
     widget(at.segmented_control, "text.corpus").set_value("own").run()
@@ -188,12 +186,6 @@ def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     assert store.find_by_config(lab.config("gru"))
     assert [message.value for message in at.toast] == ["The runs are saved. The page “Runs” lists them."]
     assert not [button for button in at.button if button.key == "text.save"]
-
-
-def test_a_url_with_a_private_text_asks_for_the_text() -> None:
-    at = text_page({"corpus": "own", "text": "b" * 64, "models": "ngram"})
-    assert any("This needs your text" in sentence for sentence in warnings_of(at))
-    assert widget(at.text_area, "text.pasted")
 
 
 def test_a_text_that_is_too_short_is_rejected() -> None:
@@ -216,32 +208,12 @@ def test_parameter_counts_can_be_matched() -> None:
         assert count_parameters(lab.config(model)) == pytest.approx(20_000, rel=0.1)
 
 
-def test_steps_are_fitted_to_the_same_time_for_each_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    def within(config: RunConfig, seconds: float, min_evaluations: int = 0) -> RunConfig:
-        return with_settings(config, {"iterations": int(seconds) * {"gru": 30, "rnn": 70}[config.model_name]})
-
-    monkeypatch.setattr(time_budget, "fit_to_seconds", within)
-    at = text_page({**SMALL, "models": "gru,rnn"})
-    widget(at.number_input, "text.seconds").set_value(2)
-    next(button for button in at.button if button.label == "Set the steps").click().run()
-    lab = lab_of(wait_until_ready(assert_no_errors(at)))
-    assert {model: lab.config(model).iterations for model in ("gru", "rnn")} == {"gru": 60, "rnn": 140}
-
-
 def test_a_preset_sets_its_settings_and_is_described() -> None:
     at = text_page({"models": "lstm"})
     widget(at.selectbox, "text.preset").set_value("paper-lstm").run()
     lab = lab_of(assert_no_errors(at))
     assert lab.config("lstm").optimiser == PRESETS["paper-lstm"].config().optimiser
     assert "Theirs had up to seven layers" in page_text(at)
-
-
-def test_without_runs_the_page_offers_to_train_and_the_included_runs() -> None:
-    at = wait_until_ready(text_page({"corpus": "repeats", "replicas": "3", "models": "transformer"}))
-    assert_mentions(page_text(at), "No finished")
-    at.button("text.included").click().run()
-    assert lab_of(assert_no_errors(at)).with_models(models_of("text")) == TextLab.of_setup("repeats")
-    assert not [button for button in at.button if button.key in ("text.included", "brief")]
 
 
 def test_a_quick_run_takes_under_half_a_minute_and_is_not_offered_again() -> None:
@@ -259,32 +231,8 @@ def test_a_vocabulary_larger_than_possible_is_reported() -> None:
     assert "5,000 tokens were requested; this text gives " in page_text(at)
 
 
-def test_presets_beyond_the_limits_of_the_server_do_not_break_the_page() -> None:
-    """A batch size that is valid, but not with the rows of the preset."""
-    at = text_page({"models": "transformer", "transformer.batch_size": "600"})
-    assert lab_of(assert_no_errors(at)).config("transformer").batch_size == 600
-
-
-def test_the_preset_of_an_included_run_shows_that_run() -> None:
-    at = text_page({"models": "transformer"})
-    widget(at.selectbox, "text.preset").set_value("assignment").run()
-    assert_no_errors(at)
-    assert any(button.label == "Train again" for button in at.button)
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("params", [{"run": "nothere00000"}, {"gru.hidden": "-1"}, {"unit": "ells"}])
 def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(params: dict[str, str]) -> None:
     at = text_page(params)
     assert len(warnings_of(at)) == 1
     assert table(at, "text-results")
-
-
-def test_a_sorted_text_with_repeated_lines_is_described() -> None:
-    at = text_page({"models": "ngram"}, ME)
-    widget(at.segmented_control, "text.corpus").set_value("own").run()
-    lines = [f"{first}{second} says a few words of a line" for first in "abcdefgh" for second in "ijklmnop"]
-    widget(at.text_area, "text.pasted").set_value("\n".join([*lines, *lines[-20:-10]]))
-    next(button for button in at.button if button.label == "Use this text").click().run()
-    assert_mentions(page_text(assert_no_errors(at)), "held-out lines also occur in the training part")
-    assert_mentions(page_text(at), "lines of this text are sorted")

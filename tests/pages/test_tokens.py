@@ -101,14 +101,6 @@ def test_all_numbers_of_the_page_follow_from_the_text() -> None:
     assert f"“{every['bpe'].tokenizer.merges[0][0]}” comes before" in plain(page_text(at))
 
 
-def test_the_selected_tokenizer_is_drawn_and_in_the_url() -> None:
-    at = tokens_page()
-    for kind in ("char", "word", "bytes"):
-        at = wait_until_ready(widget(at.segmented_control, "tokens.kind").set_value(kind).run())
-        assert tokenizer_data(at)["kind"] == kind and url_params(at)["tokenizer"] == kind
-    assert tokenizer_data(at)["least"] == 256
-
-
 def test_the_vocabulary_of_the_slider_is_in_the_url_and_in_the_table() -> None:
     at = tokens_page()
     at.session_state["tokens: vocabulary"] = 60
@@ -164,14 +156,6 @@ def test_a_failed_download_is_reported(monkeypatch: pytest.MonkeyPatch, trouble:
     assert tokenizer_data(at)["corpus"] == "Repeats"
 
 
-def test_a_damaged_tiny_shakespeare_is_reported(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "tinyshakespeare.txt").write_text("First Citizen: no.")
-    monkeypatch.setenv("LINEAGE_DATA_DIR", str(tmp_path))
-    at = wait_until_ready(page("tokens.py"))
-    assert len(warnings_of(at)) == 1 and "checksum" in warnings_of(at)[0]
-    assert tokenizer_data(at)["corpus"] == "Repeats"
-
-
 # A private text
 
 
@@ -203,15 +187,6 @@ def test_a_url_with_a_private_text_asks_for_the_text() -> None:
     assert tokenizer_data(at)["corpus"] == "Repeats"
 
 
-def test_a_private_text_is_restored_after_another_corpus() -> None:
-    at = paste_text(private_text_page(), MINE)
-    sha = url_params(at)["text"]
-    at = wait_until_ready(widget(at.segmented_control, "tokens.corpus").set_value("toy").run())
-    assert own_params(at) == {"corpus": "toy"}
-    at = wait_until_ready(widget(at.segmented_control, "tokens.corpus").set_value("own").run())
-    assert url_params(at)["text"] == sha and tokenizer_data(at)["corpus"] == "your text"
-
-
 BAD: dict[str, tuple[bytes, str]] = {
     "three characters": (b"abc", "has 3 characters"),
     "nothing": (b"", "has 0 characters"),
@@ -222,7 +197,6 @@ BAD: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", BAD)
 def test_an_unreadable_file_is_reported_in_one_sentence(case: str) -> None:
     content, sentence = BAD[case]
@@ -230,31 +204,6 @@ def test_an_unreadable_file_is_reported_in_one_sentence(case: str) -> None:
     assert len(warnings_of(at)) == 1 and sentence in warnings_of(at)[0]
     assert tokenizer_data(at)["corpus"] == "Repeats"
     assert own_params(at) == {"corpus": "own"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("most", "label", "megabytes"),
-    [("5000000", "up to 5 MB", 5), ("1250000", "up to 1.2 MB", 2), ("900", "up to 900 bytes", 1)],
-)
-def test_the_upload_limit_is_that_of_the_server(
-    most: str, label: str, megabytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINEAGE_MOST_CORPUS", most)
-    box = private_text_page().file_uploader(key="tokens.file")
-    assert box.label.endswith(label)
-    assert box.proto.max_upload_size_mb == megabytes
-
-
-def test_the_first_mark_counts_characters_without_special_tokens() -> None:
-    assert tokenizer_data(paste_text(private_text_page(), "a" * 200))["marks"][0] == [3, "1 character"]
-    assert tokenizer_data(paste_text(private_text_page(), "ab " * 200))["marks"][0] == [4, "2 characters"]
-
-
-def test_a_leak_that_cannot_be_measured_is_reported_without_inapplicable_advice() -> None:
-    at = paste_text(private_text_page(), "only one line, but of more than twenty letters" + "x" * 400)
-    assert_mentions(page_text(at).replace("\\", ""), "leak cannot be measured")
-    assert "rows = blocks" not in page_text(at)
 
 
 ODD = {
@@ -268,7 +217,6 @@ ODD = {
 }
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
 @pytest.mark.parametrize("case", ODD)
 def test_an_unusual_text_is_shown_or_its_problem_is_reported(case: str, kind: str) -> None:
@@ -295,7 +243,6 @@ TYPED = [
 ]
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
 @pytest.mark.parametrize("text", TYPED, ids=lambda text: repr(text)[:20])
 def test_any_typed_text_is_shown_as_tokens(text: str, kind: str) -> None:
@@ -319,27 +266,12 @@ NONSENSE: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", NONSENSE)
 def test_an_invalid_url_gives_one_warning_and_a_working_page(case: str) -> None:
     at = page("tokens.py", NONSENSE[case])
     assert len(warnings_of(at)) == 1
     at = wait_until_ready(at)
     assert tokenizer_data(at)["tokens"] and not (set(own_params(at)) - {"corpus", "rows"})
-
-
-def test_a_vocabulary_larger_than_possible_is_reduced_to_the_maximum() -> None:
-    at = tokens_page({"corpus": "toy", "vocabulary": "2000"})
-    assert tokenizer_data(at)["vocabulary"] == tokenizer_data(at)["most"] == 8
-    assert "No line of this text has" in plain(page_text(at)), "the toy corpus has no sentences to be split"
-
-
-def test_a_context_longer_than_the_text_is_reported() -> None:
-    at = paste_text(
-        tokens_page({"corpus": "own", "tokenizer": "word", "context": "16"}), "one two three, and four five six"
-    )
-    assert any("Give a shorter context, or more text." in sentence for sentence in warnings_of(at))
-    assert tokenizer_data(at)["corpus"] == "your text"
 
 
 def test_results_of_a_private_text_are_deleted_when_the_visit_ends() -> None:

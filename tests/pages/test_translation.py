@@ -7,23 +7,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.translation import VARIANTS
-from explorer.labs.translation.state import TranslationState
 from explorer.run_store import store
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
-from explorer.training.recorder import record_run
 from tests.pages.screen import (
-    assert_no_errors,
     component_data,
     headings,
     page,
-    page_text,
     plot_frame_figures,
     table,
     url_params,
-    wait_for_runs,
     wait_until_ready,
     warnings_of,
-    widget,
 )
 
 SMALL = {"who": "vector", "steps": "12", "seeds": "2", "longest": "3"}
@@ -34,7 +28,6 @@ def translation(address: Mapping[str, str] | None = None, unfold: str = "") -> A
     return wait_until_ready(page("translation.py", {**(address or {}), **({"unfold": unfold} if unfold else {})}))
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("task", ["dates", "reverse", "copy"])
 def test_every_task_shows_results_by_default(task: str) -> None:
     at = translation({} if task == "reverse" else {"task": task}, "results")
@@ -58,7 +51,6 @@ def test_the_page_opens_with_the_answers_and_computes_nothing_that_is_folded() -
     assert len(headings(at)[-1].split()) <= 20
 
 
-@pytest.mark.slow
 def test_the_figure_has_the_results_of_the_runs() -> None:
     lines = plot_frame_figures(translation(), "translation-exact")[0]["plot"]["data"]
     medians = {trace["name"]: trace["y"] for trace in lines if trace["name"].endswith("median")}
@@ -70,32 +62,6 @@ def test_the_figure_has_the_results_of_the_runs() -> None:
     assert len(tiles["z"]) == len(DATE_FORMATS)
 
 
-def test_ablations_lower_the_accuracy_and_impossible_ones_have_no_tile() -> None:
-    tiles = plot_frame_figures(translation(unfold="ablation"), "translation-touch")[0]["plot"]["data"][0]["z"]
-    intact, uniform, frozen, shuffled, cut = tiles
-    assert uniform[0] is None and frozen[1] is None, "one vector has no attention"
-    assert intact[2] > 0.95 and uniform[2] < 0.5 and cut[2] < 0.1 and shuffled[2] < 0.5
-
-
-@pytest.mark.slow
-def test_another_task_is_in_the_url_and_has_its_own_source() -> None:
-    at = translation({"say": "2718"})
-    at = wait_until_ready(assert_no_errors(widget(at.segmented_control, "translation.task").set_value("dates").run()))
-    assert url_params(at) == {"task": "dates"}
-
-
-@pytest.mark.slow
-def test_missing_runs_are_offered_and_then_trained() -> None:
-    at = translation({**SMALL, "seed": "9"})
-    assert "No finished run of the model with one vector" in page_text(at).replace("\\", "")
-    at = assert_no_errors(at.button(key="missing.run").click().run())
-    wait_for_runs([VARIANTS["vector"].config("reverse", iterations=12, replicas=2, longest=3, seed=9)])
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert len(component_data(at, "translation_answers")[0]["rows"]) == 1
-    assert url_params(at) == {**SMALL, "seed": "9"}
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -113,22 +79,6 @@ def test_an_invalid_url_parameter_is_reported_and_the_rest_kept(bad: Mapping[str
     assert component_data(at, "translation_answers")
 
 
-def test_the_default_source_is_not_in_the_url() -> None:
-    assert TranslationState().with_source("2718281828") == TranslationState()
-    assert TranslationState(at=3).with_source("12").at == -1 and TranslationState(say="12").with_task("dates").say == ""
-
-
 def test_a_run_is_shown_on_its_task() -> None:
     at = translation({"run": store.find("dates-additive").key})
     assert warnings_of(at) == [] and url_params(at) == {"task": "dates"}
-
-
-@pytest.mark.slow
-def test_a_run_of_other_settings_is_added() -> None:
-    other = VARIANTS["vector"].config("copy", hidden=8, width=4, iterations=3, replicas=2)
-    run = store.save_run(record_run(other), store.run_folder(other))
-    at = translation({"run": run.key}, "results")
-    assert warnings_of(at) == [] and url_params(at)["run"] == run.key and url_params(at)["task"] == "copy"
-    assert [row["name"]["text"] for row in table(at, "translation-results")] == [f"One vector, run {run.key}"]
-    at = translation({"run": "recall-50-gru-chrono"})
-    assert any("stands on another page: Memory, /memory?run=" in sentence for sentence in warnings_of(at))

@@ -5,19 +5,11 @@ from collections.abc import Mapping
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.screen import component_data, headings, page, url_params, wait_until_ready, warnings_of
+from tests.pages.screen import component_data, page, url_params, wait_until_ready, warnings_of
 
 
 def open_page(parts: Mapping[str, str] | None = None) -> AppTest:
     return wait_until_ready(page("sequence_shapes.py", parts))
-
-
-def test_page_shows_results_without_interaction() -> None:
-    at = open_page()
-    assert warnings_of(at) == [] and url_params(at) == {}
-    assert any(heading.startswith("After the last token the network answers") for heading in headings(at))
-    net = component_data(at, "unrolled_rnn")[0]
-    assert net["title"] == "RNN, seed 0" and [step["used"] for step in net["steps"]] == [False] * 5 + [True]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.labs.word_vectors.state import WordVectorsState
 from tests.pages.screen import (
     assert_no_errors,
     headings,
@@ -11,7 +10,6 @@ from tests.pages.screen import (
     page_text,
     plot_frame_figures,
     url_params,
-    wait_for_runs,
     wait_until_ready,
     warnings_of,
     widget,
@@ -43,20 +41,9 @@ def test_words_without_a_vector_are_named_with_known_ones() -> None:
     assert url_params(at)["word"] == "Paris" and any("Nearest to “paris”" in heading for heading in headings(at))
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("corpus", ["tinyshakespeare", "own"])
 def test_another_text(corpus: str) -> None:
     at = open_page(corpus=corpus)
     assert warnings_of(at) == []
     word = "queen" if corpus == "own" else "romeo"  # the grammar, until there is a text
     assert any(f"Nearest to “{word}”" in heading for heading in headings(at))
-
-
-def test_requested_runs_are_trained() -> None:
-    params = {"seeds": "1", "steps": "10", "who": "cbow"}
-    at = open_page(**params)
-    assert "No finished run of CBOW" in page_text(at)
-    at = assert_no_errors(at.button(key="missing.run").click().run())
-    wait_for_runs(list(WordVectorsState(who=("cbow",), seeds=1, steps=10).configs.values()))
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert any("Nearest to" in heading for heading in headings(at)) and url_params(at) == params

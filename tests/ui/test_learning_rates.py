@@ -7,16 +7,12 @@ import pytest
 from explorer.experiments.learning_rates import (
     ACCURACIES,
     COMPARISONS,
-    RATES,
     SEEDS,
     RateResult,
     RateSearch,
     read_searches,
-    search_config,
     searched_rates,
-    tuned_configs,
 )
-from explorer.training.config import changed_settings
 from explorer.ui.learning_rates import _row, search_description, search_finding
 
 
@@ -30,26 +26,6 @@ def test_every_compared_model_was_searched_at_every_rate_with_other_seeds(compar
         seeds = {len(SEEDS)} if comparison in ACCURACIES else {0}
         assert {len(result.accuracy) for result in search.results.values()} == seeds
         assert not set(SEEDS) & set(configs[name].seeds)
-
-
-@pytest.mark.parametrize("comparison", COMPARISONS)
-def test_the_compared_runs_differ_from_the_default_ones_in_the_learning_rate_only(comparison: str) -> None:
-    defaults = COMPARISONS[comparison]()
-    for name, config in tuned_configs(comparison).items():
-        before, after = changed_settings(defaults[name]), changed_settings(config)
-        assert {each for each in before.keys() | after.keys() if before.get(each) != after.get(each)} <= {
-            "learning_rate"
-        }
-        assert config.optimiser.learning_rate in RATES
-        assert len(config.seeds) == 8
-
-
-def test_the_search_on_a_text_sees_nothing_of_what_the_comparison_measures() -> None:
-    """The comparison holds out the last 5 %; the search trains on 90 % and is validated on the 5 % before these."""
-    for config in COMPARISONS["text"]().values():
-        task = search_config("text", config).task
-        assert (task.held_out, task.test) == (0.1, 0.5)  # type: ignore[union-attr]
-        assert config.task.held_out == 0.05  # type: ignore[union-attr]
 
 
 def rate_search(used: float, **accuracies: float) -> RateSearch:

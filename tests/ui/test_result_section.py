@@ -73,19 +73,6 @@ def test_results_are_drawn_and_errors_are_shown_as_warnings() -> None:
     assert blocks(at, "text") == [{"kind": "text", "text": "{'one': 1}"}]
 
 
-def test_without_any_result_nothing_is_drawn_but_the_warning() -> None:
-    def page() -> None:
-        from explorer.errors import DamagedRun
-        from explorer.ui.result_section import result_section
-
-        def fail() -> int:
-            raise DamagedRun("The run is gone.")
-
-        result_section("bad", {"it": (("bad",), fail)}, lambda document, found: document.text("verdict"), "…", 100)
-
-    assert [block["kind"] for block in blocks(run_script(page), "problem", "text")] == ["problem"]
-
-
 def test_the_browser_asks_again_only_if_what_is_drawn_has_changed() -> None:
     def page() -> None:
         from functools import partial
@@ -165,31 +152,6 @@ def test_a_live_section_says_when_to_ask_again_and_the_page_reruns_at_the_end() 
     assert at.session_state["runs"] == 3
 
 
-def test_a_training_that_ends_before_the_first_request_is_reported() -> None:
-    def page() -> None:
-        from explorer.ui.result_section import live_section
-
-        live_section("training", lambda document: None, 100, has_begun=lambda: True)
-
-    assert section_answers(run_script(page)) == [{"again": None, "blocks": [], "ended": True}]
-
-
-def test_an_error_in_a_live_section_is_shown_as_a_warning_and_nothing_is_asked_again() -> None:
-    def page() -> None:
-        from explorer.errors import TextError
-        from explorer.ui.result_section import live_section
-
-        def draw(document: object) -> float | None:
-            raise TextError("The file is damaged.")
-
-        live_section("training", draw, 100)
-
-    at = run_script(page)
-    assert warnings_of(at) == ["The file is damaged."]
-    (answer,) = section_answers(at)
-    assert answer["again"] is None
-
-
 def test_elements_of_streamlit_are_drawn_once_the_result_is_there() -> None:
     def page() -> None:
         import streamlit as st
@@ -208,25 +170,6 @@ def test_elements_of_streamlit_are_drawn_once_the_result_is_there() -> None:
     assert not sections(at)
 
 
-def test_an_error_instead_of_streamlit_elements_is_shown_as_a_warning() -> None:
-    def page() -> None:
-        import streamlit as st
-
-        from explorer.errors import DamagedRun
-        from explorer.ui.result_section import show_when_ready
-        from explorer.web.background import submit
-
-        def fail() -> int:
-            raise DamagedRun("The run is gone.")
-
-        submit(("formula",), fail).exception()
-        show_when_ready("formula", ("formula",), fail, lambda found: st.latex("x"), "Wait …", 80)
-
-    at = run_script(page)
-    assert warnings_of(at) == ["The run is gone."]
-    assert not at.latex
-
-
 def test_markup_in_a_text_stays_text() -> None:
     document = Document()
     document.text("<b>**bold**</b>")
@@ -235,15 +178,6 @@ def test_markup_in_a_text_stays_text() -> None:
     html = str(document.blocks[1]["html"])
     assert "<strong>bold</strong>" in html
     assert "<script" not in html and "href" not in html
-
-
-def test_columns_hold_documents() -> None:
-    document = Document()
-    left, right = document.columns(2)
-    left.text("one")
-    right.problems(["two"])
-    parts = [[{"kind": "text", "text": "one"}], [{"kind": "problem", "text": "two"}]]
-    assert document.blocks == [{"kind": "columns", "parts": parts}]
 
 
 def test_a_result_that_fails_while_it_is_drawn_is_shown_as_a_warning() -> None:

@@ -61,11 +61,6 @@ def test_a_text_dropped_for_others_is_stored_again() -> None:
     assert is_stored(sha)
 
 
-def test_a_visitor_without_a_text_stores_none() -> None:
-    visitor_text.remember_text()
-    assert visitor_text.own_text() == ""
-
-
 def test_an_unreadable_upload_does_not_replace_the_text() -> None:
     sha = visitor_text.keep_text(OWN_TEXT)
     with pytest.raises(TextError):
@@ -87,38 +82,10 @@ def test_the_availability_of_tiny_shakespeare_is_known_without_a_download(
         (tmp_path / variable / TINYSHAKESPEARE).unlink()
 
 
-def test_a_table_does_not_replace_the_text() -> None:
-    text = visitor_text.keep_text(OWN_TEXT)
-    table = visitor_text.keep_text("text,label\na,x\nb,x\nc,y\nd,y\n", kind="sentences")
-    assert (visitor_text.own_text(), visitor_text.own_text("sentences")) == (text, table)
-    corpora.drop_text(table)
-    visitor_text.remember_text()
-    assert is_stored(table) and is_stored(text)
-
-
-def test_a_text_of_another_tab_is_kept_when_that_tab_is_closed(visit: dict[str, object]) -> None:
-    sha, visitor = visitor_text.keep_text(OWN_TEXT, kind="sentences"), current_visitor().id
-    del visit["lineage.own_sentences"]  # as in another tab of the same visitor
-    visitor_text.adopt_text("sentences", sha)
-    visitor_text.adopt_text("sentences", sha)
-    visitor_text._release_text((sha, visitor))
-    assert visitor_text.own_text("sentences") == sha and is_stored(sha)
-
-
 def test_a_text_of_another_visitor_is_not_adopted() -> None:
     sha = corpora.store_text(OWN_TEXT, "another visitor")
     visitor_text.adopt_text("pairs", sha)
     assert visitor_text.own_text("pairs") == "" and not is_stored(sha)
-
-
-def test_a_short_table_is_refused_by_its_own_check() -> None:
-    def refuse(text: str) -> None:
-        raise TextError(f"This table has {len(text)} characters.")
-
-    with pytest.raises(TextError, match="This table has 0 characters"):
-        visitor_text.keep_text("", kind="sentences", check=refuse)
-    with pytest.raises(TextError, match="at least 20"):
-        visitor_text.keep_text("")
 
 
 def test_a_table_that_cannot_be_used_is_not_stored() -> None:

@@ -25,12 +25,6 @@ def test_the_default_configurations_are_shipped(state: MasksState | PositionsSta
     assert state.configs == {name: VARIANTS[f"{task}-{name}"].config() for name in state.who}
 
 
-@pytest.mark.parametrize(("run", "other"), [("noise-open", "tale"), ("tale-causal", "noise")])
-def test_a_run_of_the_masks_page_selects_its_text(run: str, other: str) -> None:
-    state = replace(MasksState(), reads=other, run=store.find(run).key).with_run()  # type: ignore[arg-type]
-    assert state == MasksState(reads=run.partition("-")[0])  # type: ignore[arg-type]
-
-
 def test_a_prompt_is_reduced_to_letters_that_the_models_know() -> None:
     assert MasksState().prompt == ("the old king", [])
     assert MasksState(begin="The Wolf.").prompt == ("the wolf.", [])
@@ -47,23 +41,9 @@ def test_a_run_of_the_comparison_selects_its_model_and_settings() -> None:
     assert state.run == "" and state.who == ("rotary", "none") and state.steps == 0
 
 
-def test_a_run_with_other_settings_is_added_to_the_comparison() -> None:
-    run = store.find("echo-scaled")
-    state = replace(PositionsState(), run=run.key).with_run()
-    assert state.run == run.key and state.longest == run.config.task.longest  # type: ignore[union-attr]
-    assert state.variants[run.key].label == "this run" and state.configs[run.key] == run.config
-    assert state.with_settings(seeds=2).run == ""
-
-
 def test_a_run_of_another_task_raises_an_error_that_names_its_page() -> None:
     with pytest.raises(InvalidSetting, match="stands on another page: Masks"):
         replace(PositionsState(), run=store.find("noise-open").key).with_run()
-
-
-def test_an_empty_selection_and_resets() -> None:
-    assert PositionsState().with_models(()) == PositionsState()
-    assert PositionsState(seeds=2, place=3).reset() == PositionsState(place=3)
-    assert PositionsState(seeds=2, place=3).with_defaults() == PositionsState(seeds=2)
 
 
 def test_events_of_components_are_applied_and_invalid_ones_ignored() -> None:

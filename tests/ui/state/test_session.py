@@ -101,16 +101,6 @@ def test_the_url_of_a_late_request_changes_nothing(tab: Streamlit) -> None:
     assert sessions.page_url_params() == {"left": "a", "right": "b"}
 
 
-def test_a_shared_parameter_of_a_late_request_changes_nothing(tab: Streamlit) -> None:
-    session = Page(TwoSettings())
-    run(tab, session, url={"lesson": "not", "part": "2"})
-    run(tab, session, url={"lesson": "not", "part": "1"})
-    assert sessions.shared_url_params() == {"lesson": "not", "part": "2"}
-    session.change(lambda state: replace(state, left="a"))
-    run(tab, session)
-    assert tab.query_params == {"lesson": "not", "part": "2", "left": "a"}
-
-
 def test_going_back_restores_the_state_and_writes_no_new_url(tab: Streamlit) -> None:
     session = Page(TwoSettings())
     run(tab, session, url={})
@@ -125,15 +115,6 @@ def test_going_back_restores_the_state_and_writes_no_new_url(tab: Streamlit) -> 
     assert session.state == TwoSettings()
     go_to_url(tab, session, "?right=z", page="text")  # a report about another page
     assert session.state == TwoSettings()
-
-
-def test_a_page_without_parameters_keeps_its_state_when_the_visitor_returns(tab: Streamlit) -> None:
-    session, other = Page(TwoSettings()), Page(TwoSettings())
-    run(tab, session, url={"left": "a"})
-    run(tab, other, "text", url={})
-    run(tab, session, url={})
-    assert session.state == TwoSettings("a")
-    assert tab.query_params == {"left": "a"}
 
 
 def test_a_url_is_read_even_if_the_run_that_opens_the_page_is_interrupted(tab: Streamlit) -> None:

@@ -20,7 +20,6 @@ from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
 from explorer.ui.training import learning_chart, run_view
 from explorer.ui.training.learning_chart import (
-    describe_machines,
     describe_outcome,
     describe_state,
     draw_learning_chart,
@@ -131,12 +130,6 @@ def test_a_duration_tells_whether_the_runs_were_trained_now() -> None:
     assert describe_state({"rnn": now, "gru": finished_view()}) == "trained in 5.0 s"
 
 
-def test_progress_counts_running_trainings_only() -> None:
-    running = with_job("running", step=RNN.steps // 2, left=12.0)
-    assert describe_state({"gru": finished_view(), "rnn": running}) == "50%, about 12 s left"
-    assert describe_state({"rnn": with_job("running")}) == "training", "the remaining time is not known yet"
-
-
 def test_an_older_stored_curve_is_not_shown_while_a_new_job_waits_or_trains() -> None:
     older = make_run(RNN)
     waiting = RunView(RNN, older, make_job(RNN, "waiting"))
@@ -190,12 +183,6 @@ def test_a_caption_names_kinds_of_machine_that_differ(
     assert caption == f"Lines and bands. {sentence}".strip()
 
 
-def test_a_run_that_is_trained_again_does_not_have_the_machine_of_the_stored_one() -> None:
-    stored = with_machines(RNN, "A").stored
-    assert describe_machines({"rnn": RunView(RNN, stored, make_job(RNN, "running"))}) == ""
-    assert "A" in describe_machines({"rnn": RunView(RNN, None, None, stopped=stored)})
-
-
 # ---- the chart itself
 
 
@@ -242,11 +229,3 @@ def test_the_chart_shows_the_state_and_is_fetched_again_while_something_trains(s
     assert playback["live"] == (due is not None) == (state in ("waiting", "training"))
     assert caption == f"{describe_outcome({'model': view})} Lines and bands.".strip()
     assert request.fragments == ("chart",), "a press of Train redraws the chart"
-
-
-def test_the_playback_reaches_to_the_last_step_of_the_curves(draw_chart: Any) -> None:
-    request = TrainRequest("here")
-    for curves, reached in ((None, 0), (make_curves(5), 5)):
-        job = make_job(RNN, "running", curves=curves)
-        playback, _, _ = draw_chart({"rnn": RunView(RNN, make_run(RNN), job)}, request)
-        assert (playback["end"], playback["available"]) == (RNN.steps, reached)

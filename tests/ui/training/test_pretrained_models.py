@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from explorer.errors import InvalidSetting
 from explorer.hub import memory
 from explorer.inspection.attention.attend import attend
 from explorer.ui.training import pretrained_models, stored_models
-from explorer.ui.training.pretrained_models import PretrainedModel, find_pretrained, pretrained_titles
+from explorer.ui.training.pretrained_models import PretrainedModel, find_pretrained
 from tests import needs
 
 pytestmark = needs.transformers
@@ -31,11 +29,6 @@ def tiny(home: Path, tmp_path: Path) -> Iterator[None]:
     memory.reset()
 
 
-def test_opened_models_are_listed_by_kind() -> None:
-    assert pretrained_titles("decoder") == {"hub:tiny-gpt2": "tiny-gpt2 (real, 3 layers × 4 heads)"}
-    assert set(pretrained_titles("encoder", "encoder-decoder")) == {"hub:tiny-bert", "hub:tiny-t5"}
-
-
 def test_a_model_is_found_with_what_its_card_says() -> None:
     model = stored_models.find_model("hub:tiny-gpt2")
     assert isinstance(model, PretrainedModel)
@@ -46,12 +39,6 @@ def test_a_model_is_found_with_what_its_card_says() -> None:
     assert model.vocabulary_size == len(model.tokenizer.tokens)
 
 
-def test_the_cache_key_names_the_files_and_the_revision() -> None:
-    model = find_pretrained("hub:tiny-gpt2")
-    for changes in ({"revision": "a" * 40}, {"fingerprint": "other"}):
-        assert replace(model, card=model.card.model_copy(update=changes)).cache_key != model.cache_key
-
-
 def test_a_model_that_is_not_open_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidSetting, match=r"“gpt2” is not open .* opens it with “lineage open gpt2”"):
         stored_models.find_model("hub:gpt2")
@@ -60,11 +47,6 @@ def test_a_model_that_is_not_open_is_explained(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(pretrained_models, "is_installed", lambda: False)
     with pytest.raises(InvalidSetting, match=r"pip install -r requirements-models\.txt"):
         stored_models.find_model("hub:gpt2")
-
-
-def test_pages_of_runs_refuse_real_models() -> None:
-    with pytest.raises(InvalidSetting, match="is a real model, and this page shows models that were trained here"):
-        stored_models.find_run("hub:tiny-gpt2")
 
 
 def test_a_decoder_keeps_the_end_of_a_long_text() -> None:
@@ -103,18 +85,3 @@ def test_every_kind_has_the_attention_that_it_says() -> None:
         part, queries = model.attention_part(name, ids)  # type: ignore[arg-type]
         assert attend(part, ids).weights.shape[-2:] == shape and len(queries) == shape[0]
     assert len(model.query_tokens(target)) == len(target) > 0
-
-
-def test_the_importance_of_heads_is_measured_on_the_text() -> None:
-    model = find_pretrained("hub:tiny-gpt2")
-    measured = model.head_importance(0, "the cat sat")
-    assert measured.importance.shape == (3, 4) and np.isfinite(measured.importance).all()
-    assert (measured.sample, measured.targets) == ("this text", len(model.tokenize("the cat sat").ids) - 1)
-    assert find_pretrained("hub:tiny-bert").importance_text == ""
-
-
-def test_only_decoders_continue_texts() -> None:
-    find_pretrained("hub:tiny-gpt2").check_generates_text()
-    for name in ("hub:tiny-bert", "hub:tiny-t5"):
-        with pytest.raises(InvalidSetting, match="does not continue texts"):
-            find_pretrained(name).check_generates_text()

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections.abc import Iterator
 
 import pytest
 import streamlit as st
 
-from explorer.errors import DamagedRun, InvalidSetting, UnknownRun
+from explorer.errors import DamagedRun, UnknownRun
 from explorer.experiments.pretraining import shipped_configs
 from explorer.jobs.scheduler import service
 from explorer.run_store import index, store
-from explorer.tasks.own_sentences import own_task
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import default_config, key, with_settings
@@ -90,14 +88,3 @@ def test_a_run_on_a_visitors_text_is_private_and_not_cached() -> None:
     assert key(config) not in stored_models.model_titles(("text",))
     with pytest.raises(UnknownRun, match="There is no model"):
         stored_models.find_run(key(config))
-
-
-def test_a_run_on_own_sentences_is_neither_listed_nor_opened_by_other_pages() -> None:
-    table = "text,label\n" + "".join(f"word{i} is {label},{label}\n" for i in range(6) for label in ("red", "blue"))
-    config = with_settings(default_config("negation", "transformer"), {"epochs": 1})
-    config = dataclasses.replace(config, task=own_task(corpora.store_text(table)))
-    run = store.save_run(record_run(config), store.run_folder(config))
-    index.refresh()
-    assert run.key not in stored_models.model_titles(("negation",), ("transformer",))
-    with pytest.raises(InvalidSetting, match=f"/negation.run={run.key}"):
-        stored_models.find_run(run.key)
