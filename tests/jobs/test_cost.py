@@ -51,7 +51,7 @@ def test_the_parameters_of_included_runs_are_those_on_their_cards() -> None:
 
 
 def test_costs(snapshot: SnapshotAssertion) -> None:
-    """The numbers near to which `python -m benchmarks.cost` measures, with three digits."""
+    """Parameters, peak bytes and three times; `python -m benchmarks.cost` compares them with what it measures."""
     huge = {"width": 512, "hidden": 1_024, "layers": 8, "replicas": 32, "context": 1_024, "corpus": "repeats"}
     configs = {f"{task} {model}": variations(task, model)[0] for task, model in PAIRS}
     configs |= {f"{name}, 3 seeds": with_settings(config, {"replicas": 3}) for name, config in configs.items()}

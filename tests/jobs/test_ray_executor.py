@@ -156,16 +156,16 @@ def test_a_training_can_be_stopped_while_the_connection_to_its_worker_is_lost(mo
 def test_a_waiting_future_yields_until_it_has_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_executor, "_PATIENCE_SECONDS", 0.0)
     future: Future[int] = Future()
+    yielded: list[str] = []
 
-    async def collect() -> list[str]:
-        yielded = []
+    async def collect() -> None:
         async for overdue in ray_executor._while_pending(future, "a GPU"):
             yielded.append(overdue)
             if len(yielded) == 2:
                 future.set_result(3)
-        return yielded
 
-    assert asyncio.run(collect()) == ["a GPU", ""], "what it waits for is yielded and logged once"
+    asyncio.run(collect())
+    assert yielded == ["a GPU", ""], "what it waits for is yielded and logged once"
 
 
 def test_the_loss_of_a_machine_is_told_from_that_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -905,10 +905,7 @@ class CrashingExecutor(HoldingExecutor):
     """Loses what carries out an order after the step that `step` returns for the first one."""
 
     def __init__(
-        self,
-        crashes: int,
-        step: Callable[[int], int] = lambda first: first + 13,
-        error: type[WorkerLost] = WorkerLost,
+        self, crashes: int, step: Callable[[int], int] = lambda first: first + 13, error: type[WorkerLost] = WorkerLost
     ) -> None:
         super().__init__()
         self.crashes, self.step, self.error = crashes, step, error

@@ -15,7 +15,7 @@ from explorer.database import engine as db
 from explorer.database.engine import run_transaction
 from explorer.environment import environment
 from explorer.errors import NotAllowed, StoreError
-from explorer.jobs.job_rows import JobRow
+from explorer.jobs.job_rows import JobRow, decode_curves, encode_curves
 from explorer.run_store import local_copies, operations, storage, store
 from explorer.training.config import RunConfig, key
 from explorer.training.recorder import record_run
@@ -71,9 +71,12 @@ def assert_trained_once(config: RunConfig) -> None:
 
 
 def test_a_job_of_one_server_is_seen_joined_and_finished_on_the_other(start: StartServer) -> None:
-    one, other = start(), start()
+    one, other = start(LINEAGE_GRACE_SECONDS="0"), start()
     config = short_config(replicas=2)
     one.submit_held(config)
+    assert one.call(there.is_abandoned, config)
+    other.call("service.tab_opened", "ada")
+    wait(lambda: not one.call(there.is_abandoned, config))
     other.submit(config, "bob")
     wait(lambda: (found := other.view(config)) and found.curves and found.curves.step == 13)
     wait(lambda: one.call("service.requesters", key(config)) == {"ada", "bob"})
@@ -150,23 +153,6 @@ def test_a_run_that_a_killed_server_had_not_stored_yet_is_stored_after_its_resta
     assert start_steps(config, again) == [32]
     assert_trained_once(config)
     wait(lambda: again.call(there.folders) == [])
-
-
-def test_a_job_whose_servers_died_twice_without_a_new_checkpoint_waits_for_its_owner(start: StartServer) -> None:
-    config = short_config()
-    for count in (1, 2):
-        server = start(LINEAGE_CHECKPOINT_SECONDS="1000")
-        server.call("hold", config, 5)
-        if count == 1:
-            server.submit(config)
-        server.wait_for(config, "running", 5)
-        wait(lambda count=count: row(config).crashes == count)  # type: ignore[misc]
-        server.kill()
-    last = start()
-    assert "ended unexpectedly twice" in last.wait_for(config, "stopped").problem
-    assert start_steps(config, last) == []
-    last.call("service.resume", key(config), "ada")
-    last.wait_for(config, "finished")
 
 
 def test_a_frozen_server_that_comes_back_overwrites_nothing(start: StartServer) -> None:
@@ -254,12 +240,13 @@ def test_a_server_that_is_drained_hands_its_jobs_over_and_takes_no_new_ones(star
     assert start_steps(short_config(seed=2), one) == []
 
 
-def test_a_visitor_on_another_server_is_present(start: StartServer) -> None:
-    one, other = start(LINEAGE_GRACE_SECONDS="0"), start(LINEAGE_JOBS_AT_ONCE="1")
-    config = short_config()
-    one.submit_held(config)
-    assert one.call(there.is_abandoned, config)
-    other.call("service.tab_opened", "ada")
-    wait(lambda: not one.call(there.is_abandoned, config))
-    other.call("service.tab_closed", "ada")
-    wait(lambda: one.call(there.is_abandoned, config))
+def test_curves_are_the_same_after_a_journey(database: str) -> None:
+    curves = record_run(short_config(replicas=2)).curves
+    again = decode_curves(encode_curves(curves))
+    assert (again.first, again.samples, again.step) == (curves.first, curves.samples, curves.step)
+    for name in ("losses", "tokens", "seconds", "evaluated"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(curves, name), strict=True)
+    for part in ("metrics", "answers", "signals"):
+        assert getattr(again, part).keys() == getattr(curves, part).keys()
+        for name, values in getattr(curves, part).items():
+            np.testing.assert_array_equal(getattr(again, part)[name], values, strict=True)

@@ -246,6 +246,7 @@ def test_a_refresh_detects_manual_changes_and_reads_only_new_folders(monkeypatch
     monkeypatch.setattr(index, "_read_entry", lambda folder: (read.append(folder.name), original(folder))[1])
     a, b, damaged = store_run(0), store_run(1), store_run(3)
     (damaged.folder / "events.parquet").unlink()
+    store.reset()
     for _ in range(2):
         index.refresh()
         assert sorted(read) == sorted([a.key, b.key, damaged.key])

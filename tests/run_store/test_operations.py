@@ -205,8 +205,12 @@ def test_only_the_owner_and_the_operator_may_change_a_run(
     operation: Callable[[str, str, bool], object], owner: str, included_run: StoredRun
 ) -> None:
     run = store_run(0, owner)
+    entries = {entry.shipped: entry for entry in search()}
+    for own in (run, entries[False]):
+        assert operations.may_change(own, owner, owner == "") and operations.may_change(own, "bob", True)
+        assert not any(operations.may_change(own, visitor, False) for visitor in ("bob", "", "Ada"))
+    assert not any(operations.may_change(shipped, "", True) for shipped in (included_run, entries[True]))
     for visitor in ("bob", "", "Ada"):
-        assert not operations.may_change(run, visitor, False)
         with pytest.raises(NotAllowed, match="belongs to another visitor"):
             operation(run.key, visitor, False)
     for name in (included_run.key, "shipped-one"):
@@ -220,51 +224,36 @@ def test_only_the_owner_and_the_operator_may_change_a_run(
     operation(run.key, owner, owner == "")
 
 
-def test_may_change(included_run: StoredRun) -> None:
-    run = store_run(0, "ada")
-    entries = {entry.shipped: entry for entry in search()}
-    for own in (run, entries[False]):
-        assert operations.may_change(own, "ada", False)
-        assert operations.may_change(own, "bob", True)
-        assert not operations.may_change(own, "bob", False)
-    for shipped in (included_run, entries[True]):
-        assert not operations.may_change(shipped, "", True)
-
-
 # ---- Deleting and restoring ----
 
 
-def test_delete_restore_and_purge(database: str) -> None:
-    a, b = store_run(0), store_run(1)
+def test_delete_restore_and_purge(database: str, included_run: StoredRun) -> None:
+    a, b, other = store_run(0), store_run(1), store_run(2, "bob")
+    for not_allowed in (other.key, included_run.key, "a" * 12):
+        with pytest.raises(LineageError):  # and none is deleted
+            operations.delete_runs([a.key, not_allowed], "ada", False)
+    assert indexed_keys() == stored_keys() == sorted([a.key, b.key, other.key])
     operations.delete_runs([a.key, b.key, a.key], "ada", False)
+    operations.delete_runs([other.key], "", True)
     assert indexed_keys() == stored_keys() == []
-    assert trash_keys() == sorted([a.key, b.key])
+    assert trash_keys() == sorted([a.key, b.key, other.key])
     with pytest.raises(UnknownRun):
         store.find(a.key)
-    with pytest.raises(NotAllowed):
-        operations.restore_runs([a.key], "bob", False)
+    for keys, visitor in (([a.key], "bob"), ([a.key, other.key], "ada")):
+        with pytest.raises(NotAllowed):
+            operations.restore_runs(keys, visitor, False)
     operations.restore_runs([a.key], "ada", False)
     assert indexed_keys() == stored_keys() == [a.key]
     assert store.find(a.key).card == a.card
-    with pytest.raises(UnknownRun, match="no longer be restored"):
-        operations.restore_runs([a.key], "ada", False)
     operations.purge_runs([b.key, b.key, a.key, "..", "../runs"])
-    assert trash_keys() == []
-    assert stored_keys() == [a.key]
-    with pytest.raises(UnknownRun, match="no longer be restored"):
-        operations.restore_runs([b.key], "", True)
-
-
-def test_no_run_is_deleted_if_one_of_them_may_not_be(included_run: StoredRun) -> None:
-    own, other = store_run(0, "ada"), store_run(1, "bob")
-    for not_allowed in (other.key, included_run.key, "a" * 12):
-        with pytest.raises(LineageError):
-            operations.delete_runs([own.key, not_allowed], "ada", False)
-    assert indexed_keys() == stored_keys() == sorted([own.key, other.key])
-    operations.delete_runs([own.key, other.key], "", True)
-    with pytest.raises(NotAllowed):
-        operations.restore_runs([own.key, other.key], "ada", False)
-    assert stored_keys() == []
+    assert (trash_keys(), stored_keys()) == ([other.key], [a.key])
+    for gone in (a, b):
+        with pytest.raises(UnknownRun, match="no longer be restored"):
+            operations.restore_runs([gone.key], "", True)
+    (environment().trash / "something else").write_text("")
+    for _ in range(2):
+        operations.empty_trash()
+        assert not environment().trash.exists()
 
 
 def test_what_was_trained_again_meanwhile_stays(set_disk_limit: Callable[[int], None]) -> None:
@@ -296,15 +285,6 @@ def test_only_the_operator_may_delete_a_damaged_run() -> None:
     assert trash_keys() == [run.key]
     operations.restore_runs([run.key], "", True)
     assert stored_keys() == [run.key]
-
-
-def test_empty_trash() -> None:
-    operations.empty_trash()
-    operations.delete_runs([store_run(0).key, store_run(1).key], "ada", False)
-    (environment().trash / "something else").write_text("")
-    operations.empty_trash()
-    assert not environment().trash.exists()
-    operations.empty_trash()
 
 
 # ---- Without the index, and concurrently ----

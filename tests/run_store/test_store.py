@@ -188,7 +188,7 @@ DAMAGES: dict[str, Damage] = {
 
 def test_a_damaged_folder_raises_one_sentence(tmp_path: Path) -> None:
     for name, damage in DAMAGES.items():
-        folder = store.save_run(record(), tmp_path / name).folder
+        folder = store.save_run(record(), tmp_path / name / "run").folder
         damage(folder)
         store.reset()
         with pytest.raises(DamagedRun, match="run cannot be read") as raised:

@@ -149,8 +149,7 @@ class SharedService(JobService):
 
 
 @pytest.mark.parametrize(
-    ("slots", "most_jobs", "submitted"),
-    [([2, 2, 2], 40, 12), ([2, 2], 40, 8), ([], 40, 4), ([2, 2, 2], 14, 7)],
+    ("slots", "most_jobs", "submitted"), [([2, 2, 2], 40, 12), ([2, 2], 40, 8), ([], 40, 4), ([2, 2, 2], 14, 7)]
 )
 def test_a_sweep_gives_work_to_all_servers_that_share_its_trainings(
     slots: list[int], most_jobs: int, submitted: int, monkeypatch: pytest.MonkeyPatch

@@ -151,12 +151,7 @@ def test_measured_values_have_two_or_three_digits() -> None:
     [
         ({"learning_rate": RATES}, {}, "scatter", "Click a point"),
         ({"learning_rate": RATES, "hidden": [8, 16]}, {}, "heatmap", "The stronger the colour"),
-        (
-            {"learning_rate": RATES, "hidden": [8, 16], "schedule": ["constant", "cosine"]},
-            {},
-            "scatter",
-            "axis “rank”",
-        ),
+        ({"learning_rate": RATES, "hidden": [8, 16], "schedule": ["constant", "cosine"]}, {}, "scatter", "axis “rank”"),
         ({"learning_rate": RATES, "hidden": "4:40"}, {"search": "random", "number": 12}, "scatter", "axis “rank”"),
     ],
 )
