@@ -29,7 +29,7 @@ from explorer.tasks.text import corpora  # noqa: E402
 from tests.terminal import RunCommand  # noqa: E402
 
 # A busy machine is slow: no property may fail by the time that its examples take.
-settings.register_profile("lineage", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("lineage", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lineage")
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
 SKIPPED = "lineage/skipped"  # in pytest's cache

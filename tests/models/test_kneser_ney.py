@@ -144,7 +144,6 @@ def cases(draw: st.DrawFn) -> Case:
     return draw(rows), loss_mask, draw(rows), draw(st.integers(1, 8)), vocabulary, smoothing, cache
 
 
-@pytest.mark.slow
 @given(cases())
 @example(([[0, 0]], [[False]], [[0, 1]], 6, 2, "kneser_ney", 0.0))  # the loss mask excludes everything
 @example(([[0, 0]], [[False]], [[0, 1]], 6, 2, "stupid_backoff", 0.3))

@@ -121,7 +121,6 @@ def test_an_incomplete_character_is_decoded_as_the_replacement_character() -> No
 # Long texts are encoded in pieces
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [WordLevel, BPE, ByteLevelBPE])
 @given(st.lists(st.sampled_from(["a", "she", "sea's", "!", "...", " ", "  ", "\n", "\n\n", "é", "😀"]), min_size=30))
 def test_encoding_in_pieces_gives_the_same_tokens(kind: type[WordLevel | Subwords], parts: list[str]) -> None:
@@ -167,7 +166,6 @@ def test_the_assignments_tokenizer(shakespeare: str) -> None:
     assert sum(min(len(ids), 16) - 1 for ids in lower if len(ids) > 1) == 314_579
 
 
-@pytest.mark.slow
 def test_round_trip_of_tiny_shakespeare(shakespeare: str) -> None:
     characters, byte_level = Characters.train([shakespeare], 0), ByteLevelBPE.train([shakespeare], 500)
     assert len(characters.tokens) == 65

@@ -42,8 +42,7 @@ def default_record(model: str) -> Record:
     return record_run(run(model, replicas=8))
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("model", [name for name in MODELS if name != "bag_of_words"])
+@pytest.mark.parametrize("model", ["gru", "transformer"])
 def test_every_network_learns_negation_in_every_seed(model: str) -> None:
     assert default_record(model).curves.last("exact_accuracy").tolist() == [1.0] * 8
 
@@ -56,16 +55,8 @@ def test_bag_of_words_ends_at_its_ceiling_in_every_seed() -> None:
     assert record.curves.last("test_accuracy").mean() == pytest.approx(best, abs=0.016)
 
 
-@pytest.mark.slow
-def test_bag_of_words_with_p_not_one_half_ends_below_its_ceiling() -> None:
-    record = record_run(run("bag_of_words", replicas=8, p_not=0.5, epochs=100, train_size=9_973, batch_size=997))
-    assert linear_readout_ceiling(Negation(record.config.task).sentences) == pytest.approx(5 / 6)
-    assert record.curves.last("exact_accuracy").mean() == pytest.approx(2 / 3, abs=0.05)
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("padding", ["pad", "eos"])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
 def test_replica_of_a_run_equals_the_solo_run_of_its_seed(model: str, padding: str) -> None:
     stacked_losses = losses(run(model, **SHORT, padding=padding, seed=5, replicas=3))
     for r in range(3):
@@ -78,7 +69,7 @@ def test_seeds_differ() -> None:
     assert len(set(initial_losses.tolist())) == 3
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
 def test_the_same_configuration_gives_the_same_curve_bit_for_bit(model: str) -> None:
     config = run(model, **SHORT, replicas=3)
     np.testing.assert_array_equal(losses(config), losses(config))
@@ -121,7 +112,6 @@ for model in ("bag_of_words", "gru", "transformer"):
 """
 
 
-@pytest.mark.slow
 def test_a_training_leaves_the_global_generators_alone() -> None:
     # In a process of its own: the type checker of these tests draws from Python's generator.
     subprocess.run([sys.executable, "-c", LEAVES_ALONE], cwd=Path(__file__).parents[2], check=True)
@@ -223,9 +213,8 @@ def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
 # ---- interrupted and resumed trainings
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
 def test_resuming_from_any_checkpoint_gives_the_same_events_bit_for_bit(model: str, replicas: int) -> None:
     config = short_config(model, replicas=replicas)
     stored_checkpoints = checkpoints(full_training(config))
@@ -294,9 +283,8 @@ def steps_of(events: list[Event]) -> list[object]:
     return comparable_events(event for event in events if isinstance(event, Step))
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
 def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str, replicas: int) -> None:
     parent = short_config(model, replicas=replicas)
     parent_events = list(full_training(parent))
@@ -401,7 +389,7 @@ def diverging_training(config: RunConfig, step: int) -> Checkpoint:
     return Checkpoint(step, weights, checkpoint.optimiser, is_snapshot=True)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
 def test_divergence_is_noticed_at_the_next_checkpoint(model: str) -> None:
     config = short_config(model, replicas=2, learning_rate=default_config("negation", model).optimiser.learning_rate)
     with pytest.raises(Diverged) as raised:

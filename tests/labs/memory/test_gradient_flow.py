@@ -124,7 +124,6 @@ class _Trained(RunView):
     result = curves  # type: ignore[assignment]
 
 
-@pytest.mark.slow
 def test_a_cell_has_a_result_once_both_runs_are_finished() -> None:
     stored = views(("small-none", "small-clip", "large-none"))
     (small,) = exploding_gradients._clipping_results(stored)

@@ -29,7 +29,6 @@ from explorer.run_store.archive.write import known_limits, pack
 from explorer.tasks.sequence_labelling import grammar_text_rows, masked_word_rows, random_symbols_rows, word_sense_rows
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig, evaluation_lengths
 from explorer.tasks.sequence_labelling.delayed_copy_rows import evaluation_rows
-from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.objectives.labelling import LabellingObjective
 from explorer.training.recorder import record_run
@@ -53,7 +52,6 @@ def short(task: str, model: str = "transformer", **changes: Any) -> RunConfig:
     return with_settings(default_config(task, model), {**SMALL, **size, **few, **changes})
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("task", NAMES)
 @pytest.mark.parametrize("model", models_of(NAMES[0]))
 def test_stacked_seeds_train_as_each_does_alone(task: str, model: str) -> None:
@@ -82,22 +80,6 @@ def test_layout_names_the_recorded_metrics_and_a_run_survives_storage(
     assert len(known_limits(run.config)) == 1
 
 
-@pytest.mark.slow
-def test_a_causal_model_predicts_the_same_from_a_prefix_and_an_unmasked_one_leaks() -> None:
-    runs = {
-        causal: record_run(short("noise", causal=causal, iterations=120, learning_rate=3e-2, batch_size=32, heads=1))
-        for causal in (True, False)
-    }
-    floor = RandomSymbolsConfig(symbols=4).loss_floor
-    honest, leaking = (runs[causal].curves for causal in (True, False))
-    np.testing.assert_allclose(honest.metrics["loss"], honest.metrics["prefix_loss"], atol=1e-5)
-    assert (honest.last("loss") > floor - 0.05).all()
-    assert (leaking.last("loss") < floor / 2).all() and (leaking.last("prefix_loss") > floor).all()
-    by_place = leaking.answers["by_place"][-1]
-    assert (by_place[:, -1] > floor - 0.05).all(), "the last position cannot see its own target"
-    assert (by_place[:, :-1] < by_place[:, -1:]).all()
-
-
 def test_exact_match_by_length_is_that_of_greedy_decoding() -> None:
     config = short("echo", causal=True, positions="rotary", iterations=60, learning_rate=2e-2, batch_size=32, symbols=3)
     record = record_run(config)
@@ -113,28 +95,6 @@ def test_exact_match_by_length_is_that_of_greedy_decoding() -> None:
                 generated = torch.cat([generated, model(generated)[:, -1:].argmax(dim=-1)], dim=-1)
         expected_accuracy = (generated[:, n + 1 :] == part[:, :n]).all(dim=-1).float().mean()
         assert by_length[0, n - 1] == pytest.approx(float(expected_accuracy), abs=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["gloss", "gist"])
-def test_only_a_model_with_attention_learns_the_sense(name: str) -> None:
-    settings: dict[str, Any] = {
-        "model.width": 24,
-        "hidden": 24,
-        "layers": 1,
-        "batch_size": 32,
-        "iterations": 120 if name == "gloss" else 160,
-        "learning_rate": 1e-2,
-        "evaluate_every": 1_000,
-        "replicas": 1,
-    }
-    metric = {"gloss": "sense", "gist": "synonym"}[name]
-    with_attention, without_attention = (
-        record_run(short(name, **settings, attention=use_attention)).curves.metrics[metric]
-        for use_attention in (True, False)
-    )
-    assert with_attention[-1, 0] > 0.8 > 0.65 > with_attention[0, 0], "the accuracy is high only after training"
-    assert 0.35 < without_attention[-1, 0] < 0.65
 
 
 def test_every_variant_of_a_page_has_a_shipped_run() -> None:

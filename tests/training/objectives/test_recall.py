@@ -9,12 +9,7 @@ import pytest
 import torch
 
 from explorer.experiments.recall import DEFAULT_VARIANTS, VARIANTS
-from explorer.inspection.evaluate import evaluate
 from explorer.inspection.load_model import load_model
-from explorer.jobs import limits
-from explorer.run_store import store
-from explorer.run_store.archive.read import import_zip
-from explorer.run_store.archive.write import pack
 from explorer.tasks.recall import RecallConfig, evaluation_lengths
 from explorer.tasks.recall_rows import evaluation_sequences, fixed_sequences
 from explorer.training.config import RunConfig
@@ -38,7 +33,6 @@ def short(name: str = "gru-chrono", **changes: Any) -> RunConfig:
     )
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DEFAULT_VARIANTS)
 def test_eight_seeds_train_as_each_does_alone(name: str) -> None:
     stacked_record = record_run(short(name))
@@ -54,14 +48,6 @@ def test_same_key_same_curve() -> None:
     assert losses == repeated_losses
 
 
-def test_a_gru_with_chrono_initialization_solves_recall() -> None:
-    curves = record_run(short(iterations=150, replicas=1, batch_size=32)).curves
-    assert curves.last("accuracy").tolist() == [1.0]
-    assert curves.answers["by_length"][-1].shape == (1, len(evaluation_lengths(6)))
-    assert curves.answers["by_length"][-1][0, evaluation_lengths(6).index(6)] == 1.0
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DEFAULT_VARIANTS)
 def test_accuracy_by_length_equals_that_of_each_length_alone(name: str) -> None:
     config = short(name)
@@ -102,14 +88,3 @@ def test_layout_names_the_recorded_metrics() -> None:
     assert set(record.curves.metrics) == set(layout.metrics) and "train_accuracy" not in layout.metrics
     assert set(record.curves.signals) == {"gradient_norm"}
     assert "train_accuracy" in RecallObjective.layout(short(sequences=8)).metrics
-
-
-@pytest.mark.slow
-def test_a_run_comes_back_from_its_folder_and_from_a_zip(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    record = record_run(short())
-    run = store.save_run(record, tmp_path / "run")
-    assert {name: m.values for name, m in evaluate(run).items()} == {n: m.values for n, m in run.card.metrics.items()}
-    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "home"))
-    imported = import_zip(pack(run), "me", limits.check)
-    assert imported.key == run.key
-    np.testing.assert_array_equal(imported.curves.answers["by_length"], run.curves.answers["by_length"])

@@ -136,7 +136,6 @@ VARIED: list[tuple[str, dict[str, object]]] = [
 ]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("model", "changes"), VARIED, ids=[f"{m}-{'-'.join(map(str, c.values()))}" for m, c in VARIED])
 def test_an_interrupted_and_resumed_training_ends_as_an_uninterrupted_one(
     model: str, changes: dict[str, object]

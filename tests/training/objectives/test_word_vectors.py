@@ -12,12 +12,7 @@ import pytest
 from explorer.catalogue import models_of
 from explorer.export.notebook import as_notebook
 from explorer.export.python_file import as_python
-from explorer.inspection.evaluate import evaluate
-from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
-from explorer.run_store import store
-from explorer.run_store.archive.read import import_zip
-from explorer.run_store.archive.write import pack
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
@@ -69,16 +64,6 @@ def test_it_learns_the_planted_analogies(model: str) -> None:
     assert first < 0.05 and last > 0.2
     assert curves.metrics["loss"][0, 0] == pytest.approx(6 * np.log(2), rel=1e-3)
     assert curves.metrics["loss"][-1, 0] < 2 and curves.last("neighbour_purity")[0] > 0.5
-
-
-def test_a_run_comes_back_from_a_zip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    run = store.save_run(record_run(short("cbow")), tmp_path / "run")
-    monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "home"))
-    imported = import_zip(pack(run), "me", limits.check)
-    assert imported.key == run.key and imported.tokenizer == run.tokenizer
-    assert {name: m.values for name, m in evaluate(imported).items()} == {
-        name: m.values for name, m in run.card.metrics.items()
-    }
 
 
 def test_a_text_without_known_pairs_has_no_accuracy() -> None:
