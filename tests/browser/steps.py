@@ -25,6 +25,7 @@ SETTLED = """() => {
         && !document.querySelector(".lineage-outdated, .lineage-fitting")
         && document.querySelector(".lineage-presentation-button")
         && [...document.querySelectorAll(".lineage:not([hidden])")].every((place) => place.childElementCount)
+        && [...document.querySelectorAll(".frame-plot")].every((plot) => !plot.clientWidth || plot.querySelector(".main-svg"))
         && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)
         && !document.getAnimations().some((moving) => moving instanceof CSSTransition);
     const boxes = [...document.querySelectorAll("[data-testid=stElementContainer], .lineage :is(button, input, svg)")]
@@ -165,7 +166,7 @@ def save_figure(page: Page, frame: Locator, name: str, folder: Path, *kinds: str
     for kind in kinds or ("PNG", "SVG", "CSV"):
         frame.get_by_role("button", name="Save this figure").click()
         with page.expect_download() as download:
-            frame.get_by_role("menuitem", name=kind).click()
+            frame.get_by_role("menuitem", name=kind, exact=True).click()
         assert download.value.suggested_filename == f"{name}.{kind.lower()}"
         download.value.save_as(folder / kind)
         files[kind] = (folder / kind).read_bytes()

@@ -76,11 +76,13 @@ def test_the_target_is_dragged_and_the_axes_are_changed_without_losing_other_set
 
     other = visit("/compare?" + page.url.split("?")[1])
     expect(headline(other)).to_have_text(words)
+    expect(readout_rows(other)).to_have_count(4)
     assert readout_rows(other).all_inner_texts() == readout_rows(page).all_inner_texts()
 
 
 def test_the_hairline_reads_every_run_a_drag_zooms_and_the_figure_is_saved(visit: Any, tmp_path: Path) -> None:
     page = visit("/compare")
+    expect(readout_rows(page)).to_have_count(4)
     target_readout = readout_rows(page).all_inner_texts()
     box = box_of(page.locator(".frame-plot").first)
     y = box["y"] + 0.6 * box["height"]

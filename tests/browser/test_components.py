@@ -50,11 +50,11 @@ def test_arrows_of_a_block_open_and_another_kind_is_drawn_when_its_numbers_have_
 
     # Another block is wider: its place changes its size at once, and the numbers come later.
     waiting: list[Any] = []
-    page.route("**/results/*", waiting.append)
+    page.route("**/results/*", lambda route: waiting.append(route))
     page.get_by_role("radio", name="Encoder–decoder").first.click()
     expect(page).to_have_url(re.compile("kind=both"))
     page.evaluate(NEXT_FRAMES)
-    page.unroute("**/results/*", waiting.append)
+    page.unroute("**/results/*")
     for route in waiting:
         route.continue_()
     expect(diagram.locator(".box")).not_to_have_count(10)

@@ -15,7 +15,7 @@ FORM = "unfold=sweeps&sweep_models=bag_of_words&sweep_space=learning_rate=0.01,0
 def test_a_search_is_started_followed_and_opened(visit: Any) -> None:
     page = visit(f"/compare?{FORM}&sweep_seeds=2")
     section = page.locator(".st-key-page-section-sweeps")
-    expect(section.get_by_text(re.compile(r"^\d+ runs, about"))).to_be_visible()
+    expect(section.get_by_text(re.compile("6 runs, about"))).to_be_visible()
     button(page, "Search").click()
     expect(page).to_have_url(re.compile(r"[?&]sweeps=[a-z2-7]{12}"))
     expect(
