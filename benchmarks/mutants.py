@@ -120,7 +120,7 @@ def failing_test(mutant: Mutant, root: Path) -> str:
     command = [sys.executable, "-m", "pytest", "-x", "-n0", "-q", "--no-header", "-rfE"]
     process = subprocess.Popen(
         [*command, *mirrored_tests(mutant.file, root)],
-        cwd=root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        cwd=root, encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         env=os.environ | {"PYTHONPYCACHEPREFIX": f"{root}-bytecode", "PYTHONHASHSEED": "0"},
     )  # fmt: skip
     try:
@@ -154,7 +154,7 @@ def main(
         for mutant in mutants_of(path, ROOT, seed)
     ]
     sample = sorted(pool, key=lambda mutant: mutant.priority)[:count]
-    known = [json.loads(line) for line in report.read_text().splitlines()] if report and report.exists() else []
+    known = [json.loads(line) for line in report.read_text("utf-8").splitlines()] if report and report.exists() else []
     results: dict[str, str] = {row["priority"]: row["found_by"] for row in known}
     copies: Queue[Path] = Queue()
 
@@ -167,7 +167,7 @@ def main(
         print(f"{mutant.file}:{mutant.line} {mutant.change!r}: {found_by or 'SURVIVES'}", flush=True)
         if report:
             row = {"file": mutant.file, "line": mutant.line, "change": mutant.change, "found_by": found_by}
-            with report.open("a") as lines:
+            with report.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(row | {"priority": mutant.priority}) + "\n")
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as threads:
