@@ -25,7 +25,7 @@ SETTLED = """() => {
         && !document.querySelector(".lineage-outdated, .lineage-fitting")
         && document.querySelector(".lineage-presentation-button")
         && [...document.querySelectorAll(".lineage:not([hidden])")].every((place) => place.childElementCount)
-        && [...document.querySelectorAll(".frame-plot")].every((plot) => !plot.clientWidth || plot.querySelector(".main-svg"))
+        && [...document.querySelectorAll(".frame-plot")].every((plot) => !plot.clientWidth || plot.childElementCount)
         && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)
         && !document.getAnimations().some((moving) => moving instanceof CSSTransition);
     const boxes = [...document.querySelectorAll("[data-testid=stElementContainer], .lineage :is(button, input, svg)")]
