@@ -45,33 +45,28 @@ def fill_in_config(text: str, **changes: str) -> str:
 
 def site(upstream: int, port: int, folder: Path, names: str = "localhost", path: str = "/lineage") -> str:
     """Return `deploy/nginx.conf` for a server on this port, with the certificate in this folder."""
-    changes = {
-        "listen 80;": f"listen 127.0.0.1:{free_port()};",
-        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
-        "lineage.example.org": names,
-        "/etc/ssl/lineage": str(folder),
-        "127.0.0.1:8501": f"127.0.0.1:{upstream}",
-        "/lineage {": f"{path} {{",
-        "/lineage/": f"{path}/",
-    }
-    return fill_in_config((ROOT / "deploy" / "nginx.conf").read_text(), **changes)
+    return _fill_in_site("nginx.conf", port, folder, names, path, **{"127.0.0.1:8501": f"127.0.0.1:{upstream}"})
 
 
 def site_of_several(
     upstreams: Sequence[int], port: int, folder: Path, names: str = "localhost", path: str = "/lineage"
 ) -> str:
     """Return `deploy/nginx-several.conf` for three servers on these ports, with the certificate in this folder."""
-    changes = {
+    changes = {f"127.0.0.1:{8501 + i}": f"127.0.0.1:{upstream}" for i, upstream in enumerate(upstreams)}
+    changes["Path=/lineage;"] = f"Path={path};"
+    return _fill_in_site("nginx-several.conf", port, folder, names, path, **changes)
+
+
+def _fill_in_site(file: str, port: int, folder: Path, names: str, path: str, **changes: str) -> str:
+    common = {
         "listen 80;": f"listen 127.0.0.1:{free_port()};",
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
         "lineage.example.org": names,
         "/etc/ssl/lineage": str(folder),
-        **{f"127.0.0.1:{8501 + i}": f"127.0.0.1:{upstream}" for i, upstream in enumerate(upstreams)},
         "/lineage {": f"{path} {{",
         "/lineage/": f"{path}/",
-        "Path=/lineage;": f"Path={path};",
     }
-    return fill_in_config((ROOT / "deploy" / "nginx-several.conf").read_text(), **changes)
+    return fill_in_config((ROOT / "deploy" / file).read_text(), **common, **changes)
 
 
 def static_sites(port: int, folder: Path, *names: str) -> str:

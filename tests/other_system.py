@@ -1,5 +1,4 @@
-"""A stand-in for Windows, for programs that tests start: `python -m tests.other_system` does what a new user does, or
-runs the command that follows.
+"""A stand-in for Windows: `python -m tests.other_system` does what a new user does.
 
 It is a Linux process in which our own code finds no module that only Linux and macOS have (filelock neither, which has
 its own way there), no function of `os` that is missing on Windows, no way to open a folder, and no rename onto an
@@ -14,27 +13,15 @@ import shutil
 import signal
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 MISSING_MODULES = {"fcntl", "grp", "pwd", "resource", "termios", "uvloop"}
 OURS = ("__main__", "app", "explorer", "filelock", "pages")
-MISSING_FUNCTIONS = (
-    "fork",
-    "forkpty",
-    "getloadavg",
-    "getuid",
-    "nice",
-    "pidfd_open",
-    "posix_fallocate",
-    "register_at_fork",
-    "sched_getaffinity",
-    "statvfs",
-    "sysconf",
-)
-MISSING_SIGNALS = ("SIGKILL", "SIGCHLD", "SIGHUP", "SIGALRM")
+MISSING_FUNCTIONS = {"fork", "forkpty", "getloadavg", "getuid", "nice", "pidfd_open", "posix_fallocate"}
+MISSING_FUNCTIONS |= {"register_at_fork", "sched_getaffinity", "statvfs", "sysconf"}
+MISSING_SIGNALS = {"SIGKILL", "SIGCHLD", "SIGHUP", "SIGALRM"}
 # The text is in the configuration of the run, so that its files have characters that are not ASCII.
-TRAIN = ("train", "--task", "string", "--model", "rnn", "--set", "text=schöne grüße ", "--set", "iterations=20")
+TRAIN = ("train", "--task", "string", "--model", "rnn", "--set", "text=schöne grüße ", "--set", "iterations=2")
 
 
 def pretend() -> None:
@@ -63,12 +50,9 @@ def pretend() -> None:
     builtins.__import__ = import_module
     shutil._use_fd_functions = False  # type: ignore[attr-defined]  # as where folders cannot be opened
     os.open, os.rename = open_file, rename  # type: ignore[assignment]
-    for name in MISSING_FUNCTIONS:
-        if hasattr(os, name):
-            delattr(os, name)
-    for name in MISSING_SIGNALS:
-        if hasattr(signal, name):
-            delattr(signal, name)
+    for module, names in ((os, MISSING_FUNCTIONS), (signal, MISSING_SIGNALS)):
+        for name in names & set(dir(module)):
+            delattr(module, name)
     warnings.filterwarnings("ignore", "only soft file lock is available")  # filelock, where it is not Windows either
 
 
@@ -83,38 +67,24 @@ def run_command(*words: str) -> None:
         assert not end.code, f"{words}: {end.code}"
 
 
-def open_pages() -> None:
-    """Open the pages that read stored runs. Raises AssertionError if one shows an error."""
-    import streamlit as st
-
-    from tests.pages.screen import page
-
-    for name in ("cookies", "headers"):  # AppTest would return a mock
-        setattr(type(st.context), name, property(lambda _: {}))
-    for file in ("runs.py", "compare.py", "attention.py", "generation.py"):
-        page(file)
-
-
 def main() -> None:
+    """Train, exchange runs, and print why worker processes are refused."""
     pretend()
-    if sys.argv[1:]:
-        return run_command(*sys.argv[1:])
     from explorer.environment import environment
+    from explorer.errors import InvalidSetting
+    from explorer.jobs.scheduler import service
 
     run_command(*TRAIN)
-    (run,) = [folder for folder in environment().runs.iterdir() if folder.is_dir()]
-    file = Path(os.environ["LINEAGE_HOME"]) / "run.zip"
+    (run,) = [folder.name for folder in environment().runs.iterdir() if folder.is_dir()]
+    file = str(environment().home / "run.zip")
     run_command(*TRAIN)
-    commands: tuple[tuple[str, ...], ...] = (
-        ("list",),
-        ("export", run.name, str(file)),
-        ("delete", run.name),
-        ("import", str(file)),
-        ("predict", "negation-single-rnn", "human not destroy nature"),
-    )
-    for words in commands:
+    for words in (("list",), ("export", run, file), ("delete", run), ("import", file)):
         run_command(*words)
-    open_pages()
+    os.environ["LINEAGE_EXECUTOR"] = "processes"
+    try:
+        service.restore()
+    except InvalidSetting as error:
+        print(error)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,8 @@ import io
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from explorer.csv_files import to_csv, to_csv_file
+from explorer.csv_files import escape_formula, to_csv, to_csv_file
 
 
 def read_rows(text: str) -> list[list[str]]:
@@ -23,11 +22,12 @@ def test_numbers_are_written_in_full_precision_and_undefined_ones_as_empty_cells
     pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(to_csv(table))), table)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", 'a"\r=1'])
-def test_no_cell_and_no_heading_is_a_formula(text: str) -> None:
-    rows = read_rows(to_csv(pd.DataFrame({text: [text, "b"], "mixed": [text, 1]})))
-    safe = text if text.startswith("a") else f"'{text}"
-    assert rows == [[safe, "mixed"], [safe, safe], ["b", "1"]]
+def test_no_cell_and_no_heading_is_a_formula() -> None:
+    for text in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\x00=1", "＝1", "＠x", "=1\n2"):
+        rows = read_rows(to_csv(pd.DataFrame({text: [text, "b"], "mixed": [text, 1]})))
+        assert rows == [[f"'{text}", "mixed"], [f"'{text}", f"'{text}"], ["b", "1"]]
+    for text in ("a = b", "RNN", "5 = 5", "", "“=”", 'a"\r=1'):
+        assert escape_formula(text) == text
 
 
 def test_a_file_begins_with_the_byte_order_mark_and_holds_any_text() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 
@@ -12,30 +11,13 @@ import pytest
 from explorer.environment import Environment, environment
 from explorer.errors import InvalidSetting
 
-SERVER_GUIDE = Path(__file__).parents[1] / "docs" / "server.md"
+SERVER_GUIDE = (Path(__file__).parents[1] / "docs" / "server.md").read_text("utf-8")
+DOCUMENTED = dict(re.findall(r"^\| `LINEAGE_([A-Z_]+)` \| ([^|]+?) *\|", SERVER_GUIDE, re.MULTILINE))
+UNITS = {"": 1, " MB": 1_000_000, " GB": 1_000_000_000}
 NUMBERS = {
-    "most_steps": 50_000,
-    "most_draws": 5_000_000,
-    "most_width": 1_024,
-    "most_layers": 24,
-    "most_batch": 2_048,
-    "most_length": 1_000,
-    "most_replicas": 32,
-    "most_memory": 4_000_000_000,
-    "most_seconds": 3_600.0,
-    "most_step_seconds": 0.5,
-    "most_text": 2_000,
-    "most_corpus": 5_000_000,
-    "most_tokens": 65_536,
-    "jobs_at_once": 12,
-    "most_jobs": 40,
-    "most_trials": 500,
-    "grace_seconds": 60.0,
-    "checkpoint_seconds": 5.0,
-    "most_disk": 2_000_000_000,
-    "most_copies": 2_000_000_000,
-    "most_upload": 50_000_000,
-    "models_memory": 2_000_000_000,
+    name.lower(): float(number[1].replace(",", "")) * UNITS[number[2]]
+    for name, default in DOCUMENTED.items()
+    if (number := re.fullmatch(r"([\d.,]+)((?: [MG]B)?)", default))
 }
 
 
@@ -46,121 +28,90 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINEAGE_CACHE", raising=False)
 
 
-def test_released_defaults_do_not_change() -> None:
+def test_the_documentation_lists_every_setting_with_its_default() -> None:
+    assert {f"LINEAGE_{name}" for name in DOCUMENTED} == {
+        str(field.validation_alias or f"LINEAGE_{name.upper()}") for name, field in Environment.model_fields.items()
+    }
     values = environment().model_dump()
     assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
-    texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors", "models"}
-    texts |= {"run_storage", "metrics_token", "log"}
-    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "executor", "device", "jobs_memory", *texts}
-    assert (values["database_url"], values["operator_password"]) == ("", "")
-    assert values["data_dir"] is None
+    assert len(NUMBERS) > 20
+    texts = {"database_url", "operator_password", "secret", "trusted_proxies", "origins", "frame_ancestors"}
+    assert {values[name] for name in texts | {"run_storage", "metrics_token"}} == {""}
+    assert (values["executor"], values["device"], values["log"]) == ("here", "cpu", "text")
+    assert values["data_dir"] is values["jobs_memory"] is None
 
 
-def test_the_default_home_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LINEAGE_HOME")
-    assert environment().home.name == "lineage"
-    assert environment().home.is_absolute()
-
-
-def test_the_default_cache_is_in_the_users_cache_folder() -> None:
-    assert environment().cache.name == "lineage"
-    assert environment().cache.is_absolute()
-
-
-@pytest.mark.parametrize("name", ["data_dir", "cache"])
-def test_the_folders_of_texts_can_be_set(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(f"LINEAGE_{name.upper()}", str(tmp_path / "texts"))
-    assert getattr(environment(), name) == tmp_path / "texts"
-
-
-def test_runs_jobs_and_trash_are_folders_of_the_home(home: Path) -> None:
+def test_the_default_folders_are_those_of_the_user_and_can_be_set(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = environment()
     assert (settings.runs, settings.jobs, settings.trash) == (home / "runs", home / "jobs", home / "trash")
+    monkeypatch.delenv("LINEAGE_HOME")
+    for folder in (environment().home, environment().cache):
+        assert folder.name == "lineage" and folder.is_absolute()
+    for name in ("data_dir", "cache"):
+        monkeypatch.setenv(f"LINEAGE_{name.upper()}", str(tmp_path / "texts"))
+        assert getattr(environment(), name) == tmp_path / "texts"
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_every_number_can_be_set(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(f"LINEAGE_{name.upper()}", "7")
-    assert getattr(environment(), name) == 7
-    assert environment().model_dump(exclude={name}) == Environment.model_construct().model_dump(exclude={name}) | {
-        "home": environment().home
-    }
-    monkeypatch.setenv(f"LINEAGE_{name.upper()}", "9")
-    assert getattr(environment(), name) == 9  # values are not cached
-
-
-@pytest.mark.parametrize("value", ["nonsense", "", "-1", "1e400x", "nan", "[1]", "a\nb", "x" * 5_000])
-@pytest.mark.parametrize("name", NUMBERS)
-def test_an_invalid_value_raises_one_sentence(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_number_can_be_set_and_an_invalid_value_raises_one_sentence(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     variable = f"LINEAGE_{name.upper()}"
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(InvalidSetting) as raised:
-        environment()
-    message = str(raised.value)
-    assert message.startswith(f"{variable} = ")
-    assert "is not possible: " in message
-    assert message.endswith(". Change or unset it.")
-    assert "\n" not in message
-    assert len(message) < 250
+    others = environment().model_dump(exclude={name})
+    for value in (7, 9):  # values are not cached
+        monkeypatch.setenv(variable, str(value))
+        assert (getattr(environment(), name), environment().model_dump(exclude={name})) == (value, others)
+    impossible = ["nonsense", "", "-1", "1e400x", "nan", "[1]", "a\nb", "x" * 5_000]
+    for text in impossible if name.endswith("seconds") else [*impossible, "0"]:
+        monkeypatch.setenv(variable, text)
+        with pytest.raises(InvalidSetting) as raised:
+            environment()
+        message = str(raised.value)
+        assert message.startswith(f"{variable} = ") and message.endswith(". Change or unset it.")
+        assert "is not possible: " in message and "\n" not in message and len(message) < 250
 
 
-@pytest.mark.parametrize("name", [name for name in NUMBERS if not name.endswith("seconds")])
-def test_limits_of_zero_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(f"LINEAGE_{name.upper()}", "0")
-    with pytest.raises(InvalidSetting, match="greater than or equal to 1"):
-        environment()
-
-
-def test_unknown_variables_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_variables_are_ignored_and_the_environment_is_immutable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_COLOUR", "red")
     monkeypatch.setenv("MOST_STEPS", "3")
     assert environment().most_steps == 50_000
-
-
-def test_the_environment_is_immutable() -> None:
     with pytest.raises(pydantic.ValidationError):
         environment().most_steps = 3
 
 
-def test_every_setting_has_a_comment() -> None:
-    lines = inspect.getsource(Environment)
-    for name in Environment.model_fields:
-        assert re.search(rf"^    {name}: .*(#|\(\n.*#|= \d)", lines, re.MULTILINE), name
-
-
-def test_the_documentation_lists_every_setting_with_its_default() -> None:
-    table = re.findall(r"^\| `LINEAGE_([A-Z_]+)` \| ([^|]+) \|", SERVER_GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {f"LINEAGE_{name}" for name, _ in table} == {
-        str(field.validation_alias or f"LINEAGE_{name.upper()}") for name, field in Environment.model_fields.items()
-    }
-    units = {"": 1, "MB": 1_000_000, "GB": 1_000_000_000}
-    for name, default in table:
-        if name.lower() in NUMBERS:
-            number, _, unit = default.replace(",", "").partition(" ")
-            assert float(number) * units[unit] == NUMBERS[name.lower()], f"LINEAGE_{name} in {SERVER_GUIDE}"
-
-
-@pytest.mark.parametrize("executor", ["here", "processes", "ray", "ray://cluster", "ray://10.0.0.7:10001"])
-def test_an_executor_is_named(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_EXECUTOR", executor)
-    assert environment().executor == executor
-
-
-@pytest.mark.parametrize("executor", ["", "there", "ray:", "ray://", "ray://a b", "http://cluster:10001", "ray://a:b"])
-def test_an_unknown_executor_is_refused(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_EXECUTOR", executor)
-    with pytest.raises(InvalidSetting, match=r"possible are here, processes, ray and ray://host:port"):
-        environment()
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda", "cuda:0", "cuda:12", "mps", "auto"])
-def test_a_device_is_named(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_DEVICE", device)
-    assert environment().device == device
-
-
-@pytest.mark.parametrize("device", ["", "gpu", "cuda:", "cuda:-1", "cpu:0", "CUDA"])
-def test_an_unknown_device_is_refused(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_DEVICE", device)
-    with pytest.raises(InvalidSetting, match=r"possible are cpu, cuda, cuda:n, mps and auto"):
-        environment()
+@pytest.mark.parametrize(
+    ("name", "possible", "impossible", "problem"),
+    [
+        (
+            "executor",
+            ["here", "processes", "ray", "ray://cluster", "ray://10.0.0.7:10001"],
+            ["", "there", "ray:", "ray://", "ray://a b", "http://cluster:10001", "ray://a:b"],
+            "possible are here, processes, ray and ray://host:port",
+        ),
+        (
+            "device",
+            ["cpu", "cuda", "cuda:0", "cuda:12", "mps", "auto"],
+            ["", "gpu", "cuda:", "cuda:-1", "cpu:0", "CUDA"],
+            "possible are cpu, cuda, cuda:n, mps and auto",
+        ),
+        ("models", ["gpt2", "owner/name@v1.0", "a, b"], ["-x", "a/b/c", "é"], "no model such as gpt2"),
+        ("secret", ["", "x" * 16], ["too short", "x" * 15], "a secret has at least 16 characters"),
+        ("trusted_proxies", ["10.0.0.0/8, ::1", "10.0.0.7/8"], ["10.0.0.0/99"], "10.0.0.0/99"),
+        ("origins", ["https://example.org, http://*.a:1"], ["example.org"], "no origin such as https://example.org"),
+        ("frame_ancestors", ["https://a.org"], ["https://a.org; script-src *"], "no origin"),
+    ],
+)
+def test_a_text_has_one_of_the_possible_forms(
+    name: str, possible: list[str], impossible: list[str], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in possible:
+        monkeypatch.setenv(f"LINEAGE_{name.upper()}", value)
+        assert getattr(environment(), name) == value
+    for value in impossible:
+        monkeypatch.setenv(f"LINEAGE_{name.upper()}", value)
+        with pytest.raises(InvalidSetting, match=f"LINEAGE_{name.upper()}") as raised:
+            environment()
+        assert problem in str(raised.value)
+        assert (not value or value in str(raised.value)) == (not value or name != "secret")

@@ -10,27 +10,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = (
-    "explorer",
-    *(
-        f"explorer.{name}"
-        for name in (
-            "api",
-            "models",
-            "tasks",
-            "tokenization",
-            "generation",
-            "training",
-            "experiments",
-            "jobs",
-            "run_store",
-            "export",
-            "inspection",
-            "figures",
-            "lessons",
-        )
-    ),
-)
+NAMES = "api models tasks tokenization generation training experiments jobs run_store export inspection figures lessons"
+PACKAGES = ("explorer", *(f"explorer.{name}" for name in NAMES.split()))
 HEAVY = ("torch", "streamlit", "pandas", "numpy", "plotly", "sqlalchemy")
 
 

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import logging
-import pickle
 
 import pytest
 
-from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownRun, UnknownWords
+from explorer.errors import InvalidSetting, StoreError, UnknownWords
 from explorer.log_privacy import describe_exception, format_traceback, make_record
 
 TYPED = "typed-by-a-visitor"
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "description"),
     [
-        InvalidSetting(TYPED),
-        KeyError(TYPED),
-        LineageError(TYPED),
-        OSError(TYPED),
-        RuntimeError(TYPED),
-        UnicodeDecodeError("utf-8", TYPED.encode(), 0, 1, TYPED),
-        UnknownRun(TYPED),
-        UnknownWords(TYPED, {TYPED: (TYPED,)}),
-        ValueError(TYPED),
-        pickle.UnpicklingError(TYPED),
+        (InvalidSetting(TYPED), "InvalidSetting"),
+        (KeyError(TYPED), "KeyError"),
+        (OSError(TYPED), "OSError"),
+        (UnicodeDecodeError("utf-8", TYPED.encode(), 0, 1, TYPED), "UnicodeDecodeError"),
+        (UnknownWords(TYPED, {TYPED: (TYPED,)}), "UnknownWords"),
+        (ValueError(TYPED), "ValueError"),
+        (FileNotFoundError(2, "No such file", f"/home/{TYPED}"), "FileNotFoundError: No such file"),
+        (IndexError("list index out of range"), "IndexError: list index out of range"),
+        (StoreError("The disk is full."), "StoreError: The disk is full."),
     ],
 )
-def test_a_message_that_may_repeat_a_visitors_text_is_not_shown(error: Exception) -> None:
-    assert describe_exception(error) == type(error).__name__
-
-
-def test_messages_of_the_operating_system_the_interpreter_and_the_store_are_shown() -> None:
-    assert describe_exception(FileNotFoundError(2, "No such file or directory", f"/home/{TYPED}")) == (
-        "FileNotFoundError: No such file or directory"
-    )
-    assert describe_exception(IndexError("list index out of range")) == "IndexError: list index out of range"
-    assert describe_exception(StoreError("The disk is full.")) == "StoreError: The disk is full."
+def test_a_message_is_shown_unless_it_may_repeat_a_visitors_text(error: Exception, description: str) -> None:
+    assert describe_exception(error) == description
 
 
 def raise_in_a_chain() -> None:
@@ -70,20 +60,13 @@ def record(name: str, message: object, *args: object, error: BaseException | Non
     return make_record(name, logging.ERROR, __file__, 1, message, args, info)
 
 
-def test_a_record_describes_exceptions_among_its_arguments() -> None:
+def test_a_record_describes_exceptions_and_not_the_result_of_a_task() -> None:
     made = record("explorer", "run %s: %s", "0a1b", InvalidSetting(TYPED))
     assert made.getMessage() == "run 0a1b: InvalidSetting"
     assert record("explorer", ValueError(TYPED)).getMessage() == "ValueError"
-
-
-def test_a_formatter_prints_the_safe_traceback() -> None:
-    try:
-        raise_in_a_chain()
-    except ExceptionGroup as error:
-        printed = logging.Formatter().format(record("explorer", "a section failed", error=error))
-    assert printed.startswith("a section failed\n") and "KeyError" in printed and TYPED not in printed
-
-
-def test_asyncio_does_not_show_the_result_of_a_task() -> None:
     message = f"Task exception was never retrieved\nfuture: <Task finished exception=KeyError('{TYPED}')>"
     assert record("asyncio", message).getMessage() == "Task exception was never retrieved"
+    with pytest.raises(ExceptionGroup) as caught:
+        raise_in_a_chain()
+    printed = logging.Formatter().format(record("explorer", "a section failed", error=caught.value))
+    assert printed.startswith("a section failed\n") and "KeyError" in printed and TYPED not in printed

@@ -8,13 +8,16 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 RULES = tomllib.loads((ROOT / "tests" / "names.toml").read_text())
-SOURCES = sorted(
-    [*(ROOT / "explorer").rglob("*.py"), *(ROOT / "pages").glob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
-)
+SOURCES = [*(ROOT / "explorer").rglob("*.py"), *(ROOT / "pages").glob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+TEXTS = [
+    *SOURCES,
+    *(ROOT / "lessons").glob("*.yaml"),
+    *(file for file in (ROOT / "explorer" / "static").rglob("*.js") if "vendor" not in file.parts),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+]
 
 
 def names_in(source: str, module: str) -> Iterator[str]:
@@ -29,50 +32,8 @@ def find_private_words(name: str) -> list[str]:
     """Return a sentence for every word of a name that the rules forbid."""
     bare = name.strip("_").lower()
     found = [f"{name}: a name needs a verb and its object, or a noun"] * (bare in RULES["alone"]["names"])
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return found + [
-        f"{name}: instead of “{word.lower()}” write {RULES['words'][word.lower()]}"
-        for word in words
-        if word.lower() in RULES["words"]
-    ]
-
-
-def test_names_are_standard_terms() -> None:
-    found = []
-    for file in SOURCES:
-        path = file.relative_to(ROOT).as_posix()
-        for name in names_in(file.read_text(), file.stem):
-            if f"{path}:{name}" not in RULES["exceptions"]:
-                found += [f"{path}: {objection}" for objection in find_private_words(name)]
-    assert found == []
-
-
-def test_every_exception_is_still_needed() -> None:
-    for path in RULES["exceptions"]:
-        file, name = path.split(":")
-        assert name in names_in((ROOT / file).read_text(), Path(file).stem), f"{path} is not there any more"
-        assert find_private_words(name), f"{path} breaks no rule"
-
-
-@pytest.mark.parametrize("name", ["told", "_told", "lanes", "HeadWorth", "draw_insides", "_touched_heads"])
-def test_private_words_are_found(name: str) -> None:
-    assert find_private_words(name)
-
-
-@pytest.mark.parametrize("name", ["draw_chart", "RunView", "words_drawn", "storage", "__init__", "interlaced"])
-def test_standard_terms_pass(name: str) -> None:
-    assert find_private_words(name) == []
-
-
-TEXTS = sorted(
-    [
-        *SOURCES,
-        *(ROOT / "lessons").glob("*.yaml"),
-        *(ROOT / "explorer" / "static").rglob("*.js"),
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-    ]
-)
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+    return found + [f"{name}: instead of “{w}” write {RULES['words'][w]}" for w in words if w in RULES["words"]]
 
 
 def find_private_phrases(text: str) -> list[str]:
@@ -85,11 +46,20 @@ def find_private_phrases(text: str) -> list[str]:
     ]
 
 
+def test_names_are_standard_terms() -> None:
+    assert all(map(find_private_words, ("_told", "lanes", "HeadWorth", "_touched_heads")))
+    assert not any(map(find_private_words, ("draw_chart", "RunView", "storage", "__init__", "interlaced")))
+    found = {
+        f"{file.relative_to(ROOT).as_posix()}:{name}": objections
+        for file in SOURCES
+        for name in names_in(file.read_text(), file.stem)
+        if (objections := find_private_words(name))
+    }
+    assert {place: found[place] for place in found.keys() - set(RULES["exceptions"])} == {}
+    assert set(RULES["exceptions"]) - found.keys() == set(), "these exceptions are not needed any more"
+
+
 def test_texts_are_in_plain_words() -> None:
-    texts = {file.relative_to(ROOT).as_posix(): file.read_text() for file in TEXTS if "vendor" not in file.parts}
-    assert [f"{path}: {objection}" for path, text in texts.items() for objection in find_private_phrases(text)] == []
-
-
-@pytest.mark.parametrize("text", ["Who races", "Rows ask,\n   columns answer.", "0.9 in an even look"])
-def test_private_phrases_are_found(text: str) -> None:
-    assert find_private_phrases(text)
+    assert all(map(find_private_phrases, ("Who races", "Rows ask,\n   columns answer.", "0.9 in an even look")))
+    found = {file.relative_to(ROOT).as_posix(): find_private_phrases(file.read_text()) for file in TEXTS}
+    assert {path: objections for path, objections in found.items() if objections} == {}

@@ -7,13 +7,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 import explorer
 
 ROOT = Path(__file__).parents[1]
-FORMS = [file for file in sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")) if file.stem != "config"]
 KINDS_OF_CHANGES = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
@@ -37,27 +35,11 @@ def test_the_workflow_runs_everything_on_linux_and_the_fast_tests_elsewhere() ->
     assert fast["strategy"]["matrix"]["python"] == named
 
 
-@pytest.mark.parametrize("file", FORMS, ids=lambda file: file.stem)
-def test_forms_for_issues_have_questions_with_ids(file: Path) -> None:
-    form = read(str(file.relative_to(ROOT)))
-    assert form["name"] and form["description"]
-    questions = [part for part in form["body"] if part["type"] != "markdown"]
-    assert {part["type"] for part in questions} <= {"input", "textarea", "dropdown", "checkboxes"}
-    assert all(part["attributes"]["label"] for part in questions)
-    assert all(part["attributes"]["options"] for part in questions if part["type"] == "dropdown")
-    ids = [part["id"] for part in questions]
-    assert len(ids) == len(set(ids)) > 0
-    assert any(part.get("validations", {}).get("required") for part in questions)
-
-
-def test_the_citation_names_this_version() -> None:
+def test_the_citation_and_the_changelog_name_this_version() -> None:
     citation = read("CITATION.cff")
     assert {"cff-version", "message", "title", "authors"} <= set(citation)  # what the format requires
     assert (citation["version"], citation["license"]) == (explorer.__version__, "MIT")
-
-
-def test_the_changelog_begins_with_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     versions = re.findall(r"^## \[([\d.]+)\] - (\d{4}-\d{2}-\d{2})$", text, re.MULTILINE)
-    assert versions[0] == (explorer.__version__, str(read("CITATION.cff")["date-released"]))
+    assert versions[0] == (explorer.__version__, str(citation["date-released"]))
     assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= KINDS_OF_CHANGES

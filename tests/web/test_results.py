@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import threading
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from cachetools import LRUCache
+from safetensors.numpy import load
 from starlette.applications import Starlette
 
 from explorer.web import results
 from explorer.web.results import Section, drop, pack, register, register_arrays
-from tests import needs
 from tests.web.client import TestClient
-
-ASSETS = Path(__file__).parents[2] / "explorer" / "static"
-UNPACK_SCRIPT = """
-import { readFileSync } from "node:fs";
-import { unpackArrays as unpack } from "%s";
-const bytes = readFileSync(process.argv[1]);
-const arrays = unpack(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-const lists = Object.entries(arrays).map(([name, { shape, data }]) => [name, [shape, [...data]]]);
-console.log(JSON.stringify(Object.fromEntries(lists)));
-"""
-
-
-@needs.node
-def test_the_browser_unpacks_what_the_server_packed(tmp_path: Path) -> None:
-    arrays = {
-        "small": np.array([[1, 2, 255]], dtype=np.uint8),
-        "odd": np.arange(3, dtype=np.uint16),
-        "ids": np.array([[7], [-1]], dtype=np.int32),
-        "transposed": np.arange(6, dtype=np.float32).reshape(2, 3).T,  # not contiguous in memory
-    }
-    file = tmp_path / "arrays"
-    file.write_bytes(pack(arrays))
-    script = UNPACK_SCRIPT % (ASSETS / "shared/runtime/array_store.js").as_uri()
-    process = subprocess.run(
-        [str(needs.NODE), "--input-type=module", "-e", script, "--", str(file)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    unpacked = json.loads(process.stdout)
-    assert unpacked == {name: [list(array.shape), array.ravel().tolist()] for name, array in arrays.items()}
-
 
 browser = TestClient(Starlette(routes=results.ROUTES))
 
@@ -71,6 +36,20 @@ def finished_future(result: object) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(result)
     return future
+
+
+def test_arrays_are_packed_as_safetensors() -> None:
+    """tests/static/array_store.test.mjs reads this format."""
+    arrays = {
+        "small": np.array([[1, 2, 255]], dtype=np.uint8),
+        "odd": np.arange(3, dtype=np.uint16),
+        "ids": np.array([[7], [-1]], dtype=np.int32),
+        "transposed": np.arange(6, dtype=np.float32).reshape(2, 3).T,  # not contiguous in memory
+    }
+    unpacked = load(pack(arrays))
+    assert unpacked.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(unpacked[name], array, strict=True)
 
 
 def test_an_array_is_served_under_a_hash_of_its_content_until_it_is_dropped() -> None:

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from explorer.database.engine import close_database
-from explorer.errors import LineageError, NotAllowed, StoreError
-from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
-from explorer.web.classes import actions, classroom, store, tables
-from explorer.web.classes.classroom import PRESENCE_SECONDS, UnknownClassroom
+from explorer.errors import NotAllowed, StoreError
+from explorer.web.classes import actions, store, tables
+from explorer.web.classes.classroom import PRESENCE_SECONDS, Classroom, UnknownClassroom
 from explorer.web.classes.store import find_classroom
 from explorer.web.visitors import Visitor
 from tests.web.classes.questions import SHOWN_QUESTION, TEACHER
@@ -97,15 +95,14 @@ def test_visitors_are_present_if_they_polled_lately_or_answered(
 
 @pytest.mark.usefixtures("database")
 def test_members_are_counted_written_in_parts_and_limited(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", 2)
-    monkeypatch.setattr(classroom, "MAX_VISITORS", 4)
+    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", 400)
     shown = actions.show_question("teacher", SHOWN_QUESTION)
-    for i in range(5):
+    for i in range(1_001):
         store.record_presence(shown, f"visitor {i}")
     store.write_presence()
-    assert shown.present == 4
-    assert [(each.joined, each.present) for each in store.list_classes()] == [(5, 5)]
-    monkeypatch.setattr(store, "MAX_MEMBERS", 4)
+    assert shown.present == 1_000, "no more are counted"
+    assert [(each.joined, each.present) for each in store.list_classes()] == [(1_001, 1_001)]
+    monkeypatch.setattr(store, "MAX_MEMBERS", 1_000)
     clock[0] += 6  # seconds after which those who are still there are written again
     for i in range(3):
         store.record_presence(shown, f"visitor {i}")
@@ -136,7 +133,7 @@ def test_a_class_that_ends_while_it_is_read_is_gone_at_once(monkeypatch: pytest.
     code = actions.show_question("teacher", SHOWN_QUESTION).code
     read = store._read_with_members
 
-    def read_and_end(*arguments: Any, **more: Any) -> classroom.Classroom | None:
+    def read_and_end(*arguments: Any, **more: Any) -> Classroom | None:
         found = read(*arguments, **more)
         monkeypatch.setattr(store, "_read_with_members", read)
         ending = threading.Thread(target=actions.end_classroom, args=(code, TEACHER))
@@ -175,8 +172,3 @@ def test_without_a_database_the_last_state_is_shown_and_changes_are_refused_for_
     assert actions.record_answer(code, "ada", 1, "a").answers == {"ada": "a"}
     with pytest.raises(UnknownClassroom):
         find_classroom("ABCDE")
-
-
-def test_a_text_that_no_class_shares_cannot_be_read() -> None:
-    with pytest.raises(LineageError, match="needs your text"), corpora.read_as("ada"):
-        corpora.load_text(TextConfig(corpus="own", text="0" * 64))

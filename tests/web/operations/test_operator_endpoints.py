@@ -75,7 +75,9 @@ def test_only_the_operator_sees_the_page_and_its_data(visitor: TestClient) -> No
     assert not servers.is_draining()
 
 
-def test_the_state_has_the_server_with_its_facts(operator: TestClient, service: JobService) -> None:
+def test_the_state_has_the_server_with_its_facts_and_a_problem_of_the_database(
+    operator: TestClient, service: JobService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service.tab_opened("ada")
     started = servers.living()[0].started
     server_log._errors.extend(LoggedError(started, "page", f"KeyError{i}") for i in range(21))
@@ -92,6 +94,12 @@ def test_the_state_has_the_server_with_its_facts(operator: TestClient, service: 
     errors = [(error["source"], error["exception"]) for error in facts["errors"]]
     assert errors == [("page", f"KeyError{i}") for i in range(20, 0, -1)]
     assert answer.json()["disk"] == {"limit": 2_000_000_000, "used": 0}
+    missing: Future[int] = Future()
+    missing.set_exception(StoreError("The database does not answer."))
+    monkeypatch.setattr(operator_endpoints.index, "used_bytes", missing.result)
+    state = operator.get("/operator/state").json()
+    assert state["problem"] == "The database does not answer."
+    assert len(state["servers"]) == 1 and "used" not in state["disk"]
 
 
 def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, service: JobService) -> None:
@@ -141,14 +149,3 @@ def test_a_draining_server_is_not_ready_until_it_takes_visitors_again(operator: 
     assert (ready.status_code, ready.text) == (503, "This server is about to be stopped and takes no new visitors.\n")
     assert operator.post(f"/operator/servers/{this}/undrain", headers=COMMAND).status_code == 204
     assert operator.get("/ready").status_code == 200
-
-
-def test_a_database_that_does_not_answer_is_named_as_the_problem(
-    operator: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    missing: Future[int] = Future()
-    missing.set_exception(StoreError("The database does not answer."))
-    monkeypatch.setattr(operator_endpoints.index, "used_bytes", missing.result)
-    state = operator.get("/operator/state").json()
-    assert state["problem"] == "The database does not answer."
-    assert len(state["servers"]) == 1 and "used" not in state["disk"]

@@ -14,39 +14,25 @@ from explorer.web.operations.start_message import describe_start
 
 
 @pytest.mark.parametrize(
-    ("address", "port", "path", "encrypted", "network", "expected"),
+    ("server", "network", "expected"),
     [
-        ("127.0.0.1", 8502, "", False, "192.168.0.7", ["Lineage is open at http://127.0.0.1:8502"]),
-        ("::1", 8501, "", False, "192.168.0.7", ["Lineage is open at http://[::1]:8501"]),
-        (None, 8501, "", False, "", ["Lineage is open at http://localhost:8501"]),
+        (("127.0.0.1", 8502, "", False), "192.168.0.7", ["http://127.0.0.1:8502"]),
+        (("::1", 8501, "", False), "192.168.0.7", ["http://[::1]:8501"]),
+        ((None, 8501, "", False), "", ["http://localhost:8501"]),
         *(
-            (
-                every,
-                8501,
-                "/models/",
-                True,
-                "192.168.0.7",
-                [
-                    "Lineage is open at https://localhost:8501/models",
-                    "Other computers in this network: https://192.168.0.7:8501/models",
-                ],
-            )
+            ((every, 80, "/a/", True), "10.0.0.7", ["https://localhost:80/a", "https://10.0.0.7:80/a"])
             for every in (None, "0.0.0.0", "::")
         ),
     ],
 )
 def test_the_message_has_the_addresses_at_which_the_server_can_be_opened(
-    address: str | None,
-    port: int,
-    path: str,
-    encrypted: bool,
-    network: str,
-    expected: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    server: tuple[str | None, int, str, bool], network: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start_message, "_network_address", lambda: network)
-    lines = describe_start(address, port, path, encrypted, "runs-of-a-test").splitlines()
-    assert lines == [*expected, "Your runs are stored in runs-of-a-test", "To stop the app, press Ctrl+C here."]
+    begins = ["Lineage is open at ", "Other computers in this network: "]
+    lines = [f"{begin}{url}" for begin, url in zip(begins, expected, strict=False)]
+    lines += ["Your runs are stored in runs-of-a-test", "To stop the app, press Ctrl+C here."]
+    assert describe_start(*server, "runs-of-a-test").splitlines() == lines
 
 
 def test_the_browser_is_opened_as_soon_as_the_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
