@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -174,26 +173,6 @@ def test_two_servers_hear_each_other_and_one_leads(
     assert [each.id for each in servers.living()] == [servers.this_server()]
     monkeypatch.setattr(servers, "_FORGET_SECONDS", servers.LEASE_SECONDS / 2)
     wait_until(lambda: run_transaction(lambda session: session.get(servers._Row, other.id)) is None)
-
-
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_a_server_that_stops_during_a_renewal_leaves_no_row(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    renewing, may_go_on = threading.Event(), threading.Event()
-
-    def wait() -> None:
-        if threading.current_thread().name == "server":
-            renewing.set()
-            assert may_go_on.wait(60)
-
-    monkeypatch.setitem(servers._facts, "slow", wait)
-    servers.start("this:1", "1.0")
-    assert renewing.wait(60)
-    stopping = threading.Thread(target=servers.stop)
-    stopping.start()
-    wait_until(lambda: servers._thread.stopping)
-    may_go_on.set()
-    stopping.join()
-    assert servers.living() == []
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)

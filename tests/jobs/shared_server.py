@@ -167,9 +167,6 @@ def _serve(pipe: Connection, variables: dict[str, str]) -> None:
         os._exit(0)
 
 
-# ---- functions for `JobServer.call`
-
-
 def _view(executor: HoldingExecutor, config: RunConfig) -> JobView | None:
     job = executor.service.find(key(config))
     return job.view() if job else None

@@ -1,62 +1,57 @@
-"""Limits of the server: each is reported with the variable that changes it."""
+"""Limits of the server, each with the variable that changes it, and the cost that is computed from a configuration."""
 
 from __future__ import annotations
 
-import pytest
+import contextlib
+import dataclasses
 
-from explorer import catalogue
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from explorer.catalogue import MODELS
 from explorer.errors import InvalidSetting
 from explorer.experiments.presets import PRESETS, preset
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
 from explorer.run_store import store
-from explorer.training.config import default_config, with_settings
+from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.model_factory import build_model, count_parameters
 
 SMALL: dict[str, object] = {"epochs": 2, "train_size": 100, "batch_size": 50}
 
 
-@pytest.mark.parametrize(
-    ("model", "changes", "variable", "count", "expected"),
-    [
-        ("rnn", {"epochs": 3}, "MOST_STEPS", 5, "6 optimiser steps; this server allows 5"),
-        ("rnn", {"train_size": 101, "batch_size": 101}, "MOST_DRAWS", 201, "202 sentences to see; this server allows"),
-        ("rnn", {"hidden": 9, "width": 3}, "MOST_WIDTH", 8, "9 numbers in a layer; this server allows 8"),
-        ("rnn", {"hidden": 3, "width": 9}, "MOST_WIDTH", 8, "9 numbers in a layer; this server allows 8"),
-        ("transformer", {"layers": 3}, "MOST_LAYERS", 2, "3 layers; this server allows 2"),
-        ("bag_of_words", {"batch_size": 51}, "MOST_BATCH", 50, "51 sentences in a batch; this server allows 50"),
-        ("gru", {"replicas": 4}, "MOST_REPLICAS", 3, "4 seeds side by side; this server allows 3"),
-    ],
-    ids=str,
-)
-def test_exceeding_a_limit_is_rejected_with_the_name_of_its_variable(
-    model: str, changes: dict[str, object], variable: str, count: int, expected: str, monkeypatch: pytest.MonkeyPatch
+def test_what_exceeds_a_limit_is_rejected_with_the_name_of_its_variable(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
-    config = with_settings(default_config("negation", model), {**SMALL, **changes})
-    assert limits.check(config) is config  # with the default limits
-    monkeypatch.setenv(f"LINEAGE_{variable}", str(count))
-    with pytest.raises(InvalidSetting) as raised:
-        limits.check(config)
-    message = str(raised.value)
-    assert expected in message
-    assert f"(LINEAGE_{variable})" in message
-    assert message.startswith("These settings ask for ") and ". Take " in message
-    assert "\n" not in message
-    monkeypatch.setenv(f"LINEAGE_{variable}", str(count + 1))
-    assert limits.check(config) is config
-
-
-def test_the_default_limits_reject_huge_trainings() -> None:
-    many = with_settings(default_config("negation", "rnn"), {"epochs": 2_000, "batch_size": 1})
-    with pytest.raises(InvalidSetting, match=r"1,600,000 optimiser steps; this server allows 50,000 \(LINEAGE_MOST_ST"):
-        limits.check(many)
-    large = with_settings(
-        default_config("negation", "rnn"), {"epochs": 2_000, "train_size": 20_000, "batch_size": 2_048}
-    )
-    with pytest.raises(InvalidSetting, match="40,000,000 sentences to see; this server allows 5,000,000"):
-        limits.check(large)
-
-
-# ---- the cost
+    messages = []
+    cases: list[tuple[str, str, dict[str, object], str, int]] = [
+        ("negation", "rnn", {"epochs": 3}, "MOST_STEPS", 5),
+        ("negation", "rnn", {"train_size": 101, "batch_size": 101}, "MOST_DRAWS", 201),
+        ("negation", "rnn", {"hidden": 9, "width": 3}, "MOST_WIDTH", 8),
+        ("negation", "rnn", {"hidden": 3, "width": 9}, "MOST_WIDTH", 8),
+        ("negation", "transformer", {"layers": 3}, "MOST_LAYERS", 2),
+        ("negation", "bag_of_words", {"batch_size": 51}, "MOST_BATCH", 50),
+        ("negation", "gru", {"replicas": 4}, "MOST_REPLICAS", 3),
+        ("text", "gru", {"context": 9, "batch_size": 3, "corpus": "repeats"}, "MOST_TOKENS", 26),
+        ("recall", "gru", {"length": 9}, "MOST_LENGTH", 8),
+    ]
+    for task, model, changes, variable, count in cases:
+        config = with_settings(default_config(task, model), (SMALL if task == "negation" else {}) | changes)
+        assert limits.check(config) is config  # with the default limits
+        for limit in (count, count + 1):
+            monkeypatch.setenv(f"LINEAGE_{variable}", str(limit))
+            if limit > count:
+                assert limits.check(config) is config
+            else:
+                with pytest.raises(InvalidSetting) as raised:
+                    limits.check(config)
+                messages.append(str(raised.value))
+    huge = {"epochs": 2_000, "train_size": 20_000}
+    for changes in ({"epochs": 2_000, "batch_size": 1}, {**huge, "batch_size": 2_048}):
+        with pytest.raises(InvalidSetting) as raised:
+            limits.check(with_settings(default_config("negation", "rnn"), changes))
+        messages.append(str(raised.value))
+    assert messages == snapshot
 
 
 EXPENSIVE: dict[str, object] = {"width": 512, "hidden": 1_024, "layers": 4, "context": 128, "corpus": "repeats"}
@@ -108,7 +103,7 @@ def test_everything_that_is_included_is_allowed() -> None:
 
 
 def test_what_needs_no_computation_of_its_cost_is_below_the_limits() -> None:
-    for task, model in [(task, model) for model, row in catalogue.MODELS.items() for task in row.by_task]:
+    for task, model in [(task, model) for model, row in MODELS.items() for task in row.by_task]:
         replicas = 1 if model == "ngram" else limits._SMALL_REPLICAS.get(task, 8)
         config = with_settings(default_config(task, model), {"replicas": replicas})
         assert limits._is_small(config)
@@ -123,3 +118,52 @@ def test_the_memory_for_own_sentences_is_not_checked_before_they_are_given() -> 
     config = with_settings(default_config("negation", "bag_of_bigrams"), changes)
     assert estimate_cost(config).peak_bytes > limits.environment().memory_of_one_job  # as for the largest possible file
     assert limits.check_size(config) == config
+
+
+PAIRS = [(task, model) for model, row in MODELS.items() for task in row.by_task if model != "ngram"]
+SMALLER_TEXT = {"corpus": "repeats", "size": 5_000}
+
+
+def variations(task: str, model: str) -> list[RunConfig]:
+    """The default configuration, and others in which every size differs."""
+    config = with_settings(default_config(task, model), SMALLER_TEXT if task == "text" else {})
+    changes: list[dict[str, object]] = [{}]
+    if hasattr(config.model, "width"):
+        changes.append({"width": 24})
+    if hasattr(config.model, "hidden"):
+        changes.append({"hidden": 40, **({"layers": 3} if hasattr(config.model, "layers") else {})})
+    others = [f.name for f in dataclasses.fields(config.model) if f.name not in ("width", "hidden", "layers")]
+    changes += [{f"model.{name}": 2 * size} for name in others if type(size := getattr(config.model, name)) is int]
+    found = []
+    for each in changes:
+        with contextlib.suppress(InvalidSetting):  # a size that is impossible alone
+            found.append(with_settings(config, each))
+    return found
+
+
+@pytest.mark.parametrize("task", sorted({task for task, _ in PAIRS}))
+def test_parameters_are_counted_exactly_without_building_the_model(task: str) -> None:
+    for config in [config for name, model in PAIRS if name == task for config in variations(task, model)]:
+        built = sum(p.numel() for p in build_model(config).parameters())
+        assert estimate_cost(config).parameters == count_parameters(config) == built
+
+
+def test_the_parameters_of_included_runs_are_those_on_their_cards() -> None:
+    for file in store.PRETRAINED.glob("*/config.json"):
+        config, card = store.read_config_and_card(file.parent)
+        if config.model_name != "ngram":
+            assert estimate_cost(config).parameters == card.parameters, file.parent.name
+
+
+def test_costs(snapshot: SnapshotAssertion) -> None:
+    """Parameters, peak bytes and three times; `python -m benchmarks.cost` compares them with what it measures."""
+    huge = {"width": 512, "hidden": 1_024, "layers": 8, "replicas": 32, "context": 1_024, "corpus": "repeats"}
+    configs = {f"{task} {model}": variations(task, model)[0] for task, model in PAIRS}
+    configs |= {f"{name}, 3 seeds": with_settings(config, {"replicas": 3}) for name, config in configs.items()}
+    configs["huge"] = with_settings(default_config("text", "lstm"), huge)  # no machine could build it
+    costs = {name: dataclasses.astuple(estimate_cost(config)) for name, config in configs.items()}
+    assert {name: " ".join(f"{value:.3g}" for value in cost) for name, cost in costs.items()} == snapshot
+
+
+def test_a_model_that_counts_has_no_parameters() -> None:
+    assert count_parameters(with_settings(default_config("text", "ngram"), {"corpus": "repeats"})) == 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future
@@ -129,28 +128,6 @@ def test_a_cluster_that_is_not_reached_is_tried_again(monkeypatch: pytest.Monkey
         time.sleep(0.01)
     assert (job.view().state, job.view().problem) == ("waiting", "It waits for a connection to the Ray cluster.")
     service.close()
-
-
-def test_a_training_can_be_stopped_while_the_connection_to_its_worker_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    hello: Future[bytes] = Future()
-    hello.set_result(messages.encode_hello(1, "machine"))
-    connected = threading.Event()
-    waiting = SimpleNamespace(remote=lambda *_: connected.wait())  # as Ray Client does while it connects again
-    worker = SimpleNamespace(actor=SimpleNamespace(begin=waiting), hello=hello, awaited="", node="")
-    executor = RayExecutor()
-    monkeypatch.setattr(executor, "_hire", lambda: worker)
-    monkeypatch.setattr(executor, "_release", lambda *_: None)
-
-    async def stop_after_three_slices() -> None:
-        async with aclosing(executor.slices(Order(short_config()))) as slices:  # type: ignore[type-var]
-            for _ in range(3):
-                assert await asyncio.wait_for(anext(slices), 30) == Slice((), 0.0)
-
-    try:
-        asyncio.run(stop_after_three_slices())
-    finally:
-        connected.set()
-        executor.close()
 
 
 def test_a_waiting_future_yields_until_it_has_a_result(monkeypatch: pytest.MonkeyPatch) -> None:

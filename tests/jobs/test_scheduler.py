@@ -197,9 +197,6 @@ def assert_equals_uninterrupted(*configs: RunConfig) -> None:
     assert job_folders() == []
 
 
-# ---- one job
-
-
 def test_a_job_trains_and_stores_the_run(service: JobService) -> None:
     config = short_config(replicas=2)
     job = submit_and_wait(service, config, "ada")
@@ -278,9 +275,6 @@ def test_the_view_of_a_running_job_never_changes(executor: HoldingExecutor) -> N
     np.testing.assert_array_equal(early.curves.losses, expected.curves.losses[:13])
 
 
-# ---- stop and resume
-
-
 def test_only_the_starter_and_the_operator_may_stop(executor: HoldingExecutor, service: JobService) -> None:
     for seed, (visitor, operator) in enumerate([("ada", False), ("bob", True)]):
         job = submit_held(executor, short_config(seed=seed), "ada")
@@ -304,7 +298,10 @@ def stop_at_step_13(executor: HoldingExecutor, config: RunConfig, visitor: str =
     return job
 
 
-def test_a_stopped_run_is_stored_up_to_its_last_checkpoint(executor: HoldingExecutor) -> None:
+@pytest.mark.parametrize("how", ["submit of another one", "resume by the operator"])
+def test_a_stopped_run_is_stored_up_to_its_last_checkpoint_and_resumed_to_the_uninterrupted_curve(
+    how: str, executor: HoldingExecutor, service: JobService
+) -> None:
     config = short_config(replicas=2)
     view = stop_at_step_13(executor, config).view()
     run = stored_run(config)
@@ -315,18 +312,8 @@ def test_a_stopped_run_is_stored_up_to_its_last_checkpoint(executor: HoldingExec
     for curves in (run.curves, view.curves):
         np.testing.assert_array_equal(curves.losses, uninterrupted(config).curves.losses[:10])
     assert job_folders() == []
-
-
-@pytest.mark.parametrize("how", ["submit of another one", "resume by the operator"])
-def test_a_stopped_run_is_resumed_to_the_uninterrupted_curve(
-    how: str, executor: HoldingExecutor, service: JobService
-) -> None:
-    config = short_config(replicas=2)
-    stop_at_step_13(executor, config)
-    if how == "submit of another one":
-        job = service.submit(config, "bob")
-    else:
-        job = service.resume(key(config), "bob", operator=True)
+    by_operator = how == "resume by the operator"
+    job = service.resume(key(config), "bob", True) if by_operator else service.submit(config, "bob")
     wait_for_end(job)
     assert (job.view().state, job.view().repeated, executor.start_steps(config)) == ("finished", None, [None, 10])
     assert_equals_uninterrupted(config)
@@ -443,9 +430,6 @@ def test_a_job_stopped_at_its_start_is_stored_only_if_it_can_be_resumed(
     assert store.run_folder(short_config()).exists() == (last is Evaluation)
 
 
-# ---- slots
-
-
 def test_each_visitors_first_job_comes_before_anyones_second(
     executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -511,32 +495,6 @@ def test_jobs_run_side_by_side_only_if_their_memory_suffices(
     assert_equals_uninterrupted(*configs)
 
 
-# ---- visitors who left
-
-
-@pytest.fixture
-def one_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One training at a time, and who leaves is gone at once."""
-    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
-    monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "0")
-
-
-@pytest.mark.usefixtures("one_slot")
-def test_an_abandoned_job_gives_up_its_slot_and_resumes_later(executor: HoldingExecutor, service: JobService) -> None:
-    one, two = executor.hold(short_config()), executor.hold(short_config("gru"))
-    for visitor in ("ada", "bob"):
-        service.tab_opened(visitor)
-    first = submit_held(executor, one, "ada")
-    second = service.submit(two, "bob")
-    service.tab_closed("ada")
-    wait(lambda: is_running(second) and is_paused(first))
-    executor.release(one, two)
-    wait_for_end(first, second)
-    assert (executor.start_steps(one), executor.start_steps(two)) == ([None, 10], [None])
-    assert_equals_uninterrupted(one, two)
-
-
-@pytest.mark.usefixtures("one_slot")
 @pytest.mark.parametrize(
     "why", ["a second tab", "a watcher", "another requester", "nobody waits", "the terminal", "a return in time"]
 )
@@ -545,8 +503,8 @@ def test_a_job_keeps_its_slot_until_all_have_left_and_somebody_waits(
 ) -> None:
     for visitor in ("ada", "ada", "bob", "eve")[why != "a second tab" :]:
         service.tab_opened(visitor)
-    if why == "a return in time":
-        monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "1000")
+    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
+    monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "1000" if why == "a return in time" else "0")
     first = submit_held(executor, short_config(), "" if why == "the terminal" else "ada")
     if why == "a watcher":
         service.add_watcher(first.key, "eve")
@@ -563,9 +521,10 @@ def test_a_job_keeps_its_slot_until_all_have_left_and_somebody_waits(
     service.tab_closed("ada" if why == "a second tab" else "eve")
     service.tab_opened(waiting)
     wait(lambda: is_running(second) and is_paused(first))
-
-
-# ---- the process ends, and another one begins
+    executor.release(short_config(), short_config("gru"))
+    wait_for_end(first, second)
+    assert executor.start_steps(short_config()) == [None, 10]
+    assert_equals_uninterrupted(short_config(), short_config("gru"))
 
 
 def test_running_and_waiting_jobs_go_on_in_the_next_process(
@@ -703,9 +662,6 @@ def test_a_closed_service_can_be_used_again(executor: HoldingExecutor, service: 
     assert_equals_uninterrupted(short_config())
 
 
-# ---- branches
-
-
 def parent_of_a_branch() -> RunConfig:
     parent = short_config(replicas=2)
     store.save_run(uninterrupted(parent), store.run_folder(parent))
@@ -753,9 +709,6 @@ def test_a_branch_without_its_parents_checkpoint_fails_in_one_sentence(service: 
     assert "stores no optimizer state for step 10" in submitted[0].view().problem
     assert "There is no run" in submitted[1].view().problem
     assert_equals_uninterrupted(short_config())
-
-
-# ---- failures
 
 
 def test_a_diverged_training_names_step_and_cause_and_is_stored(
@@ -826,22 +779,12 @@ def fail_with(error: Exception) -> Callable[..., Any]:
     return fail
 
 
-@pytest.mark.parametrize(
-    ("where", "error", "cause"),
-    [
-        ("write_run", DISK_FULL, "disk is full"),
-        ("install_run", OSError(errno.EROFS, "Read-only file system"), "Read-only file system"),
-    ],
-    ids=["full", "read-only"],
-)
+@pytest.mark.parametrize("where", ["write_run", "install_run"])
 def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
-    where: str,
-    error: OSError,
-    cause: str,
-    service: JobService,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    where: str, service: JobService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    read_only = OSError(errno.EROFS, "Read-only file system")
+    error, cause = (DISK_FULL, "disk is full") if where == "write_run" else (read_only, "Read-only file system")
     with monkeypatch.context() as patched, caplog.at_level(logging.CRITICAL):
         patched.setattr(store, where, fail_with(error))
         job = submit_and_wait(service, short_config())
@@ -887,18 +830,6 @@ def test_without_room_on_the_disk_a_training_is_not_started_and_room_is_kept_for
     wait_for_end(held)
     assert_equals_uninterrupted(short_config())
     assert store.folder_size(stored_run(short_config()).folder) < 2 * 100_000, "the reserved file is not stored"
-
-
-def test_a_home_that_is_no_folder_does_not_disturb_a_training(
-    service: JobService, home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    home.write_text("a file where the folder of runs should be", encoding="utf-8")
-    with caplog.at_level(logging.CRITICAL):
-        job = submit_and_wait(service, short_config())
-    assert (job.view().state, job.view().saved) == ("finished", False)
-
-
-# ---- crashes
 
 
 class CrashingExecutor(HoldingExecutor):
@@ -993,9 +924,6 @@ def test_the_file_of_a_running_job_counts_a_crash_until_a_checkpoint_or_its_paus
     assert json.loads((job.folder / "job.json").read_text())["crashes"] == 0
 
 
-# ---- limits
-
-
 def test_a_training_above_a_limit_or_one_job_too_many_is_rejected_and_leaves_nothing(
     executor: HoldingExecutor, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1038,9 +966,6 @@ def test_a_training_on_own_sentences_is_charged_for_its_file_and_not_for_the_lar
     assert job.peak_bytes < 200_000_000
     with pytest.raises(NeedsText):
         service.submit(config, "bob")
-
-
-# ---- trainings on a visitor's own text: private, not on disk, ended when the visitor leaves, stored if saved
 
 
 def private(**changes: object) -> RunConfig:

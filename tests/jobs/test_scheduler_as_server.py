@@ -11,17 +11,16 @@ from explorer.jobs import shared_jobs
 from tests import needs
 from tests.jobs import test_scheduler
 from tests.jobs.shared_server import shorten_periods
-from tests.jobs.test_scheduler import executor, fast_scheduling, make_executor, one_slot, service  # noqa: F401  # fixtures
+from tests.jobs.test_scheduler import executor, fast_scheduling, make_executor, service  # noqa: F401  # fixtures
 
 pytestmark = [needs.postgresql, pytest.mark.parametrize("database", ["postgresql"], indirect=True)]
 for _name in (
     "a_job_trains_and_stores_the_run",
-    "a_stopped_run_is_resumed_to_the_uninterrupted_curve",
+    "a_stopped_run_is_stored_up_to_its_last_checkpoint_and_resumed_to_the_uninterrupted_curve",
     "a_job_that_somebody_wants_to_its_end_does_not_stop_before",
     "a_stopped_job_never_replaces_a_finished_run",
     "a_paused_job_can_be_stopped_and_its_checkpoint_is_stored",
     "each_visitors_first_job_comes_before_anyones_second",
-    "an_abandoned_job_gives_up_its_slot_and_resumes_later",
     "a_stopped_branch_resumes_even_without_its_parent",
     "a_finished_run_that_cannot_be_stored_is_kept_and_stored_later",
     "a_lost_worker_costs_the_steps_since_the_last_checkpoint",

@@ -67,6 +67,8 @@ def assert_trained_once(config: RunConfig) -> None:
     (_,) = (
         environment().home.parent / "runs" / "runs" / key(config)
     ).iterdir()  # each time its files have another name
+    local_copies.reset()
+    db.database().refreshed_at = float("-inf")  # as after two seconds
     assert_records_equal(store.find(key(config)).record(), record_run(config), from_disk=True)
 
 

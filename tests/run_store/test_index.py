@@ -89,12 +89,9 @@ def test_an_entry_contains_the_fields_of_its_card() -> None:
     assert entry.metrics == {name: metric.model_dump() for name, metric in run.card.metrics.items()}
     assert entry.accuracy == run.card.metrics["exact_accuracy"].mean
     assert entry.settings == TINY | {"seed": 7}
-
-
-def test_a_branch_names_its_parent() -> None:
     config = dataclasses.replace(record().config, branch=Branch("a" * 12, 0))
-    store.save_run(dataclasses.replace(record(), config=config), store.run_folder(config))
-    assert [entry.parent for entry in search()] == ["a" * 12]
+    index.add_run(store.save_run(dataclasses.replace(record(), config=config), store.run_folder(config)))
+    assert {entry.parent for entry in search()} == {"", "a" * 12}
 
 
 def test_changed_settings_are_those_that_differ_from_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,25 +350,9 @@ def test_threads_can_open_the_index_simultaneously(database: str) -> None:
         assert list(pool.map(lambda _: index.reindex(), range(8))) == [1] * 8
 
 
-def test_a_refresh_tolerates_entries_added_by_another_process(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, original = store_run(0), index._read_entries
-
-    def read_while_another_process_writes(*folders: Any) -> list[index.Entry]:
-        entries = original(*folders)
-        db.run_transaction(lambda session: index._replace_rows(session, entries, []), write=True)
-        return entries
-
-    monkeypatch.setattr(index, "_read_entries", read_while_another_process_writes)
-    index.refresh()
-    assert search_keys() == [run.key]
-
-
 def test_the_run_store_imports_neither_torch_nor_streamlit() -> None:
     script = "import sys, explorer.run_store.operations; print({'torch', 'streamlit'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", script], cwd=ROOT, text=True) == "set()\n"
-
-
-# ---- Damaged, locked and unreachable databases ----
 
 
 @pytest.fixture

@@ -83,9 +83,6 @@ def test_a_full_disk_is_reported_and_loses_no_run(monkeypatch: pytest.MonkeyPatc
     assert stored_keys() == indexed_keys() == [key_of_run]
 
 
-# ---- Disk space ----
-
-
 @pytest.fixture
 def set_disk_limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return lambda limit_in_bytes: monkeypatch.setenv("LINEAGE_MOST_DISK", str(limit_in_bytes))
@@ -134,9 +131,6 @@ def test_the_space_of_a_replaced_or_removed_run_is_reused(set_disk_limit: Callab
     store.remove_folder(older.folder)  # by hand
     assert operations.free_disk_space(size) == []
     assert stored_keys() == [newer.key]
-
-
-# ---- Name, tags, note and pin ----
 
 
 def test_editing_a_card_changes_only_the_given_fields() -> None:
@@ -188,9 +182,6 @@ def test_too_long_texts_and_too_many_tags_are_rejected() -> None:
     assert (card.name, card.note, card.tags) == ("x" * 80, "y" * 2000, tuple(tags))
 
 
-# ---- Permissions ----
-
-
 @pytest.mark.parametrize("owner", ["ada", ""])
 @pytest.mark.parametrize(
     "operation",
@@ -222,9 +213,6 @@ def test_only_the_owner_and_the_operator_may_change_a_run(
         assert len(str(raised.value)) < 200
     assert store.load(run.folder).card == run.card
     operation(run.key, owner, owner == "")
-
-
-# ---- Deleting and restoring ----
 
 
 def test_delete_restore_and_purge(database: str, included_run: StoredRun) -> None:
@@ -285,9 +273,6 @@ def test_only_the_operator_may_delete_a_damaged_run() -> None:
     assert trash_keys() == [run.key]
     operations.restore_runs([run.key], "", True)
     assert stored_keys() == [run.key]
-
-
-# ---- Without the index, and concurrently ----
 
 
 def test_operations_on_folders_do_not_wait_for_a_locked_index(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

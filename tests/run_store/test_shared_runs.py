@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +25,6 @@ from explorer.run_store.store import StoredRun
 from tests import needs, postgres, s3
 from tests.run_store.small_runs import (
     bytes_of,
-    edit_card,
     indexed_keys,
     key_of,
     record,
@@ -431,41 +431,6 @@ def test_two_homes_on_one_database_are_refused(tmp_path: Path, monkeypatch: pyte
         db.database().engine.dispose()
 
 
-def test_a_home_whose_database_is_a_file_in_it_may_change_to_a_storage_and_back(
-    server: UseServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("LINEAGE_DATABASE_URL")
-    shared = store_run(0)
-    assert indexed_keys() == [shared.key]
-    with monkeypatch.context() as patched:
-        patched.delenv("LINEAGE_RUNS")
-        db.database().refreshed_at = float("-inf")
-        local = store_run(1)
-        assert indexed_keys() == sorted([shared.key, local.key])
-    assert not (environment().home / ".lineage-store").exists()
-    db.database().refreshed_at = float("-inf")
-    upkeep.run_once()
-    assert set(indexed_keys()) == set(open_storage().keys()) == {shared.key, local.key}
-
-
-def test_programs_with_other_included_runs_do_not_strike_their_rows_in_turn(
-    server: UseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def start(name: str, pretrained: Path) -> list[str]:
-        monkeypatch.setattr(store, "PRETRAINED", pretrained)
-        server(name)
-        return sorted(entry.folder for entry in search() if entry.shipped)
-
-    old, new = tmp_path / "pretrained", tmp_path / "new"
-    store.save_run(record_of_seed(98), new / "included-two")
-    edit_card(new / "included-two", created="2099-01-01T00:00:00+00:00")
-    assert start("a", old) == ["included-one"]
-    for name, pretrained in (("b", new), ("a", old), ("b", old), ("c", old)):
-        assert start(name, pretrained) == ["included-two"]
-    own = store_run()
-    assert indexed_keys() == [own.key]
-
-
 def edit_file(**changes: object) -> Callable[[dict[str, Any]], None]:
     return lambda data: data["files"]["config.json"].update(changes)
 
@@ -580,16 +545,100 @@ def test_what_an_object_storage_does_not_have_or_what_is_too_large_is_not_fetche
     assert not (tmp_path / "second").exists()
 
 
-def test_an_object_storage_that_is_down_is_not_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINEAGE_RUNS", "memory://down")
-    shared, calls = open_storage(), []
+@pytest.fixture(params=["file", "memory", "s3"])
+def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind of storage in turn, empty."""
+    (tmp_path / "shared").mkdir()
+    kinds = {"file": (tmp_path / "shared").as_uri(), "memory": f"memory://{tmp_path}"}
+    monkeypatch.setenv("LINEAGE_RUNS", kinds.get(request.param) or s3.fresh_bucket(monkeypatch))
 
-    def fail(*_: Any, **__: Any) -> None:
-        calls.append(1)
-        raise ConnectionError("no route to https://user:hunter2@host")
 
-    monkeypatch.setattr(shared.place._files, "cat_file", fail)  # type: ignore[attr-defined]
-    for _ in range(3):
-        with pytest.raises(StoreError, match="does not answer"):
-            shared.find(key_of(0))
-    assert len(calls) == 1
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A shared folder as the storage."""
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("LINEAGE_RUNS", str(tmp_path / "shared"))
+    return tmp_path / "shared"
+
+
+def write_run(folder: Path, seed: int = 0) -> StoredRun:
+    store.write_run(record_of_seed(seed), folder, "ada")
+    return store.load(folder)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_without_a_storage_checkpoints_are_not_copied(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    storage.save_checkpoint(run.key, run.folder)
+    assert storage.current() is None
+    assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    storage.delete_checkpoint(run.key)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_checkpoint_is_continued_elsewhere(url: None, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    (run.folder / "job.json").write_text("{}")
+    (run.folder / "reserved").write_text("room")
+    copy = tmp_path / "copy"
+    write_run(copy, seed=1)
+    (copy / "snapshots" / "09999999.safetensors").write_bytes(b"of another run")
+    (copy / "job.json").write_text('{"of": "the second server"}')
+    assert not storage.load_checkpoint(run.key, copy)
+    storage.save_checkpoint(run.key, run.folder)
+    storage.save_checkpoint(run.key, run.folder)  # it replaces the first one
+    assert storage.load_checkpoint(run.key, copy)
+    expected = contents(run.folder)
+    del expected["reserved"]
+    assert contents(copy) == expected | {"job.json": b'{"of": "the second server"}'}
+    assert store.load(copy).record().snapshots.keys() == record().snapshots.keys()
+    storage.delete_checkpoint(run.key)
+    storage.delete_checkpoint(run.key)
+    assert not storage.load_checkpoint(run.key, copy)
+    assert not list(environment().home.glob(".importing-*"))
+
+
+def test_a_checkpoint_with_another_file_is_ignored(shared: Path, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    for name in ("../evil", "snapshots/../../evil", "/etc/evil", "job.json", "weights.json"):
+        storage.save_checkpoint(run.key, run.folder)
+        with zipfile.ZipFile(shared / "checkpoints" / f"{run.key}.zip", "a") as archive:
+            archive.writestr(name, "harm")
+        before = contents(tmp_path)
+        assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+        assert contents(tmp_path) == before
+
+
+def test_a_damaged_checkpoint_is_ignored(shared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run, other = write_run(tmp_path / "run"), write_run(tmp_path / "other", 1)
+    storage.save_checkpoint(run.key, run.folder)
+    file = shared / "checkpoints" / f"{run.key}.zip"
+    for harm in (file.read_bytes()[:-40], b"", b"no zip"):
+        file.write_bytes(harm)
+        assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    storage.save_checkpoint(other.key, other.folder)
+    (shared / "checkpoints" / f"{other.key}.zip").rename(file)
+    assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    assert "cannot be used" in caplog.text
+
+
+def test_a_checkpoint_that_is_too_large_or_a_link_is_ignored(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run")
+    storage.save_checkpoint(run.key, run.folder)
+    with monkeypatch.context() as patched:
+        patched.setenv("LINEAGE_MOST_DISK", "100")
+        assert not storage.load_checkpoint(run.key, tmp_path / "copy")
+    file = shared / "checkpoints" / f"{run.key}.zip"
+    file.rename(tmp_path / "elsewhere.zip")
+    file.symlink_to(tmp_path / "elsewhere.zip")
+    with pytest.raises(StoreError):
+        storage.load_checkpoint(run.key, tmp_path / "copy")
+    for wrong in ("../abcdefghijkl", "", "ABCDEFGHIJKL", "a/b"):
+        with pytest.raises(ValueError, match="is not the key of a run"):
+            storage.delete_checkpoint(wrong)

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pickle
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -267,9 +266,6 @@ def test_neither_an_empty_folder_nor_a_damaged_run_is_found_by_its_configuration
     assert not list(saved.folder.parent.iterdir())
 
 
-# ---- unfinished trainings
-
-
 def record_stopped_at(step: int, config: RunConfig = CONFIG) -> Record:
     return interrupt_training(Recorder(config), train(config), step)
 
@@ -375,34 +371,8 @@ def test_foreign_files_and_weights_of_steps_after_that_of_the_card_are_ignored(t
         run.checkpoint(10)
 
 
-# ---- power cuts
-
-
 class PowerCut(BaseException):
     """A simulated power cut; the tested code does not catch BaseException."""
-
-
-@contextmanager
-def file_operations_until_power_cut(operations: int) -> Iterator[list[str]]:
-    """Let a number of file operations succeed and all later ones raise; yield the names of those that succeeded."""
-    succeeded: list[str] = []
-
-    def limit(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
-        def run_operation(*arguments: Any, **options: Any) -> Any:
-            if len(succeeded) >= operations:
-                if name == "open" and "wb" in (*arguments, *options.values()):
-                    operation(*arguments, **options).close()  # opening for writing truncates the file
-                raise PowerCut
-            succeeded.append(name)
-            return operation(*arguments, **options)
-
-        return run_operation
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("replace", "rename", "unlink", "mkdir", "open"):
-            patch.setattr(Path, name, limit(name, getattr(Path, name)))
-        patch.setattr(os, "fsync", limit("fsync", lambda handle: None))
-        yield succeeded
 
 
 def read_stored_step(folder: Path, complete: Record) -> tuple[int, str] | None:
@@ -424,35 +394,40 @@ def read_stored_step(folder: Path, complete: Record) -> tuple[int, str] | None:
 
 
 def test_a_power_cut_leaves_either_the_old_or_the_new_state(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
     config = with_settings(CONFIG, {"snapshots": 2})  # snapshots: 0 and 12; checkpoint only: 10
     complete = record_run(config)
     parts = [record_stopped_at(10, config), complete]
-    expected_states: list[tuple[int, str] | None] = [None, (10, "stopped"), (12, "finished")]
-    before, operations = tmp_path / "before", 0
-    before.mkdir()
+    states: list[tuple[int, str] | None] = [None, (10, "stopped"), (12, "finished")]
+
+    def cut_after(operations: Iterator[int], operation: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            if next(operations, None) is None:
+                raise PowerCut
+            return operation(*arguments, **options)
+
+        return run
+
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
     for index, part in enumerate(parts):
-        observed_states = set()
-        for operation_count in count():
-            work = tmp_path / f"{index}-{operation_count}"
-            shutil.copytree(before, work)
+        observed = set()
+        for count in itertools.count():
+            work = tmp_path / f"{index}-{count}"
+            for before in parts[:index]:
+                store.write_run(before, work)
+            operations = iter(range(count))
             try:
-                with file_operations_until_power_cut(operation_count):
+                with monkeypatch.context() as patched:
+                    for name in ("replace", "rename", "unlink", "mkdir", "open"):
+                        patched.setattr(Path, name, cut_after(operations, getattr(Path, name)))
                     store.write_run(part, work)
                 break
             except PowerCut:
-                stored_state = read_stored_step(work, complete)
-                assert stored_state in (expected_states[index], expected_states[index + 1]), operation_count
-                observed_states.add(stored_state)
+                observed.add(read_stored_step(work, complete))
             store.write_run(part, work)  # the power is back
-            assert read_stored_step(work, complete) == expected_states[index + 1]
-            operations += 1
-        if index:
-            assert observed_states == {expected_states[index], expected_states[index + 1]}
-        shutil.rmtree(before)
-        work.rename(before)
-    assert operations > 40
-    assert sorted(file.stem for file in before.rglob("*.safetensors")) == ["00000000"] * 2 + ["00000012"] * 2
+            assert read_stored_step(work, complete) == states[index + 1]
+        assert observed <= {states[index], states[index + 1]} and count > 15
+    assert len(observed) == 2
+    assert sorted(file.stem for file in work.rglob("*.safetensors")) == ["00000000"] * 2 + ["00000012"] * 2
 
 
 def test_a_full_disk_does_not_lose_the_old_run(folder: Path, monkeypatch: Patch) -> None:
@@ -482,9 +457,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: Patch) 
         store.write_file(tmp_path / "file", b"after")
     assert (tmp_path / "file").read_bytes() == b"before"
     assert [file.name for file in tmp_path.iterdir() if file.name != "home"] == ["file"]
-
-
-# ---- name, tags, note and pin
 
 
 CARD_FIELDS: dict[str, Any] = {"name": "Mine", "tags": ("a", "b"), "note": "“ß”\nsecond line", "pinned": True}
@@ -530,9 +502,6 @@ def test_a_changed_card_with_an_equal_modification_time_is_reloaded_and_a_damage
     file.write_text("{")
     assert store.save_run(record(), folder).card.finished
     assert "its name, tags and note are lost" in caplog.text
-
-
-# ---- packed runs
 
 
 def pack_run(folder: Path, name: str = "run") -> store.StoredRun:

@@ -30,7 +30,7 @@ from explorer.sweeps.stored import StoredSweep
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.slices import Slice
 
-BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "train_size": 100, "hidden": 4})
+BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "hidden": 4})
 SWEEP = make_sweep(BASE, {"learning_rate": [1e-4, 1e-3, 1e-2, 1e-1]}, seeds=2)
 VISITOR = "v" * 32
 

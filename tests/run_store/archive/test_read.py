@@ -563,9 +563,6 @@ def test_packing_is_deterministic_and_needs_all_files(run: StoredRun, tmp_path: 
         write.pack(run)
 
 
-# ---- limits of the server
-
-
 def test_an_exceeded_limit_of_the_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = valid_zip()
     monkeypatch.setenv("LINEAGE_MOST_WIDTH", "4")
@@ -652,20 +649,6 @@ def test_a_large_table_is_rejected_without_using_memory(tmp_path: Path, monkeypa
     assert peak < 5_000_000 and pa.total_allocated_bytes() == pool_before
 
 
-def test_a_huge_list_of_entries_is_rejected_without_using_memory(tmp_path: Path) -> None:
-    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", *(0,) * 18)
-    count = 50_000
-    content = entry * count + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFF, 0xFFF, count * len(entry), 0, 0)
-    tracemalloc.start()
-    reject(content, tmp_path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10_000_000 + 2 * len(content)
-
-
-# ---- metrics.csv and MODEL_CARD.md
-
-
 def test_metrics_csv_contains_the_curves_exactly(run: StoredRun) -> None:
     rows = list(csv.DictReader(io.StringIO(read_files(valid_zip())["metrics.csv"].decode(), newline="")))
     curves = run.curves
@@ -690,34 +673,20 @@ def test_metrics_csv_has_empty_cells_for_undefined_metrics(tmp_path: Path) -> No
     assert {row["test_accuracy_negated"] for row in rows} == {""}
 
 
-def test_the_model_card_shows_markup_of_visitors_as_text() -> None:
-    model_card = read_files(valid_zip())["MODEL_CARD.md"].decode()
+def test_the_model_card_shows_markup_of_visitors_as_text(run: StoredRun, snapshot: SnapshotAssertion) -> None:
+    card = run.card.model_copy(update={"torch": "TORCH", "created": "2026-03-02T12:00:00+00:00", "seconds": 1.5})
+    card = card.model_copy(update={"machines": ("MACHINE",), "metrics": {}})
+    model_card = write.model_card(dataclasses.replace(run, card=card))
+    assert model_card == snapshot
     tokens = MarkdownIt("commonmark").enable("table").parse(model_card)
-    code = "\n".join(token.content for token in tokens if token.type == "code_block")
     other = "\n".join(token.content for token in tokens if token.type != "code_block")
-    for words in (
-        "# Not a heading",
-        "<script>alert(1)</script>",
-        "- [x](javascript:alert(1))",
-        "# of it",
-        "```",
-        "<b>two",
-    ):
-        assert words in code
-        assert words not in other
-    assert "a *small* run" in code
     assert not {token.type for token in tokens} & {"html_block", "fence", "bullet_list_open"}
-    headings = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
-    assert headings == [
-        "RNN on Negation",
-        "Name, tags and notes",
-        "What it was trained on",
-        "Results",
-        "Limits",
-        "Train it again",
-        "The model",
-        "Versions",
-    ]
+    assert not any(words in other for words in ("# Not a heading", "<script>", "javascript:alert", "# of it", "<b>two"))
+    assert f"| test loss | {run.card.metrics['test_loss'].mean:.4f} |" in write.model_card(run)
+    branch: RunConfig = branch_from(CONFIG, 1, {"learning_rate": 0.01})
+    model_card = write.model_card(dataclasses.replace(run, config=branch))
+    assert f"step 1 of run `{key(CONFIG)}`" in model_card
+    assert "explorer train" not in model_card
 
 
 def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_removes_them(tmp_path: Path) -> None:
@@ -742,26 +711,6 @@ def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_remo
     assert imported.config == config
     assert (imported.card.name, imported.card.tags, imported.card.note) == ("ab", ("t",), "one\n\ttwo")
     assert imported.card.machines == ("m",)
-
-
-def test_the_model_card_contains_configuration_sources_results_and_the_parent(run: StoredRun) -> None:
-    model_card = write.model_card(run)
-    for words in (
-        key(CONFIG),
-        "954 parameters, 2 seed(s)",
-        "task.p_not = 0.35",
-        "epochs = 2",
-        "Elman 1990",
-        "https://doi.org/10.1207/s15516709cog1402_1",
-        f"python -m explorer import {key(CONFIG)}.zip",
-        f"torch {torch.__version__}",
-        f"| test loss | {run.card.metrics['test_loss'].mean:.4f} |",
-    ):
-        assert words in model_card
-    branch: RunConfig = branch_from(CONFIG, 1, {"learning_rate": 0.01})
-    model_card = write.model_card(dataclasses.replace(run, config=branch))
-    assert f"step 1 of run `{key(CONFIG)}`" in model_card
-    assert "explorer train" not in model_card
 
 
 def test_an_included_run_is_exported_like_any_other(tmp_path: Path) -> None:
@@ -797,22 +746,6 @@ def test_the_command_in_the_model_card_gives_the_same_configuration(changes: dic
     assert with_settings(default_config(options_by_name["--task"], options_by_name["--model"]), encoded_count) == config
 
 
-# ---- random changes
-
-
-def check_import(content: bytes) -> None:
-    """Assert that a zip is rejected with one sentence, or unpacks to a run of the configuration."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "place"
-        try:
-            read.unpack(content, place, "me", limits.check)
-        except DamagedRun as error:
-            assert str(error).startswith("Nothing was imported: ")
-            assert not list(Path(folder).iterdir())
-        else:
-            assert store.load(place).config == CONFIG
-
-
 @settings(max_examples=20)
 @given(data=st.data())
 def test_random_changes_are_noticed(data: st.DataObject) -> None:
@@ -824,23 +757,15 @@ def test_random_changes_are_noticed(data: st.DataObject) -> None:
     for offset, value in data.draw(st.lists(st.tuples(offsets, st.integers(0, 255)), max_size=6)):
         content[offset] = value
     start, end = data.draw(st.tuples(st.just(0), st.just(len(content))) | st.tuples(offsets, offsets))
-    check_import(bytes(content[start:end]))
-
-
-@settings(max_examples=20)
-@given(
-    name=st.sampled_from(["config.json", "card.json", CURVES, END, END_OPTIMISER]),
-    edits=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4),
-    keep=st.just(1.0) | st.floats(0, 1),
-)
-def test_random_changes_with_a_valid_checksum_raise_only_damaged_run(
-    name: str, edits: list[tuple[float, int]], keep: float
-) -> None:
-    files = read_files(valid_zip())
-    content = bytearray(files[name])
-    for offset, value in edits:
-        content[int(offset * len(content))] = value
-    check_import(make_zip(files | {name: bytes(content[: round(keep * len(content))])}))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "place"
+        try:
+            read.unpack(bytes(content[start:end]), place, "me", limits.check)
+        except DamagedRun as error:
+            assert str(error).startswith("Nothing was imported: ")
+            assert not list(Path(folder).iterdir())
+        else:
+            assert store.load(place).config == CONFIG
 
 
 def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_importer(
