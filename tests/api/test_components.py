@@ -21,13 +21,9 @@ SENTENCE = "human not preserve nature"
 COMPONENTS = ("attention_heads", "temperature")
 
 
-def load() -> explorer.Run:
-    return explorer.load("negation-single-transformer")
-
-
 @pytest.fixture(scope="module")
 def run() -> explorer.Run:
-    return load()
+    return explorer.load("negation-single-transformer")
 
 
 def read_arrays(address: str) -> dict[str, np.ndarray]:
@@ -97,13 +93,9 @@ def test_the_model_answers_an_intervention(run: explorer.Run) -> None:
     assert again is not None and again["touch"] == touch and again["view"] == "matrix" and again["step"] == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("text-toy-transformer", "abca"), ("tale-causal", "the king"), ("agreement-heads", "the king is")],
-)
+@pytest.mark.parametrize(("name", "text"), [("text-toy-transformer", "abca"), ("agreement-heads", "the king is")])
 def test_attention_of_every_kind_of_model_is_shown(name: str, text: str) -> None:
-    found = explorer.load(name)
-    attention = found.attention(text)
+    attention = explorer.load(name).attention(text)
     data = attention.show(1 if attention.layers > 1 else 0).data
     assert data["layers"] == attention.layers and tuple(data["tokens"]) == attention.tokens  # type: ignore[arg-type]
     json.dumps(dict(data), allow_nan=False)
@@ -130,14 +122,8 @@ def test_temperature_has_a_text_at_every_temperature() -> None:
     ("make", "sentence"),
     [
         (lambda: explorer.load("dates-additive").attention("3rd of march 1997").show(), r"shown by plot\(\)"),
-        (
-            lambda: explorer.load("negation-single-transformer").attention(SENTENCE).show(3),
-            "There is no head 0 in layer 3",
-        ),
-        (
-            lambda: explorer.load("negation-single-transformer").temperature(SENTENCE),
-            "no language model|of the task text",
-        ),
+        (lambda: explorer.load("text-toy-transformer").attention("ab").show(9), "There is no head 0 in layer 9"),
+        (lambda: explorer.load("negation-single-transformer").temperature(SENTENCE), "of the task text"),
         (lambda: explorer.load("text-toy-rnn").temperature("a", tokens=0), "from 1 to 400"),
         (lambda: explorer.load("text-toy-rnn").temperature("a", temperature=3), "from 0 to 2"),
     ],
@@ -147,7 +133,9 @@ def test_what_cannot_be_shown_is_said(make: object, sentence: str) -> None:
         make()  # type: ignore[operator]
 
 
-def test_the_output_of_a_cell_is_a_page_and_with_a_kernel_a_widget(run: explorer.Run, tmp_path: Path) -> None:
+def test_a_live_component_is_a_widget_and_the_output_of_a_cell_a_page(
+    run: explorer.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saved, live = run.attention(SENTENCE).show(), run.attention(SENTENCE).show(live=True)
     assert set(saved._repr_mimebundle_()) == {"text/plain", "text/html"}
     bundle = live._repr_mimebundle_()
@@ -160,9 +148,6 @@ def test_the_output_of_a_cell_is_a_page_and_with_a_kernel_a_widget(run: explorer
     assert saved.save(tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     with pytest.raises(InvalidSetting, match="already there"):
         saved.save(tmp_path / "page.html")
-
-
-def test_without_anywidget_a_live_component_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.api.components.find_spec", lambda name: None)
     with pytest.raises(InvalidSetting, match="pip install anywidget"):
         NotebookComponent("temperature", "", {}, lambda event, value: None, live=True)

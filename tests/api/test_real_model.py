@@ -14,10 +14,9 @@ import torch
 import explorer
 from explorer.errors import InvalidSetting
 from explorer.hub import memory
-from explorer.inspection.attention.attend import attend
+from explorer.inspection.attention.attend import Ablation, attend
 from explorer.models.taps import record
 from tests import needs
-from tests.hub.real_models import smollm2_folder
 
 pytestmark = needs.transformers
 
@@ -74,21 +73,6 @@ def test_attention_of_a_decoder_is_that_of_its_forward_pass(model: Callable[[str
     json.dumps(dict(data), allow_nan=False)
 
 
-def test_the_model_answers_an_intervention(model: Callable[[str], explorer.RealModel]) -> None:
-    from explorer.inspection.attention.attend import Ablation
-
-    found = model("gpt2")
-    shown = found.attention("a cat").show()
-    touch = {"off": [[0, 0], [1, 3]], "flat": [], "unmasked": True, "unplaced": False}
-    data: Any = shown._on_event("touch", touch)
-    ablation = Ablation(frozenset({(0, 0), (1, 3)}), no_causal_mask=True)
-    expected = np.exp(attend(found.model(), data["ids"], ablation).log_probabilities[-1])
-    assert max(row["now"] for row in data["answers"]["rows"]) == pytest.approx(expected.max(), abs=1e-6)
-    assert data["answers"]["changed"] and not data["causal"]
-    with pytest.raises(InvalidSetting, match="There is no head 4"):
-        shown._on_event("touch", touch | {"off": [[0, 4]]})
-
-
 def test_an_encoder_predicts_at_its_mask(model: Callable[[str], explorer.RealModel]) -> None:
     found = model("bert")
     attention = found.attention("cat [MASK]")
@@ -101,17 +85,17 @@ def test_an_encoder_predicts_at_its_mask(model: Callable[[str], explorer.RealMod
     assert table.probability[0] == pytest.approx(data["answers"]["rows"][0]["now"], abs=1e-5)
     with pytest.raises(InvalidSetting, match=r"Write \[MASK\]"):
         found.predict("cat")
+    for call in (found.generate, found.temperature, found.surprisal):
+        with pytest.raises(InvalidSetting, match="does not continue texts"):
+            call("a cat")  # type: ignore[operator]
     vectors = model("bert-vectors")
     assert vectors.attention("cat").show().data["answers"] is None
     with pytest.raises(InvalidSetting, match="predicts nothing"):
         vectors.predict("cat [MASK]")
 
 
-@pytest.mark.parametrize("family", ["t5", "bart"])
-def test_an_encoder_decoder_has_three_kinds_of_attention(
-    family: str, model: Callable[[str], explorer.RealModel]
-) -> None:
-    found = model(family)
+def test_an_encoder_decoder_has_three_kinds_of_attention(model: Callable[[str], explorer.RealModel]) -> None:
+    found = model("t5")
     assert found.parts == ("encoder", "decoder", "cross")
     cross, encoder, decoder = (found.attention("a cat", part=part) for part in ("cross", "encoder", "decoder"))
     np.testing.assert_array_equal(found.attention("a cat").weights, cross.weights)
@@ -155,7 +139,9 @@ def test_a_decoder_predicts_generates_and_has_surprisals(model: Callable[[str], 
     assert shown._on_event("position", {"of": 0, "at": 2})["position"]["at"] == 2
 
 
-def test_values_of_the_forward_pass_are_replaced(model: Callable[[str], explorer.RealModel]) -> None:
+def test_values_of_the_forward_pass_are_replaced_and_heads_switched_off(
+    model: Callable[[str], explorer.RealModel],
+) -> None:
     found = model("gpt2")
     before = found.trace("a cat")
     same = found.trace("a cat", replace={"embedded": before["embedded"]})
@@ -165,46 +151,57 @@ def test_values_of_the_forward_pass_are_replaced(model: Callable[[str], explorer
     assert before["blocks.0.attention.mask"].shape == (6, 6)
     with pytest.raises(InvalidSetting, match=r"Nearest: blocks\.0"):
         found.trace("a cat", replace={"block.0.attention.mixed": lambda value: value})
+    touch = {"off": [[0, 0], [1, 3]], "flat": [], "unmasked": True, "unplaced": False}
+    shown = found.attention("a cat").show()
+    data: Any = shown._on_event("touch", touch)
+    ablation = Ablation(frozenset({(0, 0), (1, 3)}), no_causal_mask=True)
+    expected = np.exp(attend(found.model(), data["ids"], ablation).log_probabilities[-1])
+    assert max(row["now"] for row in data["answers"]["rows"]) == pytest.approx(expected.max(), abs=1e-6)
+    assert data["answers"]["changed"] and not data["causal"]
+    with pytest.raises(InvalidSetting, match="There is no head 4"):
+        shown._on_event("touch", touch | {"off": [[0, 4]]})
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda m: m.attention(1), "not a value of the type int"),
-        (lambda m: m.attention("a", step=4), "Leave the step out"),
-        (lambda m: m.attention("a").plot(3), "There is no layer 3"),
-        (lambda m: m.attention("a").show(0, 4), "There is no head 4"),
-        (lambda m: m.predict([]), "no text to predict"),
-        (lambda m: m.generate("a", tokens=0), "from 1 to"),
-        (lambda m: m.generate("a", temperature=-1), "temperature"),
-        (lambda m: m.temperature("a", temperature=3), "from 0 to 2"),
-        (lambda m: m.surprisal(""), "fewer than two tokens"),
-        (lambda m: explorer.load("hub:nothing"), "lineage open"),
-        (lambda m: explorer.load("hub:"), "lineage open"),
-        (lambda m: explorer.load("hub:/no/such/folder"), "There is no folder"),
-        (lambda m: explorer.load("hub:~nobody-has-this-name/x"), "There is no folder"),
-    ],
-)
-def test_what_is_not_possible_is_said_in_a_sentence(
-    call: Callable[[explorer.RealModel], object], sentence: str, model: Callable[[str], explorer.RealModel]
-) -> None:
-    with pytest.raises(InvalidSetting, match=sentence):
-        call(model("gpt2"))
+REFUSED: list[tuple[Callable[[Any], object], str]] = [
+    (lambda m: m.attention(1), "not a value of the type int"),
+    (lambda m: m.attention("a", step=4), "Leave the step out"),
+    (lambda m: m.attention("a").plot(3), "There is no layer 3"),
+    (lambda m: m.attention("a").show(0, 4), "There is no head 4"),
+    (lambda m: m.predict([]), "no text to predict"),
+    (lambda m: m.generate("a", tokens=0), "from 1 to"),
+    (lambda m: m.generate("a", temperature=-1), "temperature"),
+    (lambda m: m.temperature("a", temperature=3), "from 0 to 2"),
+    (lambda m: m.surprisal(""), "fewer than two tokens"),
+    (lambda m: explorer.load("hub:nothing"), "lineage open"),
+    (lambda m: explorer.load("hub:"), "lineage open"),
+    (lambda m: explorer.load("hub:/no/such/folder"), "There is no folder"),
+    (lambda m: explorer.load("hub:~nobody-has-this-name/x"), "There is no folder"),
+]
 
 
-@pytest.mark.parametrize("family", ["bert", "t5"])
-def test_only_decoders_continue_texts(family: str, model: Callable[[str], explorer.RealModel]) -> None:
-    found = model(family)
-    for call in (found.generate, found.temperature, found.surprisal):
-        with pytest.raises(InvalidSetting, match="does not continue texts"):
-            call("a cat")  # type: ignore[operator]
+def test_what_is_not_possible_is_said_in_a_sentence(model: Callable[[str], explorer.RealModel]) -> None:
+    found = model("gpt2")
+    for call, sentence in REFUSED:
+        with pytest.raises(InvalidSetting, match=sentence):
+            call(found)
 
 
-@needs.smollm2
-def test_smollm2_knows_the_capital_of_france_and_has_heads_that_attend_to_the_first_token() -> None:
-    found = explorer.load(f"hub:{smollm2_folder()}")
-    assert (found.layers, found.heads, found.precision) == (30, 9, "4-bit weights made float32")
-    assert found.predict("The capital of France is").token[0] == " Paris"
-    assert found.generate("The capital of France is", tokens=1, temperature=0).endswith(" Paris")
-    weights = found.attention("The capital of France is").weights
-    assert weights.shape == (30, 9, 5, 5) and (weights[:, :, 1:, 0].mean(axis=-1) > 0.5).sum() > 50
+def test_a_step_of_the_training_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from explorer.hub import opened
+    from explorer.hub.checkpoints import FINAL_STEP
+    from tests.hub.fake_cache import STEPS, write_pythia_cache
+
+    write_pythia_cache(tmp_path / "hf", monkeypatch)
+    opened.open_model("pythia-70m")
+    found = explorer.load("hub:pythia-70m")
+    assert found.steps == [*STEPS, FINAL_STEP]
+    early, last = found.attention("a cat", step=1), found.attention("a cat")
+    assert (early.step, last.step) == (1, FINAL_STEP) and "step 143,000" in repr(last)
+    assert not np.allclose(np.nan_to_num(early.weights), np.nan_to_num(last.weights))
+    data: Any = last.show().data
+    assert data["snapshots"]["steps"] == found.steps and data["step"] == FINAL_STEP
+    changed: Any = last.show()._on_event("step", 512)
+    assert changed["step"] == 512 and changed["address"] != data["address"]
+    assert found.predict("a", step=0).probability[0] != found.predict("a").probability[0]
+    with pytest.raises(InvalidSetting, match="No weights of step 3"):
+        found.trace("a", step=3)
