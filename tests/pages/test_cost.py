@@ -151,11 +151,14 @@ def test_growth_shows_all_architectures_from_the_included_results() -> None:
     assert url_params(at) == {"unfold": "growth"}
 
 
+@pytest.mark.usefixtures("no_loaded_text")
 def test_growth_of_one_architecture_shows_each_share_and_each_size() -> None:
     at = open_page({"unfold": "growth", "architecture": "gru"})
     by_size, by_text = growth_panels(at)
     assert len(by_size["plot"]["data"]) == len(by_text["plot"]["data"]) == 4 * 3
     assert any(heading.startswith("GRU: the largest of four sizes") for heading in headings(at))
+    assert "Download it (1.1 MB)" in [button.label for button in at.button], "without the text nothing can be trained"
+    at = open_page({"unfold": "growth", "architecture": "gru", "corpus": "repeats"})
     assert at.button(key="growth.run").label == "Train again"
     at = open_page({"unfold": "growth", "architecture": "gru", "share": "0.3"})
     assert "0.3 is not measured here" in " ".join(warnings_of(at))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -37,6 +38,9 @@ REPEATS = TextConfig(corpus="repeats")
 
 
 pytestmark = pytest.mark.usefixtures("no_loaded_text")
+
+
+KINDS = ("char", "word", "bpe", "bytes")
 
 
 def tokens_page(address: Mapping[str, str] | None = None) -> AppTest:
@@ -217,8 +221,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
-@pytest.mark.parametrize("case", ODD)
+@pytest.mark.parametrize(("case", "kind"), list(zip(ODD, cycle(KINDS), strict=False)))
 def test_an_unusual_text_is_shown_or_its_problem_is_reported(case: str, kind: str) -> None:
     at = paste_text(tokens_page({"corpus": "own", "tokenizer": kind}), ODD[case])
     sentences = warnings_of(at)
@@ -243,8 +246,9 @@ TYPED = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
-@pytest.mark.parametrize("text", TYPED, ids=lambda text: repr(text)[:20])
+@pytest.mark.parametrize(
+    ("text", "kind"), list(zip(TYPED, cycle(KINDS), strict=False)), ids=lambda text: repr(text)[:20]
+)
 def test_any_typed_text_is_shown_as_tokens(text: str, kind: str) -> None:
     at = tokens_page({"tokenizer": kind})
     at = wait_until_ready(widget(at.text_area, "tokens.say.repeats").input(text).run())
