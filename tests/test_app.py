@@ -210,9 +210,7 @@ def test_the_browser_was_opened_and_ctrl_c_ends_the_app_without_a_word(server: S
     assert (server.home / "server.log").read_text("utf-8") == before
 
 
-def test_the_place_of_the_runs_is_that_of_all_servers_if_they_share_them(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_place_of_the_runs_is_that_of_all_servers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from app import place_of_runs
 
     assert place_of_runs() == str(home)

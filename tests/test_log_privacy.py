@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting, StoreError, UnknownWords
 from explorer.log_privacy import describe_exception, format_traceback, make_record
@@ -12,22 +13,19 @@ from explorer.log_privacy import describe_exception, format_traceback, make_reco
 TYPED = "typed-by-a-visitor"
 
 
-@pytest.mark.parametrize(
-    ("error", "description"),
-    [
-        (InvalidSetting(TYPED), "InvalidSetting"),
-        (KeyError(TYPED), "KeyError"),
-        (OSError(TYPED), "OSError"),
-        (UnicodeDecodeError("utf-8", TYPED.encode(), 0, 1, TYPED), "UnicodeDecodeError"),
-        (UnknownWords(TYPED, {TYPED: (TYPED,)}), "UnknownWords"),
-        (ValueError(TYPED), "ValueError"),
-        (FileNotFoundError(2, "No such file", f"/home/{TYPED}"), "FileNotFoundError: No such file"),
-        (IndexError("list index out of range"), "IndexError: list index out of range"),
-        (StoreError("The disk is full."), "StoreError: The disk is full."),
-    ],
-)
-def test_a_message_is_shown_unless_it_may_repeat_a_visitors_text(error: Exception, description: str) -> None:
-    assert describe_exception(error) == description
+def test_a_message_is_shown_unless_it_may_repeat_a_visitors_text(snapshot: SnapshotAssertion) -> None:
+    errors = [
+        InvalidSetting(TYPED),
+        KeyError(TYPED),
+        OSError(TYPED),
+        UnicodeDecodeError("utf-8", TYPED.encode(), 0, 1, TYPED),
+        UnknownWords(TYPED, {TYPED: (TYPED,)}),
+        ValueError(TYPED),
+        FileNotFoundError(2, "No such file", f"/home/{TYPED}"),
+        IndexError("list index out of range"),
+        StoreError("The disk is full."),
+    ]
+    assert [describe_exception(error) for error in errors] == snapshot
 
 
 def raise_in_a_chain() -> None:

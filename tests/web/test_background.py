@@ -44,9 +44,7 @@ def test_the_same_key_is_computed_once(gate: threading.Event) -> None:
 
 
 @pytest.mark.parametrize(("error", "expected_calls"), [(RuntimeError("a full disk"), 2), (TextError("too short"), 1)])
-def test_an_unexpected_error_is_retried_later_but_a_lineage_error_is_cached(
-    error: Exception, expected_calls: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lineage_error_is_not_retried(error: Exception, expected_calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
     def fail() -> None:
@@ -70,9 +68,7 @@ def test_drop_results_removes_the_results_of_a_text() -> None:
     assert list(background.results()) == [("cut", "", 2)]
 
 
-def test_work_that_waits_is_cancelled_only_on_request_and_can_be_submitted_again(
-    gate: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_work_is_cancelled_on_request_only(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_MAX_RESULTS", 2)
     futures = [submit(("kind", i), lambda i=i: gate.wait() and i) for i in range(6)]  # type: ignore[misc]
     assert not any(future.cancelled() for future in futures), "unfinished work is not dropped"

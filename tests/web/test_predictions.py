@@ -46,9 +46,7 @@ def test_the_predictions_stored_longest_ago_are_deleted(monkeypatch: pytest.Monk
         assert [each for each in ("ada", "bob", "eve") if find_prediction(each, "window", 1)] == kept
 
 
-def test_a_prediction_that_another_server_stores_while_this_one_reads_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_prediction_that_another_server_stores_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def read_then_store(work: Callable[[Session], object]) -> object:
         found = run_transaction(work)
         monkeypatch.setattr(predictions, "run_transaction", run_transaction)

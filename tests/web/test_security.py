@@ -89,9 +89,7 @@ def test_over_https_every_cookie_is_secure_and_none_is_for_other_sites() -> None
     assert "Secure" not in cookie_attributes(open_browser().get("/", headers=PAGE))
 
 
-def test_below_a_path_cookies_are_for_this_path_and_internal_addresses_are_closed_as_well(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_below_a_path_cookies_are_for_this_path_and_internal_pages_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open sesame")
     browser = open_browser(base_path="/a/b")
     signed_in = browser.post("/a/b/operator", data={"password": "open sesame"}, follow_redirects=False)
@@ -116,9 +114,7 @@ def connect(origin: str | None) -> object:
         return websocket.receive_json()
 
 
-def test_a_websocket_of_another_site_is_refused_and_streamlit_sees_only_its_own_origin(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_websocket_of_another_site_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert connect("http://lineage.test") == "http://lineage.test"
     assert connect(None) is None
     for origin in ("http://lineage.test:8080", "http://evil.test", "null", "", "http://lineage.test.evil.test"):

@@ -124,9 +124,7 @@ def test_a_text_is_sent_in_message_events_and_one_end_event_at_every_request() -
         (ZeroDivisionError("secret"), token_streams._FAILED_MESSAGE),
     ],
 )
-def test_a_failure_is_reported_in_one_sentence_and_logged_if_it_is_unexpected(
-    error: Exception, sentence: str, chunks: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failure_is_reported(error: Exception, sentence: str, chunks: int, caplog: pytest.LogCaptureFixture) -> None:
     def make() -> Iterator[Chunk]:
         yield from map(chunk, range(chunks))
         raise error
@@ -231,16 +229,10 @@ def test_the_pool_serves_visitors_in_turn_and_cancelled_work_not_at_all() -> Non
         failing.result(TIMEOUT)
 
 
-def test_many_texts_of_one_visitor_do_not_delay_another_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns are shared per visitor (cookie): four texts of one get as many as the single text of another."""
+def test_turns_are_shared_by_the_visitors_and_not_by_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     owners: list[object] = []
-
-    class Pool(FairThreadPool):
-        def submit(self, owner: Any, work: Callable[[], bytes]) -> Any:
-            owners.append(owner)
-            return super().submit(owner, work)
-
-    monkeypatch.setattr(token_streams, "_pool", Pool(1))
+    submit = token_streams._pool.submit
+    monkeypatch.setattr(token_streams._pool, "submit", lambda owner, work: owners.append(owner) or submit(owner, work))
 
     async def visit() -> None:
         addresses = [register_stream(f"a{i}", lambda: iter([chunk(0)])) for i in range(4)]

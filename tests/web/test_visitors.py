@@ -63,9 +63,7 @@ def test_a_visitor_does_not_contain_the_cookie() -> None:
     assert not any(TOKEN[i : i + 6] in repr(dataclasses.asdict(visitor)) for i in range(len(TOKEN) - 5))
 
 
-def test_an_invalid_cookie_identifies_no_visitor_and_is_replaced(
-    browser: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_cookie_is_nobodys_and_is_replaced(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = Visitor("nobody", operator=False)
     assert visitor_from_cookies({}) == nobody
     cookie = issue_cookie(TOKEN)
@@ -92,9 +90,7 @@ def test_an_invalid_cookie_identifies_no_visitor_and_is_replaced(
 
 
 @pytest.mark.parametrize("has_hard_links", [True, False])
-def test_the_key_is_made_once_and_only_its_owner_can_read_it(
-    has_hard_links: bool, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_is_made_once_and_is_private(has_hard_links: bool, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*paths: Path) -> None:
         raise OSError(95, "Operation not supported")
 
@@ -113,9 +109,7 @@ def test_the_key_is_made_once_and_only_its_owner_can_read_it(
         assert file.stat().st_mode & 0o077 == 0
 
 
-def test_an_unsigned_cookie_of_an_owner_is_signed_and_others_are_replaced(
-    browser: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unsigned_cookie_of_an_owner_is_signed(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     owner = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)})
     monkeypatch.setattr(index, "search", lambda query: ["a run"] if query.owner == owner.id else [])
     for token, stays in ((TOKEN, True), ("x" * 22, False)):
@@ -176,9 +170,7 @@ def test_in_a_frame_the_operator_is_sent_to_a_tab(browser: TestClient, monkeypat
     assert 'type="password"' in browser.get("/operator", headers={"sec-fetch-dest": "document"}).text
 
 
-def test_the_right_password_signs_in_for_twelve_hours_until_sign_out(
-    database: str, browser: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_operator_signs_in_and_out(database: str, browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open sesame é")
     assert 'type="password"' in browser.get("/operator").text
     response = sign_in(browser, "open sesame é")

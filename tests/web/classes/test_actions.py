@@ -155,7 +155,7 @@ def test_kept_answers_are_limited_for_each_class_and_for_all_classes(monkeypatch
         (SHOWN_NUMBER, [-1, 10.5, float("nan"), float("inf"), "5", True, None], 10),
     ],
 )
-def test_an_answer_that_does_not_fit_the_question_is_refused(
+def test_an_answer_that_does_not_fit_is_refused(
     shown: ClassroomQuestion, refused: list[object], accepted: object
 ) -> None:
     code = actions.show_question("teacher", shown).code

@@ -76,9 +76,7 @@ def test_a_classroom_from_the_question_to_the_end(browsers: list[Browser], snaps
     assert over.status_code == 200 and over.json()["over"] and "It has ended" in over.json()["problem"]
 
 
-def test_a_refused_request_names_the_problem_and_changes_nothing(
-    browsers: list[Browser], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_request_names_the_problem(browsers: list[Browser], monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, student, stranger, _ = browsers
     stranger.code = "ABCDE"
     refused = [

@@ -84,9 +84,7 @@ def test_a_class_at_two_servers_works_as_one(other: Callable[[], AbstractContext
         find_classroom(code)
 
 
-def test_a_shared_text_can_be_read_at_the_other_server_until_the_class_ends(
-    other: Callable[[], AbstractContextManager[None]],
-) -> None:
+def test_a_shared_text_can_be_read_at_the_other_server(other: Callable[[], AbstractContextManager[None]]) -> None:
     sha = corpora.store_text(TEXT, "teacher")
     code = actions.show_question("teacher", SHOWN_QUESTION).code
     actions.share_text(code, TEACHER, sha)

@@ -74,9 +74,7 @@ def test_above_the_limit_the_least_recently_used_classroom_is_deleted(monkeypatc
     assert [find_classroom(code).code for code in (first, third, last)] == [first, third, last]
 
 
-def test_visitors_are_present_if_they_polled_lately_or_answered(
-    clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_visitors_are_present_if_they_polled_or_answered(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     classroom = actions.show_question("teacher", SHOWN_QUESTION)
     for visitor in ("ada", "bob"):
         store.record_presence(classroom, visitor)
@@ -149,9 +147,7 @@ def test_a_class_that_ends_while_it_is_read_is_gone_at_once(monkeypatch: pytest.
         find_classroom(code)
 
 
-def test_without_a_database_the_last_state_is_shown_and_changes_are_refused_for_now(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_database_the_last_state_is_shown_and_changes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_AGE", -1.0)
     code = actions.show_question("teacher", SHOWN_QUESTION).code
 

@@ -69,9 +69,7 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
     assert not waiting._waiting
 
 
-def test_a_request_with_an_older_mark_and_one_of_the_teacher_do_not_wait_and_others_not_forever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_teacher_and_an_older_mark_do_not_wait_and_nobody_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
 
     async def scenario() -> None:

@@ -14,6 +14,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import StoreError, TooManyRequests
 from explorer.jobs.job import Job
@@ -124,7 +125,7 @@ def test_the_token_and_the_operator_permit_reading_from_elsewhere(monkeypatch: p
         assert client.get("/metrics").status_code == status
 
 
-def test_requests_are_counted_by_the_first_part_of_their_address() -> None:
+def test_requests_are_counted_by_the_first_part_of_their_address(snapshot: SnapshotAssertion) -> None:
     client = connect()
     before = read()
     paths = ["/negation", f"/{MARKER}", "/", f"/class/{MARKER}", "/class/x/missing", f"/{MARKER}/{MARKER}/missing"]
@@ -133,15 +134,7 @@ def test_requests_are_counted_by_the_first_part_of_their_address() -> None:
     after = read()
     name = "lineage_http_requests_total"
     changed = {key[1]: after[key] - before.get(key, 0) for key in after if key[0] == name}
-    assert {key: count for key, count in changed.items() if count} == {
-        ("page", "2xx"): 4,
-        ("class", "2xx"): 1,
-        ("class", "4xx"): 1,
-        ("class", "5xx"): 1,
-        ("other", "4xx"): 1,
-        ("streamlit", "2xx"): 2,
-        ("metrics", "2xx"): 1,  # the first reading
-    }
+    assert {key: count for key, count in changed.items() if count} == snapshot
     measured = ("lineage_http_request_seconds_count", ("page",))
     assert after[measured] - before.get(measured, 0) == 4
     seconds = ("lineage_http_request_seconds_sum", ("page",))

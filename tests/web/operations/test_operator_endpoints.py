@@ -75,7 +75,7 @@ def test_only_the_operator_sees_the_page_and_its_data(visitor: TestClient) -> No
     assert not servers.is_draining()
 
 
-def test_the_state_has_the_server_with_its_facts_and_a_problem_of_the_database(
+def test_the_state_has_the_facts_of_the_server(
     operator: TestClient, service: JobService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.tab_opened("ada")
@@ -114,9 +114,7 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
     assert operator.get("/operator/state").json()["jobs"] == []
 
 
-def test_the_operator_ends_a_class_of_somebody_else_and_sees_no_answer(
-    operator: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_operator_ends_a_class_and_sees_no_answer(operator: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(servers._facts, "visitors", lambda: ["ada"])
     classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
     store.record_presence(classroom, "ada")
