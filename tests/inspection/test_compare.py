@@ -1,22 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from numpy import ndarray
 
-from explorer.inspection.compare import (
-    BATCH_LOSS,
-    MetricCurve,
-    downsample,
-    first_crossing,
-    is_paired,
-    metric_curve,
-    shared_initial_weights,
-    smooth,
-)
+from explorer.inspection import compare
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
 
@@ -45,65 +34,61 @@ LATER = Curves(  # a branch: it starts after ten steps, with its parent's tokens
         (HAND, "tokens", [0, 620, 900], [0, 300, 620]),
         (HAND, "seconds", [0, 0.6, 0.9], [0, 0.5, 0.6]),
         (LATER, "step", [10, 12, 13], [10, 11, 12]),
-        (LATER, "tokens", [3_000, 3_620, 3_900], [3_000, 3_300, 3_620]),
         (LATER, "seconds", [5, 5.6, 5.9], [5, 5.5, 5.6]),
     ],
 )
 def test_metrics_are_placed_at_their_evaluation_and_batch_losses_before_their_step(
     curves: Curves, axis: str, evaluations: list[float], batches: list[float]
 ) -> None:
-    accuracy, loss = metric_curve(curves, CONFIG, "test_accuracy", axis), metric_curve(curves, CONFIG, BATCH_LOSS, axis)
+    accuracy, loss = (
+        compare.metric_curve(curves, CONFIG, "test_accuracy", axis),
+        compare.metric_curve(curves, CONFIG, compare.BATCH_LOSS, axis),
+    )
     assert accuracy.x.tolist() == pytest.approx(evaluations)
     assert loss.x.tolist() == pytest.approx(batches)
     np.testing.assert_array_equal(accuracy.values, HAND.metrics["test_accuracy"])
     np.testing.assert_array_equal(loss.values, HAND.losses)
 
 
-def test_a_missing_metric_is_nan_everywhere() -> None:
-    curve = metric_curve(HAND, CONFIG, "exact_accuracy", "step")
+def test_undefined_values_are_nan() -> None:
+    curve = compare.metric_curve(HAND, CONFIG, "exact_accuracy", "step")
     assert curve.values.shape == (3, 2) and np.isnan(curve.values).all()
+    values = np.array([[1.0, 5, 9, 2], [3, np.nan, 4, 8], [np.nan] * 4])
+    np.testing.assert_array_equal(compare.mean_and_range(values), [[4.25, 1, 9], [5, 3, 8], [np.nan] * 3])
+    np.testing.assert_array_equal(compare.median_and_range(values), [[3.5, 1, 9], [4, 3, 8], [np.nan] * 3])
+    steps, mean, low, high = compare.metric_over_seeds(HAND, "test_accuracy")
+    assert (steps.tolist(), mean.tolist()) == ([0, 2, 3], pytest.approx([0.45, 0.65, 0.95]))
+    assert (low.tolist(), high.tolist()) == ([0.4, 0.6, 0.9], [0.5, 0.7, 1])
+    assert [len(each) for each in compare.metric_over_seeds(None, "test_accuracy")] == [0] * 4
+    assert compare.last_answers(None, "sustain") is compare.last_answers(HAND, "other") is None
+    assert compare.last_answers(HAND, "sustain").tolist() == [[0], [0]]  # type: ignore[union-attr]
+    assert compare.last_answers(replace(HAND, answers={"sustain": np.full((3, 2, 1), np.nan)}), "sustain") is None
+    assert compare.held_out_losses(HAND, 0) == {"steps": [], "losses": []}
+    parts = {
+        "val_loss": np.array([[np.nan] * 2, [np.nan] * 2, [7, 0.12345]]),
+        "val_loss_part": np.ones((3, 2)) * [3, 2],
+    }
+    parts["val_loss_part"][1, 1] = np.inf
+    assert compare.held_out_losses(replace(HAND, metrics=parts), 1) == {"steps": [0, 3], "losses": [2, 0.1234]}
+    only_parts = replace(HAND, metrics={"val_loss_part": parts["val_loss_part"]})
+    assert compare.held_out_losses(only_parts, 0) == {"steps": [0, 2, 3], "losses": [3, 3, 3]}
 
 
 def test_smoothing_is_the_bias_corrected_moving_average() -> None:
-    curve = smooth(MetricCurve(np.arange(3.0), np.array([[1.0], [2.0], [4.0]])), 0.5).values[:, 0]
-    assert curve.tolist() == pytest.approx([1, (0.25 * 1 + 0.5 * 2) / 0.75, (0.125 * 1 + 0.25 * 2 + 0.5 * 4) / 0.875])
+    before = compare.MetricCurve(np.arange(3.0), np.array([[1.0], [2.0], [4.0]]))
+    curve = compare.smooth(before, 0.25).values[:, 0]
+    third = (0.25**2 * 0.75 * 1 + 0.25 * 0.75 * 2 + 0.75 * 4) / (1 - 0.25**3)
+    assert curve.tolist() == pytest.approx([1, (0.1875 * 1 + 0.75 * 2) / 0.9375, third])
+    assert compare.smooth(before, 0.0) is before
 
 
-@settings(deadline=None)
-@given(st.floats(-1e3, 1e3), st.floats(0, 0.99), st.integers(1, 50))
-def test_smoothing_keeps_a_constant(value: float, weight: float, count: int) -> None:
-    smoothed = smooth(MetricCurve(np.arange(float(count)), np.full((count, 2), value)), weight)
-    assert smoothed.values == pytest.approx(value)
-
-
-def test_weight_zero_does_not_smooth() -> None:
-    before = MetricCurve(np.arange(2.0), np.array([[1.0], [0.0]]))
-    assert smooth(before, 0.0) is before
-
-
-@settings(deadline=None)
-@given(
-    st.integers(0, 90).flatmap(
-        lambda n: arrays(float, (n, 2), elements=st.floats(-1, 1) | st.just(float("nan")), fill=st.nothing())
-    )
-)
-@example(np.full((40, 2), np.nan))
-@example(np.zeros((0, 2)))
-def test_downsampling_keeps_the_extremes_of_every_segment(values: ndarray) -> None:
-    most, lines = 7, 2
-    indices = downsample(values, most)
-    assert indices.tolist() == sorted(set(indices.tolist()))
-    assert len(indices) <= most * (1 + 2 * lines) + 2
-    if not len(values):
-        return
-    assert (indices[0], indices[-1]) == (0, len(values) - 1)
-    long = -(-len(values) // most) if len(values) > most else 1
-    for start in range(0, len(values), long):
-        end = start + long
-        for line in range(lines):
-            part, remaining = values[start:end, line], values[indices[(indices >= start) & (indices < end)], line]
-            if not np.isnan(part).all():
-                assert (np.nanmin(remaining), np.nanmax(remaining)) == (np.nanmin(part), np.nanmax(part))
+def test_downsampling_keeps_the_ends_and_the_extremes_of_every_segment() -> None:
+    values = np.array([[0, 5], [3, 5], [1, 9], [2, 5], [7, np.nan], [6, 4], [5, 5], [5, 5]], float)
+    assert compare.downsample(values, 8).tolist() == list(range(8))
+    assert compare.downsample(values, 3).tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert compare.downsample(values, 2).tolist() == [0, 1, 2, 4, 5, 6, 7]
+    assert compare.downsample(np.full((9, 1), np.nan), 2).tolist() == [0, 5, 8]
+    assert compare.downsample(np.zeros((0, 2))).tolist() == [] and len(compare.downsample(np.zeros((401, 1)))) < 401
 
 
 X = np.array([0.0, 10, 20, 40])
@@ -125,7 +110,7 @@ X = np.array([0.0, 10, 20, 40])
     ],
 )
 def test_crossings_are_interpolated_linearly(values: list[float], target: float, rising: bool, position: float) -> None:
-    crossings = first_crossing(MetricCurve(X, np.array([values, values]).T), target, rising)
+    crossings = compare.first_crossing(compare.MetricCurve(X, np.array([values, values]).T), target, rising)
     assert crossings == pytest.approx([position, position], nan_ok=True)
 
 
@@ -135,11 +120,11 @@ def test_crossings_are_interpolated_linearly(values: list[float], target: float,
 )
 def test_runs_are_paired_only_with_equal_seeds_and_data(changes: dict[str, object], comparable: bool) -> None:
     other: RunConfig = with_settings(CONFIG, changes)
-    assert is_paired(CONFIG, other) is comparable
+    assert compare.is_paired(CONFIG, other) is comparable
 
 
 def test_initial_weights_are_shared_if_equal_and_nonzero() -> None:
     one = {"embedding": np.ones((2, 3)), "bias": np.zeros(2), "state": np.ones((2, 2)), "own": np.ones(1)}
     other = {"embedding": np.ones((2, 3)), "bias": np.zeros(2), "state": np.ones((2, 4))}
-    assert shared_initial_weights(one, other) == (["embedding"], 3)
-    assert shared_initial_weights(one, {**one, "embedding": np.full((2, 3), 1 + 1e-9)}) == (["state", "own"], 4)
+    assert compare.shared_initial_weights(one, other) == (["embedding"], 3)
+    assert compare.shared_initial_weights(one, {**one, "embedding": np.full((2, 3), 1 + 1e-9)}) == (["state", "own"], 4)

@@ -1,7 +1,10 @@
+"""Scores of attention heads, and the loss or accuracy without each."""
+
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +13,9 @@ import torch
 import torch.nn.functional as F
 
 from explorer.errors import InvalidSetting
+from explorer.inspection.attention import agreement_heads
 from explorer.inspection.attention import head_scores as module
-from explorer.inspection.attention.attend import Ablation, attend
+from explorer.inspection.attention.attend import Ablation, attend, interventions
 from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.attention.head_scores import (
     HeadScores,
@@ -21,8 +25,16 @@ from explorer.inspection.attention.head_scores import (
     score_heads,
 )
 from explorer.inspection.load_model import load_model
+from explorer.models.taps import intervene
 from explorer.run_store import store
-from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig
+from explorer.tasks.negation import Negation, NegationConfig
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
+from explorer.tasks.sequence_labelling.agreement_rows import (
+    answer_position,
+    build_rows,
+    evaluation_clauses,
+    is_correct,
+)
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import default_config, with_settings
@@ -49,79 +61,46 @@ def shares(scores: HeadScores) -> dict[str, float]:
 REPEATED = [1, 2, 1, 2]
 
 
-def test_scores_of_a_previous_token_head() -> None:
+def test_scores_by_hand() -> None:
     scores = scores_of_pattern([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], REPEATED)
     # The previous token is also the one after the earlier equal token, and for two of four it is the first token.
     assert shares(scores) == {"previous": 1, "itself": 0.25, "first": 0.5, "same": 0, "after_same": 1}
     assert scores.entropy.item() == 0 and scores.spread.item() == 1
-    assert scores.distances.tolist() == [0, 1, 2, 3]
-    assert scores.distance[0, 0].tolist() == [0.25, 1, 0, 0]
-
-
-def test_scores_of_a_same_token_head() -> None:
+    assert scores.distances.tolist() == [0, 1, 2, 3] and scores.distance[0, 0].tolist() == [0.25, 1, 0, 0]
     scores = scores_of_pattern([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]], REPEATED)
     assert shares(scores) == {"previous": 0, "itself": 0.5, "first": 0.5, "same": 1, "after_same": 0}
     assert scores.distance[0, 0].tolist() == [0.5, 0, 1, 0]
-
-
-def test_induction_is_distinguished_from_previous_token_attention() -> None:
-    ids = [1, 2, 3, 1]
-    scores = scores_of_pattern([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0.1, 0.7, 0.2, 0]], ids)
-    assert shares(scores)["after_same"] == 0.7
-    assert shares(scores)["same"] == 0.1
-    assert shares(scores)["previous"] == round(0.2 / 3, 4)
-
-
-def test_two_equal_tokens_in_a_row_count_as_induction() -> None:
-    scores = scores_of_pattern([[1, 0], [0.3, 0.7]], [5, 5])
-    assert (shares(scores)["same"], shares(scores)["after_same"]) == (0.3, 0.7)
+    scores = scores_of_pattern([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0.1, 0.7, 0.2, 0]], [1, 2, 3, 1])
+    expected = {"previous": round(0.2 / 3, 4), "itself": 0.75, "first": 0.275, "same": 0.1, "after_same": 0.7}
+    assert shares(scores) == expected
+    two_equal = shares(scores_of_pattern([[1, 0], [0.3, 0.7]], [5, 5]))
+    assert (two_equal["same"], two_equal["after_same"]) == (0.3, 0.7)
 
 
 def test_scores_without_any_valid_query_are_nan() -> None:
     scores = scores_of_pattern([[1, 0], [0.4, 0.6]], [1, 2])
     assert math.isnan(scores.same.item()) and math.isnan(scores.after_same.item())
     single = scores_of_pattern([[1]], [7])
-    assert math.isnan(single.previous.item())
+    assert math.isnan(single.previous.item()) and single.distances.tolist() == [0]
     assert (single.itself.item(), single.first.item(), single.entropy.item()) == (1, 1, 0)
-    assert single.distances.tolist() == [0]
+    hidden = score_heads(np.full((1, 2, 3, 3), NAN, dtype=np.float32), [1, 1, 1])
+    assert all(np.isnan(getattr(hidden, name)).all() for name in (*ABLE, "entropy", "spread"))
 
 
-def test_entropy_is_a_mean_over_queries_and_spread_its_exponential() -> None:
+def test_entropy_distances_without_a_mask_and_padding() -> None:
     even = scores_of_pattern((np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]).tolist(), REPEATED)
     assert even.entropy.item() == pytest.approx(np.log([1, 2, 3, 4]).mean(), abs=1e-6)
     assert even.spread.item() == pytest.approx(24**0.25, abs=1e-5)
-
-
-def test_without_a_mask_distances_include_later_tokens() -> None:
     scores = scores_of_pattern([[0, 0, 1], [0, 0.5, 0.5], [1, 0, 0]], [1, 2, 3], causal=False)
     assert scores.distances.tolist() == [-2, -1, 0, 1, 2]
     assert scores.distance[0, 0].tolist() == [1, 0.25, pytest.approx(0.5 / 3), 0, 1]
     assert scores.first.item() == pytest.approx(1 / 3)
-
-
-def test_padding_is_ignored() -> None:
     pattern = [[0.5, 0.5, NAN], [0.2, 0.8, NAN], [NAN, NAN, NAN]]
     scores, short = (scores_of_pattern([row[:n] for row in pattern[:n]], [1, 2, 9][:n], causal=False) for n in (3, 2))
     assert str(shares(scores)) == str(shares(short))
     assert scores.entropy.item() == short.entropy.item()
     assert scores.distance[0, 0, scores.distances == 1].item() == pytest.approx(0.2)
     assert math.isnan(scores.distance[0, 0, scores.distances == 2].item())
-
-
-def test_heads_are_scored_separately() -> None:
-    weights = np.zeros((2, 3, 4, 4), dtype=np.float32)
-    weights[:] = np.eye(4)
-    weights[1, 2] = np.eye(4, k=-1)
-    weights[1, 2, 0, 0] = 1
-    weights[..., *np.triu_indices(4, 1)] = NAN
-    scores = score_heads(weights, REPEATED)
-    assert scores.previous.tolist() == [[0, 0, 0], [0, 0, 1]]
-    assert scores.itself.tolist() == [[1, 1, 1], [1, 1, 0.25]]
-
-
-def test_non_finite_weights_are_ignored() -> None:
-    scores = score_heads(np.full((1, 2, 3, 3), NAN, dtype=np.float32), [1, 1, 1])
-    assert all(np.isnan(getattr(scores, name)).all() for name in (*ABLE, "entropy", "spread"))
 
 
 # ---- attention rollout
@@ -134,57 +113,42 @@ def test_rollout_by_hand() -> None:
     rollout = attention_rollout(np.array([first, second]))
     np.testing.assert_allclose(rollout, [[1, NAN], [0.4, 0.6]], atol=1e-12)
     np.testing.assert_allclose(attention_rollout(np.array([first])), [[1, NAN], [0.2, 0.8]], atol=1e-12)
-
-
-def test_rollout_multiplies_later_layers_from_the_left() -> None:
-    back, itself = np.eye(3, k=-1), np.eye(3)
-    back[0, 0] = 1
-    mix = np.full((3, 3), 1 / 3)
-    rollout = attention_rollout(np.stack([back, mix])[:, None])
-    np.testing.assert_allclose(rollout, (mix + itself) / 2 @ ((back + itself) / 2), atol=1e-12)
-
-
-def test_rollout_rows_sum_to_one_and_are_nan_without_a_path() -> None:
-    model = load_model(store.find("text-transformer")).single_replica(0)
-    rollout = attention_rollout(attend(model, range(20)).weights)
-    np.testing.assert_allclose(np.nansum(rollout, axis=-1), 1, atol=1e-5)
-    np.testing.assert_array_equal(np.isnan(rollout), np.triu(np.ones((20, 20)), 1) > 0)
-    ids = (*VOCABULARY.encode(("human", "preserve", "nature")), VOCABULARY.id("<PAD>"))
-    rollout = attention_rollout(
-        attend(load_model(store.find("negation-double-transformer")).single_replica(0), ids).weights
-    )
-    np.testing.assert_allclose(rollout[:-1, :-1].sum(axis=-1), 1, atol=1e-5)
-    assert np.isnan(rollout[-1]).all() and np.isnan(rollout[:, -1]).all()
+    decoded = attention_rollout(np.where(np.tril(np.ones((2, 1, 4, 4))), 1 / np.arange(1, 5)[:, None], NAN))
+    np.testing.assert_array_equal(np.isnan(decoded), np.triu(np.ones((4, 4)), 1) > 0)
+    np.testing.assert_allclose(np.nansum(decoded, axis=-1), 1)
+    padded = np.full((1, 1, 3, 3), NAN)
+    padded[0, 0, :2, :2] = 0.5
+    np.testing.assert_allclose(attention_rollout(padded), [[0.75, 0.25, NAN], [0.25, 0.75, NAN], [NAN, NAN, NAN]])
 
 
 # ---- head importance
 
 TEXTS: dict[str, dict[str, object]] = {
-    "blocks": {"corpus": "brackets", "size": 3_000, "context": 11, "positions": "rotary"},
-    "lines": {"corpus": "repeats", "size": 3_000, "context": 40, "rows": "sentences", "split": "pairs"},
+    "blocks": {"corpus": "brackets", "size": 1_500, "context": 11, "positions": "rotary"},
     "prefixes": {
-        **{"corpus": "repeats", "size": 3_000, "context": 40, "rows": "prefixes", "split": "sentences"},
+        **{"corpus": "repeats", "size": 1_500, "context": 40, "rows": "prefixes", "split": "sentences"},
         **{"tokenizer": "word", "vocabulary": 30, "positions": "learned"},
     },
 }
 
 
 def trained_run(text: dict[str, object]) -> Record:
-    small: dict[str, Any] = {"iterations": 12, "batch_size": 8, "width": 12, "heads": 3, "layers": 2, "hidden": 9}
-    return record_run(
-        with_settings(default_config("text", "transformer"), {**small, "replicas": 2, "sample": 0, **text})
-    )
-
-
-def zeroed(record: Record, replica: int, layer: int, head: int, each: int) -> Record:
-    """Return the run with the columns of one head in the output weights at zero."""
-    weights = {name: value.copy() for name, value in record.weights().items()}
-    weights[f"blocks.{layer}.attention.output.weight"][replica, :, head * each : (head + 1) * each] = 0
-    return replace(record, snapshots={record.curves.step: Snapshot(weights, None)})
+    small: dict[str, Any] = {
+        "iterations": 1,
+        "batch_size": 2,
+        "model.start": "usual",
+        "width": 12,
+        "heads": 3,
+        "layers": 2,
+        "hidden": 9,
+    }
+    return record_run(with_settings(default_config("text", "transformer"), {**small, **text}))
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_head_importance_is_the_increase_of_the_loss_without_the_head(text: str) -> None:
+def test_head_importance_is_the_increase_of_the_loss_without_the_head(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     record = trained_run(TEXTS[text])
     importance = head_importance(record, 1, rows=5)
     model = load_model(record).single_replica(1)
@@ -194,17 +158,22 @@ def test_head_importance_is_the_increase_of_the_loss_without_the_head(text: str)
     assert importance.ablated_loss.shape == importance.error.shape == shape
     assert importance.base_loss == pytest.approx(mean_surprisal(model, batches)[0], abs=1e-5)
     assert importance.targets == sum(b.targets.numel() if b.mask is None else int(b.mask.sum()) for b in batches)
-    for layer, head in np.ndindex(shape):
-        other = load_model(zeroed(record, 1, layer, head, 4)).single_replica(1)
-        loss, by_row, count = mean_surprisal(other, batches)
-        assert importance.ablated_loss[layer, head] == pytest.approx(loss, abs=1e-5)
-        difference = by_row - mean_surprisal(model, batches)[1]
-        mean = difference.sum() / count.sum()
-        spread = ((difference - mean * count) ** 2).sum() * len(count) / (len(count) - 1)
-        assert importance.error[layer, head] == pytest.approx(spread**0.5 / count.sum(), rel=0.01, abs=1e-7)
+    base = mean_surprisal(model, batches)[1]
+    for head in np.ndindex(shape):
+        with intervene(model, interventions(model, Ablation(frozenset({head})))):
+            loss, by_row, count = mean_surprisal(model, batches)
+        assert importance.ablated_loss[head] == pytest.approx(loss, abs=1e-5)
+        mean = (by_row - base).sum() / count.sum()
+        spread = ((by_row - base - mean * count) ** 2).sum() * len(count) / (len(count) - 1)
+        assert importance.error[head] == pytest.approx(spread**0.5 / count.sum(), rel=0.01, abs=1e-7)
     np.testing.assert_array_equal(importance.importance, importance.ablated_loss - importance.base_loss)
     assert np.abs(importance.importance).max() > 1e-5
     assert importance.metric == "validation loss, nats a token"
+    assert importance.available == text_data(task).held_out_targets
+    monkeypatch.setattr(module, "_MAX_LOGITS", 2_000)  # in several batches
+    again = head_importance(record, 1, rows=5)
+    np.testing.assert_allclose(again.ablated_loss, importance.ablated_loss, atol=1e-6)
+    np.testing.assert_allclose(again.error, importance.error, rtol=1e-3, atol=1e-8)
 
 
 def mean_surprisal(model: torch.nn.Module, batches: list[Any]) -> tuple[float, np.ndarray, np.ndarray]:
@@ -219,16 +188,7 @@ def mean_surprisal(model: torch.nn.Module, batches: list[Any]) -> tuple[float, n
     return float(by_row.sum() / count.sum()), by_row, count
 
 
-def test_head_importance_does_not_depend_on_the_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = trained_run(TEXTS["blocks"])
-    at_once = head_importance(record, 0, rows=7)
-    monkeypatch.setattr(module, "_MAX_LOGITS", 2_000)
-    one_by_one = head_importance(record, 0, rows=7)
-    np.testing.assert_allclose(one_by_one.ablated_loss, at_once.ablated_loss, atol=1e-6)
-    np.testing.assert_allclose(one_by_one.error, at_once.error, rtol=1e-3, atol=1e-8)
-
-
-@pytest.mark.parametrize("name", ["single", "double", "eos"])
+@pytest.mark.parametrize("name", ["single", "eos"])
 def test_negation_is_evaluated_on_the_whole_grammar(name: str) -> None:
     run = store.find(f"negation-{name}-transformer")
     importance = head_importance(run, 2)
@@ -236,46 +196,55 @@ def test_negation_is_evaluated_on_the_whole_grammar(name: str) -> None:
     longest = max(task.lengths)
     rows = torch.tensor([task.rows[task.row_index(s, longest)].ids for s in range(len(task.sentences))])
     model = load_model(run).single_replica(2)
-    logs = model(rows).log_softmax(-1).double()
-    base = -sum(s.probability * float(logs[i, s.label]) for i, s in enumerate(task.sentences))
-    assert importance.base_loss == pytest.approx(base, abs=1e-6)
-    assert not importance.error.any()
+
+    def loss() -> float:
+        logs = model(rows).log_softmax(-1).double()
+        return -sum(s.probability * float(logs[i, s.label]) for i, s in enumerate(task.sentences))
+
+    assert importance.base_loss == pytest.approx(loss(), abs=1e-6)
     assert (importance.targets, importance.metric) == (len(task.sentences), "loss over the grammar, nats a sentence")
     model.blocks[0].attention.output.weight[:] = 0  # it has one head
-    off = model(rows).log_softmax(-1).double()
-    assert importance.ablated_loss.item() == pytest.approx(
-        -sum(s.probability * float(off[i, s.label]) for i, s in enumerate(task.sentences)), abs=1e-5
-    )
-    assert importance.importance.item() > 0.3  # without it no token attends to another
+    assert importance.ablated_loss.item() == pytest.approx(loss(), abs=1e-5)
+    assert importance.importance.item() > 0.3 and not importance.error.any()
+    assert name == "eos" or abs(head_importance(run, 0, step=0).importance.item()) < 0.1  # before training
 
 
-def test_head_importance_is_small_before_training() -> None:
-    run = store.find("negation-single-transformer")
-    assert abs(head_importance(run, 0, step=0).importance.item()) < 0.1 < head_importance(run, 0).importance.item()
-
-
-def test_the_error_of_a_single_row_is_nan() -> None:
-    importance = head_importance(trained_run(TEXTS["blocks"]), 0, rows=1)
+def test_single_rows_and_diverged_models_have_no_error() -> None:
+    record = trained_run(TEXTS["blocks"])
+    importance = head_importance(record, 0, rows=1)
     assert importance.targets == 11 and np.isfinite(importance.ablated_loss).all()
     assert np.isnan(importance.error).all()
+    for undefined in (math.nan, math.inf):
+        weights = {name: np.full_like(value, undefined) for name, value in record.weights().items()}
+        importance = head_importance(replace(record, snapshots={record.curves.step: Snapshot(weights, None)}), 0)
+        assert np.isnan(importance.importance).all() and np.isnan(importance.error).all()
 
 
-@pytest.mark.parametrize("undefined", [math.nan, math.inf])
-def test_head_importance_of_a_diverged_model_is_nan(undefined: float) -> None:
-    record = trained_run(TEXTS["blocks"])
-    weights = {name: np.full_like(value, undefined) for name, value in record.weights().items()}
-    importance = head_importance(replace(record, snapshots={record.curves.step: Snapshot(weights, None)}), 0)
-    assert np.isnan(importance.importance).all() and np.isnan(importance.error).all()
+def test_agreement_is_evaluated_on_misleading_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "evaluation_clauses", partial(evaluation_clauses, count=3))
+    run = store.find("agreement-heads")
+    importance = head_importance(run, 1)
+    model, task = load_model(run).single_replica(1), run.config.task_as(AgreementConfig)
+    pairs = [(c, "verb") for c in evaluation_clauses("misleading", 3)]
+    pairs += [(c, "pronoun") for c in evaluation_clauses("confusing", 3)]
+    rows = build_rows(task, [clause for clause, _ in pairs])
+    at = torch.arange(6), torch.tensor([answer_position(*pair) for pair in pairs])
 
+    def losses() -> torch.Tensor:
+        return F.cross_entropy(model(rows.ids)[at], rows.targets[at], reduction="none").double()
 
-def test_a_run_without_attention_heads_is_rejected() -> None:
-    with pytest.raises(InvalidSetting, match="no attention"):
-        head_importance(store.find("negation-single-gru"), 0)
+    base = losses()
+    model.blocks[1].attention.output.weight[:, -8:] = 0
+    change = losses() - base
+    assert (importance.targets, importance.sample) == (6, "misleading sentences")
+    assert importance.base_loss == pytest.approx(float(base.mean()), abs=1e-6)
+    assert importance.importance[1, -1] == pytest.approx(float(change.mean()), abs=1e-5)
+    assert importance.error[1, -1] == pytest.approx(float(change.std() / 6**0.5), abs=1e-5)
 
 
 def test_head_importance_on_a_text_is_the_increase_of_its_loss() -> None:
     model = attention_model(load_model(store.find("text-transformer")).single_replica(0))
-    ids = tuple(range(20, 45))
+    ids = tuple(range(20, 32))
 
     def losses(ablation: Ablation) -> np.ndarray:
         return -attend(model, ids, ablation).log_probabilities[np.arange(len(ids) - 1), ids[1:]]
@@ -289,3 +258,33 @@ def test_head_importance_on_a_text_is_the_increase_of_its_loss() -> None:
         np.testing.assert_allclose(measured.error[head], changes.std(ddof=1) / math.sqrt(len(changes)), atol=1e-5)
     with pytest.raises(InvalidSetting, match="two tokens or more"):
         head_importance_on(model, ids[:1])
+    assert np.isnan(head_importance_on(model, ids[:2]).error).all()
+    with pytest.raises(InvalidSetting, match="no attention"):
+        head_importance(store.find("negation-single-gru"), 0)
+
+
+@pytest.mark.parametrize(("target", "kind"), [("verb", "misleading"), ("pronoun", "confusing")])
+def test_every_head_of_every_seed_is_measured(target: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement_heads, "evaluation_clauses", partial(evaluation_clauses, count=12))
+    loaded, clauses = load_model(store.find("agreement-heads")), evaluation_clauses(kind, 12)
+    task = loaded.config.task_as(AgreementConfig)
+    heads = agreement_heads.measure_agreement_heads(loaded, target)
+    assert heads.subject_attention.shape == heads.nearest_noun_attention.shape == (5, 2, 4)
+    assert (heads.accuracy > 0.8).all(), "the included runs have learned the task"
+    model, ids = loaded.single_replica(3), build_rows(task, clauses).ids
+    attention = np.array(
+        [
+            attend(model, row).weights[:, :, answer_position(clause, target)][
+                :, :, list(clause.noun_positions)[:: len(clause.noun_positions) - 1 or 1]
+            ]
+            for row, clause in zip(ids.tolist(), clauses, strict=True)
+        ]
+    ).mean(axis=0)
+    np.testing.assert_allclose(heads.subject_attention[3], attention[..., 0], atol=1e-5)
+    np.testing.assert_allclose(heads.nearest_noun_attention[3], attention[..., 1], atol=1e-5)
+    for head in (None, (0, 1), (1, 2)):
+        ablation = Ablation(frozenset({head} if head else ()))
+        with torch.inference_mode(), intervene(model, interventions(model, ablation)):
+            right = is_correct(task, model(ids)[None], clauses, target).float().mean()
+        found = heads.ablated_accuracy[3][head] if head else heads.accuracy[3]
+        assert found == pytest.approx(float(right))

@@ -7,15 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from explorer.inspection.language.bits_per_byte import (
-    HeldOutText,
-    OmittedText,
-    WittenBell,
-    held_out_text,
-    tokens_in_text,
-)
+from explorer.inspection.language import bits_per_byte
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Sentences, text_data
@@ -34,38 +27,21 @@ def test_lossless_tokens_count_every_byte_of_the_held_out_text_once(kind: str, t
     config = own(tokenizer=kind, vocabulary=300, test=test)
     held_out = TEXT[int(0.8 * len(TEXT)) :]
     middle = int((1 - test) * len(held_out))
-    counted = held_out_text(config)
+    counted = bits_per_byte.held_out_text(config)
     assert counted.bytes == len(held_out[:middle].encode()) > middle
     assert (counted.spelling, counted.spacing, counted.omitted_bits) == (0, 0, 0)
     assert counted.targets == text_data(config).held_out_targets
+    bits = float(counted.bits_per_byte(np.array(math.log(2))))  # one bit per token
+    assert bits == pytest.approx(counted.targets / counted.bytes)
     if test:
-        assert held_out_text(config, "test").bytes == len(held_out[middle:].encode())
-
-
-def test_the_bits_of_a_text_are_the_sum_of_the_nats_of_its_tokens() -> None:
-    config = own(tokenizer="char")
-    counted, data = held_out_text(config), text_data(config)
-    nats = torch.rand(data.held_out_targets, dtype=torch.float64)
-    loss = float(nats.mean())
-    assert float(counted.bits_per_byte(np.array(loss))) * counted.bytes * math.log(2) == pytest.approx(
-        float(nats.sum())
-    )
-
-
-def test_the_same_uniform_model_needs_the_same_bits_with_characters_and_with_bytes() -> None:
-    text = "".join(map(chr, range(128))).replace("\0", "") * 12  # 127 characters of one byte each
-    characters, single_bytes = (own(text, tokenizer=kind, vocabulary=256) for kind in ("char", "bytes"))
-    as_characters = held_out_text(characters).bits_per_byte(np.array(math.log(128)))
-    as_bytes = held_out_text(single_bytes).bits_per_byte(np.array(math.log(128)))
-    assert len(text_data(single_bytes).tokenizer.tokens) == 256
-    assert float(as_characters) == pytest.approx(7) == float(as_bytes)
+        assert bits_per_byte.held_out_text(config, "test").bytes == len(held_out[middle:].encode())
 
 
 @pytest.mark.parametrize("split", ["sentences", "pairs"])
-@pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
+@pytest.mark.parametrize("kind", ["char", "word", "bytes"])
 def test_targets_of_lines_are_counted_with_their_bytes(kind: str, split: str) -> None:
     config = own(tokenizer=kind, vocabulary=300, rows="sentences", split=split, context=1_000, lower=True)
-    counted, data = held_out_text(config), text_data(config)
+    counted, data = bits_per_byte.held_out_text(config), text_data(config)
     assert isinstance(data, Sentences)
     assert counted.targets == data.held_out_targets
     if split == "sentences":  # all of a line but its first token
@@ -78,13 +54,10 @@ def test_targets_of_lines_are_counted_with_their_bytes(kind: str, split: str) ->
             assert counted.bytes == sum(sizes[lines[line]] for line in held_out)
     else:
         assert 0 < counted.bytes < len(TEXT.encode())
-
-
-def test_bytes_of_parts_of_characters_are_counted_exactly() -> None:
-    config = own(
-        "ÄÖÜ äöü ßßß èéê ñññ øøø ååå\n" * 9, tokenizer="bytes", vocabulary=256, rows="sentences", split="pairs"
-    )
-    assert held_out_text(config).bytes == held_out_text(config).targets  # each token is one byte
+    parts = own("ÄÖÜ äöü ßßß èéê ñññ øøø ååå\n" * 9, tokenizer="bytes", vocabulary=256, rows="sentences", split="pairs")
+    assert (
+        bits_per_byte.held_out_text(parts).bytes == bits_per_byte.held_out_text(parts).targets
+    )  # each token is one byte
 
 
 def test_unknown_words_cost_their_spelling() -> None:
@@ -93,39 +66,39 @@ def test_unknown_words_cost_their_spelling() -> None:
     # Six letters are equally likely; after two letters, one of three symbols is the end.
     nats = 4 * math.log(6) + 2 * math.log(3 / 2) + math.log(3)
     for size in (3, 2_000):
-        counted = held_out_text(own(" ".join(words), tokenizer="word", vocabulary=size, held_out=0.1))
+        counted = bits_per_byte.held_out_text(own(" ".join(words), tokenizer="word", vocabulary=size, held_out=0.1))
         assert counted.unknown == counted.targets > 100
         assert counted.spelling / counted.targets == pytest.approx(nats, rel=0.05)
         loss = 0.01  # of a model that always predicts “<unk>”
         assert float(counted.bits_per_byte(np.array(loss))) == pytest.approx(nats / 5 / math.log(2), rel=0.05)
 
 
-def test_only_the_training_part_teaches_spelling() -> None:
+def test_only_the_training_part_teaches_spelling_and_bpe_pays_for_the_spaces_that_it_drops() -> None:
     beginning = "one two three four five six " * 40
     settings: dict[str, Any] = {"tokenizer": "word", "vocabulary": 4, "held_out": 0.01}
-    end = held_out_text(own(beginning + "zzzzzzzzzzz", **settings))
+    end = bits_per_byte.held_out_text(own(beginning + "zzzzzzzzzzz", **settings))
     assert end.unknown == 1
     assert end.spelling > 10 * math.log(0x110000) / 2  # the letter is new each time
-
-
-def test_bpe_pays_for_the_spaces_that_it_drops() -> None:
     text = "".join(
         word + space for word, space in zip("abcdefgh" * 300, itertools.cycle([" ", "", "\n", ""]), strict=False)
     )
-    counted = held_out_text(own(text, tokenizer="bpe", vocabulary=40))
+    counted = bits_per_byte.held_out_text(own(text, tokenizer="bpe", vocabulary=40))
     assert counted.unknown == 0 and counted.spelling == 0
     assert counted.spacing > 0
 
 
-def test_a_code_of_spaces_restores_the_text() -> None:
+def test_a_code_of_spaces_restores_the_text_at_a_finite_cost() -> None:
     tokenizer = train("bpe", TEXT, 60)
-    tokens = list(tokens_in_text(tokenizer, TEXT))
+    tokens = list(bits_per_byte.tokens_in_text(tokenizer, TEXT))
     assert "".join(token.space + token.text for token in tokens) == TEXT
     assert [token.previous for token in tokens[1:4]] == [token.text[-1] for token in tokens[:3]]
+    omitted, tokenizer = bits_per_byte.OmittedText(), train("word", "a b c", 10)
+    omitted.fit(bits_per_byte.tokens_in_text(tokenizer, "a b c"))
+    assert 500 * 10 < omitted.nats(list(bits_per_byte.tokens_in_text(tokenizer, "a" + " " * 500 + "b")))[1] < 600 * 20
 
 
 def test_a_distribution_over_symbols_sums_to_one() -> None:
-    model, symbols = WittenBell(), "abcd"
+    model, symbols = bits_per_byte.WittenBell(), "abcd"
     for first, second in itertools.pairwise("abacabadab"):
         model.add((first, None), second)
     for context in "abcdx":
@@ -136,14 +109,8 @@ def test_a_distribution_over_symbols_sums_to_one() -> None:
     assert model.nats(("a", None), "b", -math.log(4)) == pytest.approx(-math.log((3 + 3 * p_b) / (5 + 3)))
 
 
-def test_a_long_run_of_spaces_has_a_finite_cost() -> None:
-    omitted = OmittedText()
-    omitted.fit(tokens_in_text(train("word", "a b c", 10), "a b c"))
-    tokens = list(tokens_in_text(train("word", "a b c", 10), "a" + " " * 500 + "b"))
-    assert 500 * 10 < omitted.nats(tokens)[1] < 600 * 20
-
-
 def test_omitted_bits_are_added_to_the_loss() -> None:
-    counted = HeldOutText(targets=10, bytes=40, unknown=2, spelling=8.0, spacing=4.0)
+    counted = bits_per_byte.HeldOutText(targets=10, bytes=40, unknown=2, spelling=8.0, spacing=4.0)
     assert float(counted.bits_per_byte(np.array(2.0))) == pytest.approx((20 + 12) / 40 / math.log(2))
     assert counted.bits_per_byte(np.array([1.0, 2.0])).shape == (2,)
+    assert (counted.spelling_bits, counted.spacing_bits) == pytest.approx((0.2 / math.log(2), 0.1 / math.log(2)))

@@ -23,24 +23,21 @@ from explorer.inspection.pretrained.repeated_tokens import (
     repeated_tokens,
 )
 from explorer.inspection.pretrained.senses import Occurrence, sense_neighbours
-from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, PRONOUN_PAIRS
+from explorer.inspection.pretrained.texts import PROMPTS
+from explorer.inspection.pretrained.translation import PretrainedTranslation, alignment_information
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Tap
 
 
-def test_an_interval_contains_the_figure_and_narrows_with_more_texts() -> None:
+def test_intervals() -> None:
     values = np.random.default_rng(1).normal(3, 1, 400)
     many, few = estimate(values), estimate(values[:25])
     assert many.value == pytest.approx(values.mean()) and many.low < many.value < many.high
     assert many.high - many.low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
     assert few.high - few.low > 2 * (many.high - many.low) and (many.texts, few.texts) == (400, 25)
     assert estimate(values, np.median).value == np.median(values)
-
-
-def test_the_interval_of_a_share_is_not_empty_if_all_texts_agree() -> None:
-    found = estimate_share(np.ones(20, bool))
-    assert found.value == 1 and found.low == pytest.approx(0.8389, abs=1e-3) and found.high == 1
-    half = estimate_share(np.arange(100) < 50)
+    found, half = estimate_share(np.ones(20, bool)), estimate_share(np.arange(100) < 50)
+    assert (found.value, found.low, found.high) == (1, pytest.approx(0.8389, abs=1e-3), 1), "not empty"
     assert (half.low, half.high) == pytest.approx((0.4038, 0.5962), abs=1e-3)  # Wilson 1927
 
 
@@ -79,7 +76,7 @@ def test_the_previous_token_head_is_below_the_induction_head() -> None:
     assert RepeatScores(scores[:, 1:], previous[:, 1:]).previous_token_head() is None
 
 
-def test_random_heads_are_matched_in_layer() -> None:
+def test_a_removal_is_compared_with_random_heads_of_the_same_layers() -> None:
     layout = AttentionLayout(3, 4, True, True, True)
     heads, best = [(1, 0), (1, 2), (2, 3)], [(1, 0), (1, 2), (2, 3), (2, 0)]
     groups = matched_heads(heads, best, layout, draws=50)
@@ -87,9 +84,6 @@ def test_random_heads_are_matched_in_layer() -> None:
     many = matched_heads([(0, 0)], [], AttentionLayout(1, 30, True, True, True), draws=10)
     assert len(many) == len(set(many)) == 10 and ((0, 0),) not in many
     assert matched_heads(heads, [(2, 0), (2, 1), (2, 2)], layout) == []
-
-
-def test_a_removal_is_compared_with_random_groups() -> None:
     before, after = np.array([1.0, 1.2, 0.8]), np.array([3.0, 3.1, 2.9])
     controls = np.array([[1.0] * 3, [1.5] * 3, [3.5] * 3])
     found = Removal(((0, 0),), before, after, controls)
@@ -109,9 +103,6 @@ def test_heads_that_rest_on_the_first_token_are_counted() -> None:
     norm = found.value_norm()
     assert norm is not None and norm.value == pytest.approx(0.2)
     assert FirstTokenAttention(shares * 0, np.full(4, 0.2), norms).value_norm() is None
-
-
-def test_the_first_token_is_replaced_or_removed() -> None:
     texts = [(1, 2, 3), (4, 5, 6)]
     assert remove_first(texts) == [(2, 3), (5, 6)]
     replaced = replace_first(texts, pool=(8, 9))
@@ -178,13 +169,15 @@ def test_a_head_that_switches_with_the_meaning_of_it_is_found_and_others_are_cha
     assert Coreference(always_first, "it").best_share().value == 0 and Coreference(always_first, "it").p() == 1
 
 
-def test_the_texts_are_balanced_and_each_has_its_words() -> None:
-    for word in {each.word for each in AMBIGUOUS}:
-        senses = [each.sense for each in AMBIGUOUS if each.word == word]
-        assert len(set(senses)) == 2 and {senses.count(sense) for sense in senses} == {6}
-    assert len({each.text for each in AMBIGUOUS}) == len(AMBIGUOUS)
-    assert len(PROMPTS) >= 40 and len({each.text for each in PROMPTS}) == len(PROMPTS)
-    for pair in PRONOUN_PAIRS:
-        words = pair.text.replace(".", "").split()
-        assert pair.text.count("{}") == 1 and words.count("it") == 1
-        assert words.count(pair.first) == words.count(pair.second) == 1 and len(set(pair.words)) == 2
+def test_information_and_the_best_head_of_an_alignment() -> None:
+    identity, uniform = np.eye(4), np.full((4, 4), 0.25)
+    always_the_end = np.eye(4)[[3, 3, 3, 3]]
+    halves = np.array([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5]])
+    found = alignment_information(np.stack([identity, uniform, always_the_end, halves]))
+    np.testing.assert_allclose(found, [2, 0, 0, 1], atol=1e-6)
+    uniform, halves = np.full((2, 2), 0.5), np.array([[0.8, 0.2], [0.2, 0.8]])
+    weights = np.stack([np.stack([uniform, halves]), np.stack([np.eye(2), uniform])])
+    found = PretrainedTranslation(("a", "b"), ("c", "d"), "c d", True, "", weights)
+    assert (found.best_head(), found.best_head(0)) == ((1, 0), (0, 1))
+    np.testing.assert_allclose(found.mean_weights(), weights.reshape(4, 2, 2).mean(axis=0))
+    np.testing.assert_allclose(found.mean_weights(1), weights[1].mean(axis=0))

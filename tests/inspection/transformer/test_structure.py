@@ -1,159 +1,145 @@
-"""The structure of a model: sizes and designs as configured, parameters as counted by hand, costs as defined."""
+"""The structure of a model: sizes and designs as configured, parameters counted by hand and by formulas, costs."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.load_model import load_model
+from explorer.inspection.transformer.parameter_count import ParameterGroup, count_parameter_groups
 from explorer.inspection.transformer.structure import model_structure
+from explorer.labs.cost.parameter_count import model_choices
 from explorer.models.structure import ModelStructure
 from explorer.models.taps import record
 from explorer.run_store import store
+from explorer.training.config import default_config, with_settings
+from explorer.training.model_factory import build_model
+
+FAMILIES = ("gpt2", "llama", "gpt_neox", "mistral", "gemma3_text", "bert-vectors", "modernbert", "t5", "marian")
+Structures: TypeAlias = dict[str, tuple[Any, ModelStructure]]
 
 
 def _own(name: str) -> Any:
     return load_model(store.find(name)).single_replica(0)
 
 
-def test_an_own_decoder_has_its_configured_sizes_and_parameters_counted_by_hand() -> None:
+def test_own_models_have_their_configured_sizes_and_parameters_counted_by_hand() -> None:
     model = _own("text-transformer")
     found = model_structure(model)
     (stack,) = found.stacks
     assert (stack.layers, stack.heads, stack.key_heads, stack.head_width, stack.hidden) == (4, 4, 4, 16, 256)
-    assert (stack.norm, stack.norm_place, stack.activation, stack.causal) == (
-        "LayerNorm",
-        "before",
-        "ReLU squared",
-        True,
-    )
+    assert (stack.norm, stack.norm_place, stack.activation) == ("LayerNorm", "before", "ReLU squared") and stack.causal
     assert (found.width, found.positions, found.vocabulary, found.outcomes, found.tied) == (64, "rotary", 65, 65, False)
     assert found.parameters["attention"] == 4 * 4 * 64 * 64
     assert found.parameters["feedforward"] == 4 * 2 * 64 * 256
     assert found.total == sum(each.numel() for each in model.parameters())
-
-
-def test_an_own_encoder_decoder_has_two_stacks() -> None:
-    found = model_structure(_own("dates-transformer"))
-    assert [(each.name, each.causal, each.cross) for each in found.stacks] == [
-        ("encoder", False, False),
-        ("decoder", True, True),
-    ]
-    assert (found.vocabulary, found.outcomes) == (39, 13)
-
-
-def test_multiplications_and_memory_are_those_of_the_definition() -> None:
-    found = model_structure(_own("text-transformer"))
     matrices = 4 * (4 * 64 * 64 + 2 * 64 * 256) + 65 * 64
     assert found.multiplications(10) == matrices + 4 * 2 * 10 * 64
     assert found.cache_bytes(10) == 4 * 2 * 10 * 64 * 4  # layers, keys and values, tokens, width, bytes
-
-
-def test_a_model_without_blocks_is_refused() -> None:
+    both = model_structure(_own("dates-transformer"))
+    assert [(each.name, each.causal, each.cross) for each in both.stacks] == [
+        ("encoder", False, False),
+        ("decoder", True, True),
+    ]
+    assert (both.vocabulary, both.outcomes) == (39, 13)
     with pytest.raises(InvalidSetting, match="no Transformer"):
         model_structure(torch.nn.Linear(2, 2))
 
 
 @pytest.fixture(scope="module")
-def structures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, ModelStructure]]:
+def structures(tmp_path_factory: pytest.TempPathFactory) -> Structures:
     """Random models of every family, whose sizes are those of `tiny_models`."""
     pytest.importorskip("transformers", reason="pip install -r requirements-models.txt")
     from explorer.hub.loading import load
-    from tests.hub.tiny_models import SHOWN, save_random_model
+    from tests.hub.tiny_models import save_random_model
 
     folder: Path = tmp_path_factory.mktemp("families")
-    loaded = {name: load(save_random_model(name, folder / name)) for name in SHOWN}
+    loaded = {name: load(save_random_model(name, folder / name)) for name in FAMILIES}
     return {name: (module, model_structure(module)) for name, module in loaded.items()}
 
 
-class TestPretrained:
-    """Random models of every family."""
+def test_pretrained_models_have_the_sizes_of_their_configuration(structures: Structures) -> None:
+    from tests.hub.tiny_models import HEADS, HIDDEN, LAYERS, VOCABULARY, WIDTH
 
-    def test_every_parameter_is_in_one_part(self, structures: dict[str, tuple[Any, ModelStructure]]) -> None:
-        for name, (module, found) in structures.items():
-            assert found.total == sum(each.numel() for each in module.model.parameters()), name
-            assert {"embedding", "attention", "feedforward", "norms"} <= {p for p, n in found.parameters.items() if n}
+    for name, (module, found) in structures.items():
+        assert found.total == sum(each.numel() for each in module.model.parameters()), name
+        assert {"embedding", "attention", "feedforward", "norms"} <= {p for p, n in found.parameters.items() if n}
+        stack = found.stacks[0]
+        assert (found.width, found.vocabulary) == (WIDTH, VOCABULARY), name
+        assert (stack.layers, stack.heads, stack.head_width) == (LAYERS, HEADS, WIDTH // HEADS), name
+        assert stack.hidden == (4 * WIDTH if name == "gpt2" else HIDDEN), name
+        assert len(stack.windows) == LAYERS
+        output = module.model.get_output_embeddings()
+        tied = output is not None and output.weight is module.model.get_input_embeddings().weight
+        assert found.tied == tied, name
+        assert found.outcomes == (0 if name == "bert-vectors" else module.vocabulary)
 
-    def test_sizes_are_those_of_the_configuration(self, structures: dict[str, tuple[Any, ModelStructure]]) -> None:
-        from tests.hub.tiny_models import HEADS, HIDDEN, LAYERS, VOCABULARY, WIDTH
 
-        for name, (_, found) in structures.items():
-            stack = found.stacks[0]
-            assert (found.width, found.vocabulary) == (WIDTH, VOCABULARY), name
-            assert (stack.layers, stack.heads, stack.head_width) == (LAYERS, HEADS, WIDTH // HEADS), name
-            assert stack.hidden == (4 * WIDTH if name == "gpt2" else HIDDEN), name
-            assert len(stack.windows) == LAYERS
+def test_designs_of_pretrained_models(structures: Structures, snapshot: SnapshotAssertion) -> None:
+    """What the stack that answers and the positions of each family are."""
+    designs = {}
+    for name, (_, found) in structures.items():
+        stack = found.stacks[-1]
+        flags = [each for each in ("causal", "cross", "gated", "parallel") if getattr(stack, each)]
+        heads = f"{stack.key_heads} of {stack.heads} heads have keys"
+        words = (found.positions, f"{stack.norm} {stack.norm_place}", stack.activation, heads, *flags)
+        designs[name] = ", ".join(words)
+    assert designs == snapshot
 
-    def test_designs_are_those_of_the_papers(self, structures: dict[str, tuple[Any, ModelStructure]]) -> None:
-        def having(**wanted: object) -> set[str]:
-            return {
-                name
-                for name, (_, found) in structures.items()
-                if all(getattr(found.stacks[-1], each) == value for each, value in wanted.items())
-            }
 
-        assert having(parallel=True) == {"gpt_neox"}
-        assert having(norm_place="after") == {
-            "bert",
-            "bert-vectors",
-            "distilbert",
-            "roberta",
-            "electra",
-            "marian",
-            "bart",
-        }
-        assert having(norm_place="before and after") == {"gemma3_text"}
-        assert having(norm="RMSNorm") == {"llama", "qwen2", "qwen3", "mistral", "phi3", "gemma3_text", "t5"}
-        gated = {"llama", "qwen2", "qwen3", "mistral", "phi3", "gemma3_text"}
-        assert having(gated=True) == gated | {"modernbert"}
-        assert having(key_heads=2) == gated
-        assert having(cross=True) == {"t5", "marian", "bart"}
-        assert having(activation="ReLU") == {"opt", "t5"}
-
-    def test_positions_and_tied_layers(self, structures: dict[str, tuple[Any, ModelStructure]]) -> None:
-        positions = {name: found.positions for name, (_, found) in structures.items()}
-        assert {name for name, each in positions.items() if each == "rotary"} == {
-            "llama",
-            "gpt_neox",
-            "qwen2",
-            "qwen3",
-            "mistral",
-            "phi3",
-            "gemma3_text",
-            "modernbert",
-        }
-        assert (positions["t5"], positions["marian"], positions["gpt2"]) == ("relative", "sinusoidal", "learned")
-        for name, (module, found) in structures.items():
-            output = module.model.get_output_embeddings()
-            tied = output is not None and output.weight is module.model.get_input_embeddings().weight
-            assert found.tied == tied, name
-            assert found.outcomes == (0 if name == "bert-vectors" else module.vocabulary)
-
-    def test_a_window_limits_the_memory_and_the_pairs(self, structures: dict[str, tuple[Any, ModelStructure]]) -> None:
-        found = structures["mistral"][1]
-        assert found.stacks[0].windows == (6, 6, 6)
-        assert found.cache_bytes(6) == found.cache_bytes(1_000)
-        assert found.multiplications(6) == found.multiplications(1_000)
-
-    def test_memory_is_that_of_the_cache_of_transformers(
-        self, structures: dict[str, tuple[Any, ModelStructure]]
-    ) -> None:
-        for name in ("gpt2", "llama", "qwen3", "phi3", "opt", "gpt_neox"):
-            module, found = structures[name]
-            with torch.inference_mode():
-                cache = module.model(torch.tensor([[5, 9, 14, 9]]), use_cache=True).past_key_values
-            kept = sum(layer.keys.numel() + layer.values.numel() for layer in cache.layers)
-            assert found.cache_bytes(4) == 4 * kept, name
-
-    def test_multiplications_with_others_are_the_sizes_of_the_scores(
-        self, structures: dict[str, tuple[Any, ModelStructure]]
-    ) -> None:
-        module, found = structures["llama"]
-        with torch.inference_mode(), record(module) as trace:
-            module(torch.tensor([[5, 9, 14, 9]]))
+def test_memory_and_multiplications_of_pretrained_models(structures: Structures) -> None:
+    found, ids = structures["mistral"][1], torch.tensor([[5, 9, 14, 9]])
+    assert found.stacks[0].windows == (6, 6, 6), "a window limits the memory and the pairs"
+    assert found.cache_bytes(6) == found.cache_bytes(1_000) and found.multiplications(6) == found.multiplications(1_000)
+    for name in ("gpt2", "llama", "gpt_neox"):
+        module, found = structures[name]
+        with torch.inference_mode():
+            cache = module.model(ids, use_cache=True).past_key_values
+            with record(module) as trace:
+                module(ids)
+        kept = sum(layer.keys.numel() + layer.values.numel() for layer in cache.layers)
+        assert found.cache_bytes(4) == 4 * kept, name
         pairs = sum(trace[f"blocks.{layer}.attention.weights"][0, :, -1].numel() for layer in range(3))
         assert found.stacks[0].pair_multiplications(4) == 2 * pairs * found.stacks[0].head_width
+
+
+def evaluate_formula(part: ParameterGroup, sizes: dict[str, int]) -> int:
+    return part.copies * sum(
+        times * math.prod(sizes[letter] for letter in letters) for letters, times in part.polynomial.items()
+    )
+
+
+@pytest.mark.parametrize("model_name", model_choices())
+def test_every_formula_gives_the_count_of_its_group(model_name: str) -> None:
+    task, _, model = model_name.partition("-")
+    config = default_config(task, model)
+    groups = count_parameter_groups(config, 71)
+    built = build_model(with_settings(config, {"replicas": 1}), 71 if task == "text" else None)
+    assert groups.total == sum(p.numel() for p in built.parameters())
+    for part in groups.groups:
+        assert evaluate_formula(part, dict(groups.sizes)) == part.count, part
+
+
+def test_formulas_are_those_of_the_papers() -> None:
+    config = with_settings(
+        default_config("text", "transformer"), {"layers": 3, "width": 24, "heads": 2, "hidden": 40, "biases": "true"}
+    )
+    parts = {part.name: part.formula for part in count_parameter_groups(config, 65).groups}
+    assert parts["embedding"] == "V d"
+    assert parts["readout"] == "V d + V"
+    assert parts["blocks[0–2].attention.project"] == "3 × 3 d²"
+    assert parts["blocks[0–2].contract"] == "3 × (d m + d)"
+    lstm = {
+        p.name: p.formula
+        for p in count_parameter_groups(with_settings(default_config("text", "lstm"), {"layers": 3})).groups
+    }
+    assert lstm["cells[0].input"] == "4 d m + 4 m"
+    assert lstm["cells[1–2].input"] == "2 × (4 m² + 4 m)"
+    reverse = {p.name: p.formula for p in count_parameter_groups(default_config("reverse", "encoder_decoder")).groups}
+    assert reverse["readout"] == "12 d + 24 m + 12"

