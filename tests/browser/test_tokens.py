@@ -112,10 +112,9 @@ def test_own_texts_are_pasted_and_uploaded_shown_as_text_and_needed_elsewhere(vi
     expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("img")
     wait_until_settled(page)
     assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
-    type_text(page, "")
-    expect(page).not_to_have_url(re.compile("say="))
 
     use_text(page, RIGHT_TO_LEFT, marked)
+    type_text(page, RIGHT_TO_LEFT[:17])
     expect(page.locator(".lineage-tokenizer .chips")).to_have_css("direction", "rtl")
     lefts = [box["x"] for chip in page.locator(".lineage-tokenizer .chip").all()[:3] if (box := chip.bounding_box())]
     assert len(lefts) == 3 and lefts == sorted(lefts, reverse=True)
