@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,12 +41,20 @@ def save_revision(cache: Path, revision: str, commit: str, seed: int) -> None:
         (refs / revision).write_text(commit, "utf-8")
 
 
+@cache
+def _written_cache() -> tempfile.TemporaryDirectory[str]:
+    """Write four checkpoints and the main branch, whose commit is that of the allow list, once in this process."""
+    place = tempfile.TemporaryDirectory()
+    for step in STEPS:
+        save_revision(Path(place.name), f"step{step}", commit_of(step), step)
+    save_revision(Path(place.name), "", pinned_revision(SOURCE), FINAL_STEP)
+    return place
+
+
 def write_pythia_cache(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write four checkpoints and the main branch, whose commit is that of the allow list, and use this cache only."""
+    """Copy the checkpoints and the main branch to a place, and use this cache only."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(place))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    for step in STEPS:
-        save_revision(place, f"step{step}", commit_of(step), step)
-    save_revision(place, "", pinned_revision(SOURCE), FINAL_STEP)
+    shutil.copytree(_written_cache().name, place)
     checkpoints._complete_steps.cache.clear()  # type: ignore[attr-defined]
     return place

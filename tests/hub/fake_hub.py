@@ -31,23 +31,15 @@ class FakeHub:
     paused: threading.Event = field(default_factory=threading.Event)  # while unset, long files wait
 
     def listing(self) -> dict[str, object]:
+        facts = {"id": self.id, "modelId": self.id, "sha": self.commit, "private": False, "tags": []}
         siblings = []
         for name, content in self.files.items():
-            row: dict[str, object] = {"rfilename": name, "size": len(content)}
-            row["blobId"] = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+            blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+            siblings.append({"rfilename": name, "size": len(content), "blobId": blob})
             if name.endswith(".safetensors"):
                 sha = hashlib.sha256(content).hexdigest()
-                row["lfs"] = {"sha256": sha, "size": len(content), "pointerSize": 130}
-            siblings.append(row)
-        return {
-            "id": self.id,
-            "modelId": self.id,
-            "sha": self.commit,
-            "private": False,
-            "tags": [],
-            "cardData": {"license": "mit"},
-            "siblings": siblings,
-        }
+                siblings[-1]["lfs"] = {"sha256": sha, "size": len(content), "pointerSize": 130}
+        return {**facts, "cardData": {"license": "mit"}, "siblings": siblings}
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
@@ -78,7 +70,7 @@ def serve(hub: FakeHub) -> Iterator[FakeHub]:
                 return
             if len(content) > 100_000:
                 self.wfile.write(content[:50_000])
-                hub.paused.wait(10)
+                hub.paused.wait(120)
                 content = content[50_000:]
             self.wfile.write(content)
 

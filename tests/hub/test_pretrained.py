@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ from explorer.hub import attention
 from explorer.hub.loading import load
 from explorer.hub.pretrained import PARTS, PretrainedModule
 from explorer.inspection.attention.attend import Ablation, attend
-from explorer.inspection.attention.attention_model import AttentionModel, attention_model
-from explorer.inspection.attention.logit_lens import logit_lens
-from explorer.models.taps import intervene, record, tap_names
+from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.attention.logit_attribution import attribute_logit
+from explorer.inspection.attention.patching import Patching, patch_states
+from explorer.models.taps import intervene, record
 from tests.hub.tiny_models import HEADS, LAYERS, REFUSED, SHOWN, VOCABULARY, random_model, save_random_model
 
 TEXT = (5, 9, 14, 9, 22, 5, 9, 31, 40, 14)
@@ -27,8 +30,6 @@ TARGET = (2, 7, 30, 7)
 
 @cache
 def _folder_of(name: str, root: str) -> PretrainedModule:
-    from pathlib import Path
-
     return load(save_random_model(name, Path(root) / name))
 
 
@@ -83,48 +84,26 @@ def test_logits_and_attention_equal_the_eager_path(name: str, pretrained: Any) -
         for layer, weights in enumerate(layers):
             assert weights.shape[1] == part.layout.heads == HEADS
             assert torch.allclose(trace[part.tap(layer, "weights")], weights, atol=1e-5)
+        found = attend(part, TEXT, Ablation(zero_ablated=frozenset({(1, 0)}))).weights
+        assert isinstance(part, AttentionModel) and found.shape == tuple(torch.stack(layers)[:, 0].shape)
+        assert np.allclose(np.nansum(found, axis=-1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", [name for name in SHOWN if not _is_pair(name)])
-def test_the_residual_stream_equals_the_hidden_states(name: str, pretrained: Any) -> None:
-    module = pretrained(name)
+def test_the_residual_stream_equals_the_hidden_states_and_what_the_blocks_give(name: str, pretrained: Any) -> None:
+    part = pretrained(name).part()
     with torch.inference_mode():
         expected = _output(_eager(name), name, output_hidden_states=True).hidden_states
-        with record(module) as trace:
-            module.part().logits(TEXT)
-    for tap, hidden in list(zip(module.part().depth_taps, expected, strict=True))[:-1]:  # the last one is normalized
-        assert torch.allclose(trace[tap], hidden, atol=1e-4 * float(hidden.abs().max()))
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_head_that_is_switched_off_equals_zeroed_weights(name: str, pretrained: Any) -> None:
-    module = pretrained(name)
-    layer, head = 1, 2
-    for part in _parts(module):
-        changed = {part.tap(layer, "mixed"): lambda value, step: value * _all_but(head, value)}
-        with torch.inference_mode(), intervene(module, changed):
-            found = part.logits(TEXT)
-        weight, _ = module.output_projection(part._stack, layer) if part._attention == "attention" else (None, None)
-        if weight is None:
-            continue  # the output projection of cross-attention is compared below
-        width = weight.shape[1] // HEADS
-        columns = slice(head * width, (head + 1) * width)
-        before = weight[:, columns].clone()
-        weight[:, columns] = 0
-        try:
-            with torch.inference_mode():
-                expected = part.logits(TEXT)
-        finally:
-            weight[:, columns] = before
-        assert torch.allclose(found, expected, atol=1e-5 * float(expected.abs().max()))
-        with torch.inference_mode():
-            assert not torch.allclose(found, part.logits(TEXT), atol=1e-4 * float(expected.abs().max()))
-
-
-def _all_but(head: int, value: torch.Tensor) -> torch.Tensor:
-    gate = torch.ones(value.shape[1], 1, 1)
-    gate[head] = 0
-    return gate
+        with record(part.module) as trace:
+            part.logits(TEXT)
+        for tap, hidden in list(zip(part.depth_taps, expected, strict=True))[:-1]:  # the last one is normalized
+            assert torch.allclose(trace[tap], hidden, atol=1e-4 * float(hidden.abs().max()))
+        x, blocks = part.embed_and_blocks(torch.tensor([TEXT]))
+        assert len(blocks) == LAYERS
+        rows = x.expand(3, -1, -1)  # more rows than were read
+        for block, tap in zip(blocks, part.depth_taps[1:], strict=True):
+            rows = block(rows)
+            assert torch.allclose(rows, trace[tap].expand_as(rows), atol=1e-5 * float(trace[tap].abs().max()))
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -146,43 +125,10 @@ def test_the_readout_of_the_last_block_gives_the_logits(name: str, pretrained: A
         assert torch.allclose(again, logits, atol=1e-5 * float(logits.abs().max()))
 
 
-@pytest.mark.parametrize("name", [name for name in SHOWN if not _is_pair(name)])
-def test_blocks_as_functions_give_the_residual_stream(name: str, pretrained: Any) -> None:
-    module = pretrained(name)
-    part = module.part()
-    with torch.inference_mode():
-        with record(module) as trace:
-            part.logits(TEXT)
-        x, blocks = part.embed_and_blocks(torch.tensor([TEXT]))
-        assert len(blocks) == LAYERS
-        rows = x.expand(3, -1, -1)  # more rows than were read
-        for layer, block in enumerate(blocks):
-            rows = block(rows)
-            expected = trace[part.depth_taps[layer + 1]]
-            assert torch.allclose(rows, expected.expand_as(rows), atol=1e-5 * float(expected.abs().max()))
-
-
-@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt_neox", "qwen2", "qwen3", "mistral", "phi3", "opt"])
-def test_the_parts_add_up_to_the_logit(name: str, pretrained: Any) -> None:
-    module = pretrained(name)
-    part = module.part()
-    assert part.adds_up
-    with torch.inference_mode():
-        with record(module) as trace:
-            logits = part.logits(TEXT)
-        stream = [trace[tap][0, -1] for tap in part.depth_taps]
-        pieces = [stream[0]]
-        for layer in range(LAYERS):
-            heads = part.head_outputs(layer, trace[part.tap(layer, "mixed")][0])[:, -1]
-            added = heads.sum(dim=0) + part.attention_bias(layer)
-            pieces += [*heads, part.attention_bias(layer), stream[layer + 1] - stream[layer] - added]
-        found = part.direct_logits(torch.stack(pieces), stream[-1], [3, 50]).sum(dim=0) + part.logit_offset([3, 50])
-        assert torch.allclose(found, logits[-1, [3, 50]], atol=1e-4 * float(logits.abs().max()))
-
-
-@pytest.mark.parametrize("name", ["bert", "distilbert", "roberta", "gemma3_text", "marian", "t5"])
-def test_norms_after_a_part_are_noticed(name: str, pretrained: Any) -> None:
-    assert not pretrained(name).part().adds_up
+def test_norms_after_a_part_are_noticed(pretrained: Any) -> None:
+    assert {name for name in SHOWN if pretrained(name).part().adds_up} == {
+        "gpt2", "llama", "gpt_neox", "qwen2", "qwen3", "mistral", "phi3", "opt"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -191,80 +137,36 @@ def test_other_families_are_refused_with_a_reason(name: str, tmp_path: Any) -> N
         load(save_random_model(name, tmp_path))
 
 
-def test_families_that_never_ask_for_attention_are_noticed_also_when_their_name_is_not_known() -> None:
+def test_families_and_arguments_that_attention_does_not_know_are_refused() -> None:
     attention.register()
     with pytest.raises((InvalidSetting, ValueError)):
         model = random_model("bloom")
         model.set_attn_implementation(attention.NAME)
         PretrainedModule(model, "decoder", True)
-
-
-def test_an_unknown_argument_of_the_attention_is_refused() -> None:
     q = torch.zeros(1, 2, 3, 4)
     with pytest.raises(InvalidSetting, match="softcap"):
         attention.attention(torch.nn.Identity(), q, q, q, None, softcap=30.0)
 
 
 def test_watched_and_unwatched_visitors_at_once_get_the_same_numbers(pretrained: Any) -> None:
-    module = pretrained("llama")
-    part = module.part()
-    with torch.inference_mode():
-        quiet = part.logits(TEXT)
+    part = pretrained("llama").part()
+    quiet = part.logits(TEXT)
     off = {part.tap(0, "mixed"): lambda value, step: torch.zeros_like(value)}
-    differences: list[float] = []
 
-    def watch(intervenes: bool) -> None:
-        for _ in range(10):
-            with torch.inference_mode():
-                if intervenes:
-                    with intervene(module, off), record(module):
-                        part.logits(TEXT)
-                else:
-                    differences.append(float((part.logits(TEXT) - quiet).abs().max()))
+    def watch(intervenes: bool) -> torch.Tensor:
+        with torch.inference_mode(), intervene(part.module, off) if intervenes else nullcontext():
+            return part.logits(TEXT)
 
-    threads = [threading.Thread(target=watch, args=(i % 2 == 0,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert differences == [0.0] * 40
+    with ThreadPoolExecutor(4) as visitors:
+        for intervenes, logits in zip([True, False] * 8, visitors.map(watch, [True, False] * 8), strict=True):
+            assert torch.equal(logits, quiet) == (not intervenes)
 
 
-def test_names_of_taps(pretrained: Any) -> None:
-    names = set(tap_names(pretrained("gpt2")).values())
-    assert {"embedded", "blocks.0.attention.weights", "blocks.2.output"} <= names
-    names = set(tap_names(pretrained("t5")).values())
-    assert {"embedded_source", "encoder.2.attention.mixed", "decoder.1.cross.scores", "decoder.0.output"} <= names
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_inspection_takes_pretrained_models(name: str, pretrained: Any) -> None:
-    module = pretrained(name)
-    parts = _parts(module)
-    assert all(isinstance(part, AttentionModel) for part in parts)
-    for part in parts:
-        found = attend(part, TEXT, Ablation(zero_ablated=frozenset({(1, 0)})))
-        queries = len(TARGET) if part._stack == "decoder" else len(TEXT)
-        keys = len(TARGET) if part._stack == "decoder" and part._attention == "attention" else len(TEXT)
-        assert found.weights.shape == (part.layout.layers, HEADS, queries, keys)
-        sums = np.nansum(found.weights, axis=-1)
-        assert np.allclose(sums, 1, atol=1e-5)
-    assert attention_model(module).layout == module.part().layout
-
-
-@pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
-def test_the_lens_ends_with_the_prediction(name: str, pretrained: Any) -> None:
-    module = pretrained(name)
-    lens = logit_lens(module, TEXT)
-    assert lens.shape == (LAYERS + 1, len(TEXT), VOCABULARY)
-    with torch.inference_mode():
-        expected = module.part().logits(TEXT).log_softmax(-1).numpy()
-    assert np.allclose(lens[-1], expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt_neox", "qwen3", "mistral", "phi3", "opt", "gemma3_text"])
+@pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "qwen3", "mistral", "opt", "gemma3_text"])
 def test_decoding_step_by_step_equals_the_forward_pass(name: str, pretrained: Any) -> None:
     module = pretrained(name)
+    with pytest.raises(InvalidSetting, match="does not continue texts"):
+        make_decoder(pretrained("bert"), context=12)
     decoder = make_decoder(module, context=12, samples=2)
     expected = module(torch.tensor([TEXT]))[0]
     assert torch.allclose(decoder.read(torch.tensor([TEXT[:4]]))[1], expected[3], atol=1e-4)
@@ -276,11 +178,6 @@ def test_decoding_step_by_step_equals_the_forward_pass(name: str, pretrained: An
     assert found.shape == (2, VOCABULARY) and not torch.equal(found[0], found[1])
 
 
-def test_an_encoder_writes_no_text(pretrained: Any) -> None:
-    with pytest.raises(InvalidSetting, match="does not continue texts"):
-        make_decoder(pretrained("bert"), context=12)
-
-
 @pytest.mark.parametrize("name", ["t5", "marian", "bart"])
 def test_greedy_translation_equals_that_of_transformers(name: str, pretrained: Any) -> None:
     module = pretrained(name)
@@ -290,3 +187,61 @@ def test_greedy_translation_equals_that_of_transformers(name: str, pretrained: A
         forced_eos_token_id=None,
     )[0, 1:].tolist()  # fmt: skip
     assert list(module.translate(TEXT, 9)) == expected
+
+
+# Activation patching and direct logit attribution
+
+CLEAN, CHANGED = (5, 9, 14, 9, 22, 5, 31), (5, 9, 14, 40, 22, 5, 31)
+FIRST = 3  # position at which they differ
+
+
+def assert_predicts(log_probabilities: np.ndarray, found: Patching, part: AttentionModel, changes: Any) -> None:
+    """Check the log-probabilities against a whole forward pass with these interventions."""
+    with torch.inference_mode(), intervene(part.module, changes):
+        expected = part.logits(CHANGED)[found.position].log_softmax(dim=-1)
+    np.testing.assert_allclose(log_probabilities, expected[list(found.outcomes)], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3_text", "modernbert"])
+def test_every_state_gives_what_a_whole_forward_pass_with_this_intervention_gives(name: str, pretrained: Any) -> None:
+    part = pretrained(name).part()
+    found = patch_states(part, CLEAN, CHANGED)
+    with torch.inference_mode(), record(part.module) as clean:
+        part.logits(CLEAN)
+    is_causal = name != "modernbert"
+    assert found.positions == tuple(range(FIRST if is_causal else 0, len(CLEAN)))
+    np.testing.assert_allclose(found.residual[0, found.positions.index(FIRST)], found.clean, atol=1e-3)
+    for depth, tap in enumerate(part.depth_taps):
+        for column, at in enumerate(found.positions):
+            keep = torch.arange(len(CLEAN))[:, None] != at
+            state = {tap: lambda value, step, tap=tap, keep=keep: torch.where(keep, value, clean[tap])}
+            assert_predicts(found.residual[depth, column], found, part, state)
+    for layer in range(LAYERS):
+        tap = part.tap(layer, "mixed")
+        for head in range(HEADS):
+            keep = torch.arange(HEADS)[:, None, None] != head
+            state = {tap: lambda value, step, tap=tap, keep=keep: torch.where(keep, value, clean[tap])}
+            assert_predicts(found.heads[layer, head], found, part, state)
+        assert_predicts(found.layers[layer, 0], found, part, {tap: clean[tap]})
+    assert np.isnan(found.layers[:, 1:]).any() != part.adds_up
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt_neox", "qwen2", "phi3", "opt"])
+def test_the_parts_of_a_logit_add_up(name: str, tmp_path: Path) -> None:
+    module = load(save_random_model(name, tmp_path / name))
+    for parameter in module.parameters():
+        if parameter.dim() < 2:  # the biases are 0 and the gains 1 otherwise
+            parameter += 0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2))
+    for contrast in (None, 3):
+        found = attribute_logit(module, CLEAN, outcome=7, contrast=contrast)
+        parts = [value for _, value in found.parts()]
+        assert sum(parts) == pytest.approx(found.logit, abs=1e-4 * max(map(abs, parts)))
+    assert (name in ("llama", "phi3", "qwen2")) == (not found.attention_bias.any())
+
+
+def test_what_cannot_be_patched_or_divided_is_refused(pretrained: Any) -> None:
+    for name in ("encoder", "cross"):
+        with pytest.raises(InvalidSetting, match=r"only makes vectors|answers in another"):
+            patch_states(pretrained("bart").part(name), CLEAN, CHANGED)
+    with pytest.raises(InvalidSetting, match="cannot be divided"):
+        attribute_logit(pretrained("bert"), CLEAN)

@@ -1,47 +1,39 @@
-"""The real weights that tests use: where they are, and that a conversion loses nothing."""
+"""What the real models of the tests are and know."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import numpy as np
 import pytest
-from safetensors import safe_open
 
+import explorer
+from explorer.hub import opened
+from explorer.inspection.attention.logit_attribution import attribute_logit
 from tests import needs
 from tests.hub import real_models
 
+pytestmark = pytest.mark.xdist_group("smollm2")
+
 
 @needs.minilm
-def test_minilm_is_a_folder_with_safetensors_and_a_tokenizer() -> None:
-    assert {"config.json", "model.safetensors", "tokenizer.json"} <= {
-        file.name for file in real_models.minilm_folder().iterdir()
-    }
+def test_minilm_is_an_encoder_that_gives_vectors() -> None:
+    card = opened.open_model(str(real_models.minilm_folder()), "minilm")
+    assert (card.kind, card.layers, card.heads, card.parameters) == ("encoder", 6, 12, 22_713_216)
+    assert not card.predicts and card.context == 512
 
 
 @needs.smollm2
-def test_smollm2_is_converted_once_says_its_precision_and_knows_a_capital(monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder = real_models.smollm2_folder()
-    monkeypatch.setattr(real_models, "_convert_gguf", None)  # a second conversion would fail
-    assert real_models.smollm2_folder() == folder
-    with safe_open(folder / "model.safetensors", "pt") as weights:
-        assert weights.metadata()["precision"] == "4-bit weights made float32"
-    model, report = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, output_loading_info=True)
-    assert not any(report.values())
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    ids = tokenizer("The capital of France is", return_tensors="pt")["input_ids"]
-    assert tokenizer.decode(model(ids).logits[0, -1].argmax()) == " Paris"
-
-
-def test_an_unfinished_conversion_is_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "smollm2.unfinished").mkdir()
-
-    def convert(file: Path, folder: Path) -> None:
-        folder.mkdir()
-        (folder / "config.json").write_text("{}", "utf-8")
-
-    monkeypatch.setattr(real_models, "_find_file", lambda *_: tmp_path / "model.gguf")
-    monkeypatch.setattr(real_models, "_convert_gguf", convert)
-    assert (real_models.smollm2_folder(tmp_path) / "config.json").is_file()
-    assert not (tmp_path / "smollm2.unfinished").exists()
+def test_smollm2_is_a_decoder_of_30_layers_that_knows_the_capital_of_france() -> None:
+    card = opened.open_model(str(real_models.smollm2_folder()), "smollm2")
+    assert (card.kind, card.layers, card.heads, card.width, card.vocabulary) == ("decoder", 30, 9, 576, 49_152)
+    assert (card.parameters, card.precision) == (134_515_008, "4-bit weights made float32")
+    assert card.licence == "apache-2.0"
+    found, text = explorer.load("hub:smollm2"), "The capital of France is"
+    assert found.predict(text).token[0] == " Paris"
+    assert found.generate(text, tokens=1, temperature=0).endswith(" Paris")
+    weights = found.attention(text).weights
+    assert weights.shape == (30, 9, 5, 5)
+    assert (weights[:, :, 1:, 0].mean(axis=-1) > 0.5).sum() > 50, "many heads attend to the first token"
+    ids = found._reader.tokenize(text).ids
+    paris, berlin = (found._reader.tokenize(name).ids[0] for name in (" Paris", " Berlin"))
+    parts = attribute_logit(found.model(), ids, None, paris, berlin)
+    assert np.unravel_index(parts.heads.argmax(), parts.heads.shape) == (23, 4)

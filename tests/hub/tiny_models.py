@@ -10,150 +10,60 @@ import pytest
 transformers = pytest.importorskip("transformers", reason="pip install -r requirements-models.txt")
 
 WIDTH, LAYERS, HEADS, HIDDEN, VOCABULARY = 32, 3, 4, 48, 67
-_COMMON = {
-    "hidden_size": WIDTH,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": HEADS,
-    "intermediate_size": HIDDEN,
-    "vocab_size": VOCABULARY,
-    "max_position_embeddings": 40,
-    "initializer_range": 0.4,
-}
+
+
+def _sizes(names: str, **more: Any) -> dict[str, Any]:
+    """Return settings: width, layers, heads, tokens and hidden units by their names in a family, and others."""
+    return dict(zip(names.split(), (WIDTH, LAYERS, HEADS, VOCABULARY, HIDDEN), strict=False)) | more
+
+
+_NAMES = "hidden_size num_hidden_layers num_attention_heads vocab_size intermediate_size"
+_COMMON = _sizes(_NAMES, max_position_embeddings=40, initializer_range=0.4)
 _GROUPED = {**_COMMON, "num_key_value_heads": 2}
-_BART = {
-    "d_model": WIDTH,
-    "encoder_layers": LAYERS,
-    "decoder_layers": 2,
-    "encoder_attention_heads": HEADS,
-    "decoder_attention_heads": HEADS,
-    "encoder_ffn_dim": HIDDEN,
-    "decoder_ffn_dim": HIDDEN,
-    "vocab_size": VOCABULARY,
-    "max_position_embeddings": 40,
-    "init_std": 0.4,
-    "pad_token_id": 1,
-    "bos_token_id": 0,
-    "eos_token_id": 2,
-    "decoder_start_token_id": 2,
-    "forced_eos_token_id": 2,
-}
+_ENDS = {"bos_token_id": 0, "eos_token_id": 0}
+_BART = _sizes(
+    "d_model encoder_layers encoder_attention_heads vocab_size encoder_ffn_dim",
+    **{"decoder_layers": 2, "decoder_attention_heads": HEADS, "decoder_ffn_dim": HIDDEN, "init_std": 0.4},
+    **{"max_position_embeddings": 40, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
+    **{"decoder_start_token_id": 2, "forced_eos_token_id": 2},
+)
+_GPT2 = _sizes("n_embd n_layer n_head vocab_size", n_positions=40, initializer_range=0.4, **_ENDS)
+_DISTILBERT = _sizes("dim n_layers n_heads vocab_size hidden_dim", max_position_embeddings=40, initializer_range=0.4)
+_OPT = {"ffn_dim": HIDDEN, "max_position_embeddings": 40, "word_embed_proj_dim": WIDTH, "init_std": 0.4}
+_GEMMA3 = {"head_dim": 8, "sliding_window": 6, "query_pre_attn_scalar": 8}
+_MODERN = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}
+_T5 = _sizes("d_model num_layers num_heads vocab_size d_ff", d_kv=8, num_decoder_layers=2, initializer_factor=3.0)
 SHOWN: dict[str, tuple[str, str, dict[str, Any]]] = {  # configuration class, model class, settings
-    "gpt2": (
-        "GPT2Config",
-        "GPT2LMHeadModel",
-        {
-            "n_embd": WIDTH,
-            "n_layer": LAYERS,
-            "n_head": HEADS,
-            "n_positions": 40,
-            "vocab_size": VOCABULARY,
-            "initializer_range": 0.4,
-            "bos_token_id": 0,
-            "eos_token_id": 0,
-        },
-    ),
-    "llama": ("LlamaConfig", "LlamaForCausalLM", {**_GROUPED, "bos_token_id": 0, "eos_token_id": 0}),
-    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {**_COMMON, "bos_token_id": 0, "eos_token_id": 0}),
+    "gpt2": ("GPT2Config", "GPT2LMHeadModel", _GPT2),
+    "llama": ("LlamaConfig", "LlamaForCausalLM", {**_GROUPED, **_ENDS}),
+    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {**_COMMON, **_ENDS}),
     "qwen2": ("Qwen2Config", "Qwen2ForCausalLM", _GROUPED),
     "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", {**_GROUPED, "head_dim": 8}),
     "mistral": ("MistralConfig", "MistralForCausalLM", {**_GROUPED, "sliding_window": 6}),
-    "phi3": ("Phi3Config", "Phi3ForCausalLM", {**_GROUPED, "pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}),
-    "opt": (
-        "OPTConfig",
-        "OPTForCausalLM",
-        {
-            "hidden_size": WIDTH,
-            "num_hidden_layers": LAYERS,
-            "ffn_dim": HIDDEN,
-            "num_attention_heads": HEADS,
-            "vocab_size": VOCABULARY,
-            "max_position_embeddings": 40,
-            "word_embed_proj_dim": WIDTH,
-            "init_std": 0.4,
-        },
-    ),
-    "gemma3_text": (
-        "Gemma3TextConfig",
-        "Gemma3ForCausalLM",
-        {**_GROUPED, "head_dim": 8, "sliding_window": 6, "query_pre_attn_scalar": 8},
-    ),
+    "phi3": ("Phi3Config", "Phi3ForCausalLM", {**_GROUPED, **_ENDS, "pad_token_id": 0}),
+    "opt": ("OPTConfig", "OPTForCausalLM", _sizes(" ".join(_NAMES.split()[:4]), **_OPT)),
+    "gemma3_text": ("Gemma3TextConfig", "Gemma3ForCausalLM", {**_GROUPED, **_GEMMA3}),
     "bert": ("BertConfig", "BertForMaskedLM", _COMMON),
     "bert-vectors": ("BertConfig", "BertModel", _COMMON),
-    "distilbert": (
-        "DistilBertConfig",
-        "DistilBertForMaskedLM",
-        {
-            "dim": WIDTH,
-            "n_layers": LAYERS,
-            "n_heads": HEADS,
-            "hidden_dim": HIDDEN,
-            "vocab_size": VOCABULARY,
-            "max_position_embeddings": 40,
-            "initializer_range": 0.4,
-        },
-    ),
+    "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM", _DISTILBERT),
     "roberta": ("RobertaConfig", "RobertaForMaskedLM", {**_COMMON, "pad_token_id": 1}),
     "electra": ("ElectraConfig", "ElectraForMaskedLM", {**_COMMON, "embedding_size": WIDTH}),
     "modernbert": (
         "ModernBertConfig",
         "ModernBertForMaskedLM",
-        {
-            **_COMMON,
-            "pad_token_id": 0,
-            "bos_token_id": 1,
-            "eos_token_id": 2,
-            "cls_token_id": 1,
-            "sep_token_id": 2,
-            "local_attention": 6,
-            "initializer_cutoff_factor": 2.0,
-        },
+        {**_COMMON, **_MODERN, "local_attention": 6, "initializer_cutoff_factor": 2.0},
     ),
-    "t5": (
-        "T5Config",
-        "T5ForConditionalGeneration",
-        {
-            "d_model": WIDTH,
-            "d_kv": 8,
-            "d_ff": HIDDEN,
-            "num_layers": LAYERS,
-            "num_decoder_layers": 2,
-            "num_heads": HEADS,
-            "vocab_size": VOCABULARY,
-            "initializer_factor": 3.0,
-            "decoder_start_token_id": 0,
-        },
-    ),
+    "t5": ("T5Config", "T5ForConditionalGeneration", {**_T5, "decoder_start_token_id": 0}),
     "marian": ("MarianConfig", "MarianMTModel", _BART),
     "bart": ("BartConfig", "BartForConditionalGeneration", _BART),
 }
+_SMALL = {"hidden_size": WIDTH, "vocab_size": VOCABULARY}
+_NEO = {"num_layers": 2, "num_heads": HEADS, "attention_types": [[["global", "local"], 1]]}
 REFUSED: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "bloom": (
-        "BloomConfig",
-        "BloomForCausalLM",
-        {"hidden_size": WIDTH, "n_layer": 2, "n_head": HEADS, "vocab_size": VOCABULARY},
-    ),
-    "gpt_neo": (
-        "GPTNeoConfig",
-        "GPTNeoForCausalLM",
-        {
-            "hidden_size": WIDTH,
-            "num_layers": 2,
-            "num_heads": HEADS,
-            "attention_types": [[["global", "local"], 1]],
-            "vocab_size": VOCABULARY,
-        },
-    ),
+    "bloom": ("BloomConfig", "BloomForCausalLM", {**_SMALL, "n_layer": 2, "n_head": HEADS}),
+    "gpt_neo": ("GPTNeoConfig", "GPTNeoForCausalLM", {**_SMALL, **_NEO}),
     "deberta-v2": ("DebertaV2Config", "DebertaV2ForMaskedLM", _COMMON),
-    "xlnet": (
-        "XLNetConfig",
-        "XLNetLMHeadModel",
-        {"d_model": WIDTH, "n_layer": 2, "n_head": HEADS, "d_inner": HIDDEN, "vocab_size": VOCABULARY},
-    ),
-    "mamba": (
-        "MambaConfig",
-        "MambaForCausalLM",
-        {"hidden_size": WIDTH, "num_hidden_layers": 2, "vocab_size": VOCABULARY},
-    ),
+    "mamba": ("MambaConfig", "MambaForCausalLM", {**_SMALL, "num_hidden_layers": 2}),
     "gemma2": ("Gemma2Config", "Gemma2ForCausalLM", {**_GROUPED, "head_dim": 8}),
     "albert": ("AlbertConfig", "AlbertForMaskedLM", {**_COMMON, "embedding_size": WIDTH}),
 }
