@@ -114,7 +114,8 @@ def test_own_texts_are_pasted_and_uploaded_shown_as_text_and_needed_elsewhere(vi
     assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
 
     use_text(page, RIGHT_TO_LEFT, marked)
-    type_text(page, RIGHT_TO_LEFT[:17])
+    type_text(page, RIGHT_TO_LEFT[:38])
+    expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("לשמאל")
     expect(page.locator(".lineage-tokenizer .chips")).to_have_css("direction", "rtl")
     lefts = [box["x"] for chip in page.locator(".lineage-tokenizer .chip").all()[:3] if (box := chip.bounding_box())]
     assert len(lefts) == 3 and lefts == sorted(lefts, reverse=True)
