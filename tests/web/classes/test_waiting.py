@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -18,20 +16,17 @@ from tests.web.classes.questions import SHOWN_QUESTION, TEACHER
 LONG = 600.0  # seconds, for which no test waits
 
 
-@asynccontextmanager
-async def students(count: int) -> AsyncIterator[list[httpx.AsyncClient]]:
+def browsers(count: int) -> list[httpx.AsyncClient]:
     transport = httpx.ASGITransport(Starlette(routes=endpoints.ROUTES))
     cookies = [{COOKIE: issue_cookie(f"abcdefghijklmnopqrs{i:03}")} for i in range(count)]
-    yield [httpx.AsyncClient(transport=transport, base_url="http://test", cookies=each) for each in cookies]
+    return [httpx.AsyncClient(transport=transport, base_url="http://test", cookies=each) for each in cookies]
 
 
-async def ask(student: httpx.AsyncClient, code: str, mark: str = "") -> dict[str, Any]:
-    answer = await student.get(f"/class/{code}", params={"mark": mark} if mark else {})
-    data: dict[str, Any] = answer.json()
-    return data
+async def ask(student: httpx.AsyncClient, code: str, mark: str = "") -> Any:
+    return (await student.get(f"/class/{code}", params={"mark": mark} if mark else {})).json()
 
 
-async def is_waiting(request: asyncio.Task[dict[str, Any]]) -> bool:
+async def is_waiting(request: asyncio.Task[Any]) -> bool:
     await asyncio.wait((request,), timeout=0.1)
     return not request.done()
 
@@ -45,25 +40,25 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
     code = actions.show_question("teacher", SHOWN_QUESTION).code
 
     async def scenario() -> None:
-        async with students(2) as (one, other):
-            mark = (await ask(one, code))["mark"]
-            request = asyncio.create_task(ask(one, code, mark))
-            assert await is_waiting(request)
-            await asyncio.to_thread(actions.record_answer, code, visitor_id(other), 1, "a")
-            assert await is_waiting(request), "the answers of others are no change"
-            await asyncio.to_thread(actions.reveal_answer, code, TEACHER, 1)
-            state = await request
-            assert (state["revealed"], state["votes"][0]["given"]) == (True, ["a"])
-            assert state["mark"] != mark
-            request = asyncio.create_task(ask(one, code, state["mark"]))
-            assert await is_waiting(request)
-            await asyncio.to_thread(actions.show_question, "teacher", SHOWN_QUESTION)
-            state = await request
-            assert state["number"] == 2
-            request = asyncio.create_task(ask(one, code.lower(), state["mark"]))
-            assert await is_waiting(request)
-            await asyncio.to_thread(actions.end_classroom, code, TEACHER)
-            assert (await request)["over"]
+        one, other = browsers(2)
+        mark = (await ask(one, code))["mark"]
+        request = asyncio.create_task(ask(one, code, mark))
+        assert await is_waiting(request)
+        await asyncio.to_thread(actions.record_answer, code, visitor_id(other), 1, "a")
+        assert await is_waiting(request), "the answers of others are no change"
+        await asyncio.to_thread(actions.reveal_answer, code, TEACHER, 1)
+        state = await request
+        assert (state["revealed"], state["votes"][0]["given"]) == (True, ["a"])
+        assert state["mark"] != mark
+        request = asyncio.create_task(ask(one, code, state["mark"]))
+        assert await is_waiting(request)
+        await asyncio.to_thread(actions.show_question, "teacher", SHOWN_QUESTION)
+        state = await request
+        assert state["number"] == 2
+        request = asyncio.create_task(ask(one, code.lower(), state["mark"]))
+        assert await is_waiting(request)
+        await asyncio.to_thread(actions.end_classroom, code, TEACHER)
+        assert (await request)["over"]
 
     asyncio.run(scenario())
     assert not waiting._waiting
@@ -73,15 +68,15 @@ def test_the_teacher_and_an_older_mark_do_not_wait_and_nobody_forever(monkeypatc
     monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
 
     async def scenario() -> None:
-        async with students(2) as (student, teacher):
-            code = (await asyncio.to_thread(actions.show_question, visitor_id(teacher), SHOWN_QUESTION)).code
-            mark = (await ask(student, code))["mark"]
-            await asyncio.to_thread(actions.record_answer, code, visitor_id(student), 1, "b")
-            state = await asyncio.wait_for(ask(student, code, mark), 60)
-            assert state["mine"] == "b"
-            assert "mark" not in await ask(teacher, code)
-            assert (await asyncio.wait_for(ask(teacher, code, mark), 60))["votes"][0]["answered"] == 1
-            monkeypatch.setattr(endpoints, "HOLD_SECONDS", 0.01)
-            assert (await asyncio.wait_for(ask(student, code, state["mark"]), 60))["mark"] == state["mark"]
+        student, teacher = browsers(2)
+        code = (await asyncio.to_thread(actions.show_question, visitor_id(teacher), SHOWN_QUESTION)).code
+        mark = (await ask(student, code))["mark"]
+        await asyncio.to_thread(actions.record_answer, code, visitor_id(student), 1, "b")
+        state = await asyncio.wait_for(ask(student, code, mark), 60)
+        assert state["mine"] == "b"
+        assert "mark" not in await ask(teacher, code)
+        assert (await asyncio.wait_for(ask(teacher, code, mark), 60))["votes"][0]["answered"] == 1
+        monkeypatch.setattr(endpoints, "HOLD_SECONDS", 0.01)
+        assert (await asyncio.wait_for(ask(student, code, state["mark"]), 60))["mark"] == state["mark"]
 
     asyncio.run(scenario())

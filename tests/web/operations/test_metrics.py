@@ -105,19 +105,9 @@ def test_the_token_and_the_operator_permit_reading_from_elsewhere(monkeypatch: p
     client = connect("192.0.2.1")
     assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 403
     monkeypatch.setenv("LINEAGE_METRICS_TOKEN", TOKEN)
-    right = [f"Bearer {TOKEN}", f"bearer {TOKEN}"]
-    for given in [
-        *right,
-        f"Basic {TOKEN}",
-        f"Bearer {TOKEN}x",
-        f"Bearer {TOKEN[:-1]}",
-        "Bearer",
-        "",
-        TOKEN,
-        "Bearer \xe9",
-    ]:
-        answer = client.get("/metrics", headers={"Authorization": given.encode("latin-1")})
-        assert answer.status_code == (200 if given in right else 403), given
+    for given in ("Bearer {}", "bearer {}", "Basic {}", "Bearer {}x", "Bearer x{}", "Bearer", "", "{}", "Bearer \xe9"):
+        answer = client.get("/metrics", headers={"Authorization": given.format(TOKEN).encode("latin-1")})
+        assert answer.status_code == (200 if given.lower() == "bearer {}" else 403), given
         assert TOKEN not in answer.text
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", PASSWORD)
     for password, status in (("another one", 403), (PASSWORD, 200)):
@@ -134,7 +124,7 @@ def test_requests_are_counted_by_the_first_part_of_their_address(snapshot: Snaps
     after = read()
     name = "lineage_http_requests_total"
     changed = {key[1]: after[key] - before.get(key, 0) for key in after if key[0] == name}
-    assert {key: count for key, count in changed.items() if count} == snapshot
+    assert {" ".join(labels): int(count) for labels, count in changed.items() if count} == snapshot
     measured = ("lineage_http_request_seconds_count", ("page",))
     assert after[measured] - before.get(measured, 0) == 4
     seconds = ("lineage_http_request_seconds_sum", ("page",))
