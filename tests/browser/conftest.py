@@ -19,7 +19,7 @@ from tests import needs
 from tests.browser.steps import RETRIES, open_page
 from tests.serving import running_server
 
-TIMEOUT = 40_000  # ms
+TIMEOUT = 90_000  # ms
 sync_api.expect.set_options(timeout=TIMEOUT)  # a busy machine is slow; nothing here is about speed
 FLAGS = [
     "--no-sandbox",

@@ -89,11 +89,7 @@ def jobs_panel(page: Page) -> Locator:
 
 
 def wait_until_idle(page: Page | FrameLocator) -> None:
-    """Wait until the script run has ended and the code of every widget is loaded.
-
-    Streamlit loads the code of a kind of widget on first use. A late widget moves the page, and a click is lost if the
-    mouse button is pressed and released on different elements.
-    """
+    """Wait until the script run has ended and the code of every widget, which is loaded on first use, is there."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
