@@ -47,28 +47,18 @@ def plain_ids(task: Negation, batch: list[int]) -> Tensor:
 
 
 @worlds
-def test_shares_of_a_batch_sum_to_one(task: Negation) -> None:
+def test_shares_of_a_batch_sum_to_one_and_each_epoch_contains_the_sample_once(task: Negation) -> None:
     weights = weights_of(task)
     assert weights.shape == (EPOCHS * 4, len(task.rows))
     assert (weights >= 0).all()
     torch.testing.assert_close(weights.sum(-1), torch.ones(EPOCHS * 4))
-
-
-@worlds
-def test_each_epoch_contains_the_sample_once(task: Negation) -> None:
+    epochs = weights.view(EPOCHS, 4, -1)
+    assert not torch.equal(epochs[0], epochs[1]) and not torch.equal(epochs[1], epochs[2])  # shuffled anew
     sizes = torch.tensor([64.0, 64, 64, 19])
-    counts = (weights_of(task).view(EPOCHS, 4, -1) * sizes[:, None]).sum(1)
     of_sentence = torch.tensor([row.sentence for row in task.rows])
     drawn = torch.bincount(torch.tensor(task.sample("train", 2)), minlength=len(task.sentences)).float()
-    for epoch in counts:
+    for epoch in (epochs * sizes[:, None]).sum(1):
         torch.testing.assert_close(torch.zeros(len(task.sentences)).index_add(0, of_sentence, epoch), drawn)
-
-
-@worlds
-def test_epochs_are_shuffled_anew(task: Negation) -> None:
-    first, second, third = weights_of(task).view(EPOCHS, 4, -1)
-    assert not torch.equal(first, second)
-    assert not torch.equal(second, third)
 
 
 @worlds
@@ -85,7 +75,7 @@ def test_loss_and_gradient_equal_those_of_the_plain_batch(task: Negation) -> Non
         )
 
 
-def test_eos_padding_extends_to_the_longest_sentence_of_the_batch() -> None:
+def test_padding_of_worked_examples() -> None:
     task = Negation(NegationConfig(padding="eos", train_size=8))
     plain, negated = 0, 1  # human [not] consume nature
 
@@ -96,9 +86,6 @@ def test_eos_padding_extends_to_the_longest_sentence_of_the_batch() -> None:
 
     assert shares(*[plain] * 8) == {(plain, 5): 1.0}
     assert shares(*[plain] * 7, negated) == {(plain, 6): 0.875, (negated, 6): 0.125}
-
-
-def test_row_lookup_by_longest_sentence() -> None:
     task = Negation(NegationConfig(padding="eos"))
     beside = row_lookup(task)
     for longest in range(5, 7):

@@ -28,32 +28,25 @@ def test_once_computes_a_value_once_for_many_threads() -> None:
     assert all(answer is answers[0] for answer in answers)
 
 
-def test_once_does_not_cache_a_failure() -> None:
-    once: Once[str, int] = Once(4)
-
-    def fail() -> int:
-        raise TextError("Not now.")
-
-    with pytest.raises(TextError):
-        once.get("seven", fail)
-    assert once.get("seven", lambda: 7) == 7
-
-
-def test_once_keeps_the_most_recent_values() -> None:
+def test_once_keeps_the_most_recent_values_but_no_failure_and_nothing_dropped() -> None:
     once: Once[int, object] = Once(2)
     first, second = once.get(1, object), once.get(2, object)
     assert once.get(1, object) is first
     once.get(3, object)
     assert once.get(1, object) is first
     assert once.get(2, object) is not second
+    names: Once[str, int] = Once(4)
 
+    def fail() -> int:
+        raise TextError("Not now.")
 
-def test_once_does_not_store_a_value_that_was_dropped_while_it_was_computed() -> None:
-    once: Once[str, int] = Once(2)
+    with pytest.raises(TextError):
+        names.get("seven", fail)
+    assert names.get("seven", lambda: 7) == 7
 
     def make() -> int:
-        once.drop_where(lambda key: key == "private")
+        names.drop_where(lambda key: key == "private")
         return 7
 
-    assert once.get("private", make) == 7
-    assert once.get("private", lambda: 8) == 8
+    assert names.get("private", make) == 7
+    assert names.get("private", lambda: 8) == 8

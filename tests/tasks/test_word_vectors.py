@@ -13,16 +13,7 @@ from explorer.errors import InvalidSetting, TextError
 from explorer.seeds import generator
 from explorer.tasks.word_similarity import analogy_hits, nearest, purity, questions_of, unit_vectors
 from explorer.tasks.word_vectors import WordVectorsConfig
-from explorer.tasks.word_vectors_grammar import (
-    ANTONYMS,
-    FRUITS,
-    HOMOGRAPH,
-    PROFESSIONS,
-    RELATIONS,
-    analogy_questions,
-    categories,
-    grammar_text,
-)
+from explorer.tasks.word_vectors_grammar import grammar_text
 from explorer.tasks.word_vectors_rows import (
     UNKNOWN,
     WordData,
@@ -40,9 +31,6 @@ def test_the_data_are_deterministic() -> None:
     batches = [draw_batch(data, 5, "0/7", 6, kind) for kind in (True, False)]
     values = "/".join([text, *data.words, *(str(part.tolist()) for batch in batches for part in batch)])
     assert hashlib.sha256(values.encode()).hexdigest()[:16] == "3e28081ef35d2aa2"
-
-
-def test_each_seed_and_step_has_its_own_batch() -> None:
     data = word_data(WordVectorsConfig(sentences=300))
     one = draw_batch(data, 0, "0/0", 32, True)
     for seed, step in ((1, "0/0"), (0, "0/1"), (0, "1/0")):
@@ -50,7 +38,7 @@ def test_each_seed_and_step_has_its_own_batch() -> None:
     assert torch.equal(one.words, draw_batch(data, 0, "0/0", 32, True).words)
 
 
-def test_counts_and_probabilities_follow_the_paper() -> None:
+def test_counts_and_probabilities_follow_the_paper_and_short_texts_are_refused() -> None:
     data = WordData(WordVectorsConfig(min_count=2, subsampling=0.05), "A a b; a b c.\n\nb a d d e e'e d ö")
     assert data.words == (UNKNOWN, "a", "b", "d") and data.counts.tolist() == [0, 4, 3, 3]
     share = np.array([0.4, 0.3, 0.3])
@@ -58,6 +46,12 @@ def test_counts_and_probabilities_follow_the_paper() -> None:
     assert (keep_probability(data.counts, 0.0) == 1).all() and (keep_probability(data.counts, 1.0) == 1).all()
     powers = np.array([4, 3, 3]) ** 0.75
     np.testing.assert_allclose(noise_probability(data.counts), [0, *powers / powers.sum()])
+    with pytest.raises(TextError, match="Only 2 different words"):
+        WordData(WordVectorsConfig(), "one two two one")
+    with pytest.raises(TextError, match="each stands alone"):
+        WordData(WordVectorsConfig(), "a\n\nb\n\nc\n\nd\n\ne")
+    with pytest.raises(InvalidSetting, match="SHA-256"):
+        with_settings(default_config("word_vectors", "cbow"), {"corpus": "own"})
 
 
 def test_pairs_are_drawn_as_often_as_the_text_has_them() -> None:
@@ -86,29 +80,6 @@ def test_windows_hold_the_neighbours_of_their_line() -> None:
         found = "".join(data.words[id] for id, is_there in zip(near, there, strict=True) if is_there)
         assert found in {"a": ("b", "bc"), "b": ("ac",), "c": ("b", "ab"), "d": ("e",), "e": ("d",)}[data.words[word]]
     assert UNKNOWN not in {data.words[id] for id in data.draw_noise(200, generator(1, "test")).flatten().tolist()}
-
-
-def test_texts_that_are_too_short_are_refused() -> None:
-    with pytest.raises(TextError, match="Only 2 different words"):
-        WordData(WordVectorsConfig(), "one two two one")
-    with pytest.raises(TextError, match="each stands alone"):
-        WordData(WordVectorsConfig(), "a\n\nb\n\nc\n\nd\n\ne")
-    with pytest.raises(InvalidSetting, match="SHA-256"):
-        with_settings(default_config("word_vectors", "cbow"), {"corpus": "own"})
-
-
-def test_the_grammar_plants_what_it_says() -> None:
-    text = grammar_text(10_000, 0)
-    words = Counter(text.split())
-    assert set(categories()) <= set(words) and words[HOMOGRAPH] > 100
-    fruits = [words[fruit] for fruit in FRUITS]
-    assert fruits == sorted(fruits, reverse=True) and fruits[0] > 50 * fruits[-1]
-    for profession, share in PROFESSIONS.items():
-        lines = [line.split() for line in text.split("\n\n") if profession in line.split()]
-        assert sum("he" in line for line in lines) / len(lines) == pytest.approx(share, abs=0.1)
-    assert len(analogy_questions()) == 2 * sum(len(r.pairs) * (len(r.pairs) - 1) for r in RELATIONS)
-    planted = [word for relation in RELATIONS for pair in relation.pairs for word in pair]
-    assert len(planted) == len(set(planted)) and not {w for pair in ANTONYMS for w in pair} & set(planted)
 
 
 def test_analogies_and_neighbours_of_vectors_on_a_grid() -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import hashlib
+import subprocess
+import sys
+from dataclasses import replace
 
-from explorer.errors import InvalidSetting
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from explorer.errors import InvalidSetting, NeedsText
 from explorer.tasks.seq2seq.config import (
-    MAX_SOURCE_TOKENS,
     max_answer_length,
     source_ids,
     source_text,
@@ -15,72 +18,148 @@ from explorer.tasks.seq2seq.config import (
     target_text,
     target_vocabulary,
 )
-from explorer.tasks.seq2seq.dates import DATE_FORMATS, FIRST_DAY, LAST_DAY, DatesConfig, format_date
-from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.seq2seq.dates import DatesConfig
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths, target_digits
+from explorer.tasks.seq2seq.own_pairs import drop_pairs, known_target, own_pairs_task, pair_table
+from explorer.tasks.seq2seq.pairs import (
+    PairsConfig,
+    PairTable,
+    example_pairs,
+    example_table,
+    normalize_text,
+    split_pairs,
+)
+from explorer.tasks.text import corpora
 
 
-def test_vocabularies_do_not_change() -> None:
+def test_vocabularies_and_texts_of_ids() -> None:
     assert "".join(source_vocabulary(ReverseConfig())) == "0123456789<PAD>"
     assert "".join(target_vocabulary(CopyConfig(symbols=3))) == "012<BOS><EOS>"
     assert "".join(source_vocabulary(DatesConfig())) == " ',-./0123456789abcdefghijlmnoprstuvwy<PAD>"
     assert "".join(target_vocabulary(DatesConfig())) == "0123456789-<BOS><EOS>"
-
-
-@given(st.text("0123456789", min_size=1, max_size=MAX_SOURCE_TOKENS))
-def test_digits_round_trip(text: str) -> None:
-    for config, answer in ((ReverseConfig(), text[::-1]), (CopyConfig(), text)):
-        ids = source_ids(config, " ".join(text))
-        assert source_text(config, ids) == text
-        right = target_ids(config, ids)
-        assert right is not None
-        assert target_text(config, right) == answer
-        assert len(right) < max_answer_length(config, len(ids))
-
-
-@given(st.dates(FIRST_DAY, LAST_DAY), st.sampled_from(list(DATE_FORMATS)))
-def test_dates_round_trip(day, way) -> None:  # type: ignore[no-untyped-def]
-    config = DatesConfig()
-    ids = source_ids(config, f" {format_date(day, way).upper()} ")
-    assert source_text(config, ids) == format_date(day, way)
-    right = target_ids(config, ids)
-    assert right is not None
-    assert target_text(config, right) == day.isoformat()
-
-
-def test_a_text_that_is_no_date_has_no_target() -> None:
-    config = DatesConfig()
-    assert target_ids(config, source_ids(config, "31 february 1997")) is None
-
-
-def test_target_text_ends_at_eos_and_source_text_drops_padding() -> None:
+    assert target_ids(DatesConfig(), source_ids(DatesConfig(), "31 february 1997")) is None
+    for other, answer in ((ReverseConfig(), "413"), (CopyConfig(), "314")):
+        right = target_ids(other, source_ids(other, "3 1 4"))
+        assert right is not None and target_text(other, right) == answer
+        assert max_answer_length(other, 3) == 9
     config = ReverseConfig()
     assert target_text(config, [1, 2, 11, 11]) == "12"
     assert target_text(config, [1, 10, 2]) == "1<BOS>2"
     assert source_text(config, [1, 2, 10, 10]) == "12"
+    assert len(source_ids(ReverseConfig(longest=3), "3141592")) == 7  # longer than in training
+
+
+def test_unreadable_sources_raise_one_sentence(snapshot: SnapshotAssertion) -> None:
+    unreadable = [(ReverseConfig(), text) for text in ("", "  ", "12a4", "٣", "1" * 51)]
+    unreadable += [(CopyConfig(symbols=2), "0120"), (DatesConfig(), "kwanza 1997"), (DatesConfig(), "")]
+    messages = {}
+    for config, text in unreadable:
+        with pytest.raises(InvalidSetting) as raised:
+            source_ids(config, text)
+        messages[f"{type(config).__name__} {text}"] = str(raised.value)
+    assert messages == snapshot
+
+
+# Digits
+
+
+def test_targets_and_evaluated_lengths() -> None:
+    for config, target in ((ReverseConfig(), (4, 1, 3)), (CopyConfig(), (3, 1, 4))):
+        assert target_digits(config, (3, 1, 4)) == target
+    assert evaluation_lengths(ReverseConfig(longest=3)) == (1, 2, 3, 4, 5, 8, 13)
+
+
+def test_settings_do_not_import_torch() -> None:
+    modules = "explorer.tasks.seq2seq.config, explorer.tasks.text.config"
+    code = f"import sys, {modules}; print({{'torch', 'numpy'}} & {{*sys.modules}})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+# Pairs
+
+
+def test_the_example_does_not_change() -> None:
+    pairs = example_pairs()
+    assert len({source for source, _ in pairs}) == len(pairs) == 300
+    assert {("bix", "bixes"), ("bary", "baries"), ("bay", "bays"), ("belf", "belves"), ("tinch", "tinches")} < set(
+        pairs
+    )
+    assert hashlib.sha256(repr(pairs).encode()).hexdigest()[:12] == "1fbdbd0bf91c"
+
+
+@pytest.mark.parametrize(("count", "share"), [(3, 0.05), (3, 0.5), (4, 0.2), (10, 0.05), (301, 0.2), (301, 0.5)])
+def test_no_source_is_in_both_parts_and_neither_is_too_small(count: int, share: float) -> None:
+    pairs = [(f"source {i}", f"target {i % 2}") for i in range(count)]
+    splits = [split_pairs(pairs, PairsConfig(held_out_share=share, split_seed=seed)) for seed in range(5)]
+    for table in splits:
+        training, held_out = ({source for source, _ in part} for part in (table.training, table.held_out))
+        assert not training & held_out and len(training) >= 2 and len(held_out) >= 1
+        assert sorted(table.all_pairs) == sorted(pairs)
+    assert count < 10 or len({table.held_out for table in splits}) > 1, "the seed decides"
+
+
+def test_texts_are_normalized_and_characters_that_training_never_shows_are_found() -> None:
+    assert normalize_text("  Cafe\u0301 \u00a0 au\tLait\n") == "Caf\u00e9 au Lait"
+    table = PairTable((("ab", "x"), ("b", "xy")), (("ba", "y"), ("ac", "x"), ("a", "z")))
+    assert table.new_characters == (("ac", "x"), ("a", "z"))
+    assert (table.target_of("ab"), table.target_of("ac"), table.target_of("none")) == ("x", "x", None)
+    assert example_table(PairsConfig()).new_characters == ()
 
 
 @pytest.mark.parametrize(
-    ("config", "text", "message"),
+    ("settings", "problem"),
     [
-        (ReverseConfig(), "", "The source is empty. Give digits from 0 to 9."),
-        (ReverseConfig(), "  ", "The source is empty. Give digits from 0 to 9."),
-        (ReverseConfig(), "12a4", "The source has “a”, which the model never saw. Give digits from 0 to 9."),
-        (CopyConfig(symbols=2), "0120", "The source has “2”, which the model never saw. Give digits from 0 to 1."),
-        (ReverseConfig(), "٣", "The source has “٣”, which the model never saw. Give digits from 0 to 9."),
-        (ReverseConfig(), "1" * 51, "The source has 51 tokens. Give at most 50."),
-        (
-            DatesConfig(),
-            "kwanza 1997",
-            "The source has “k”, which the model never saw. Give a date in small letters, such as “3rd of march 1997”.",
-        ),
-        (DatesConfig(), "", "The source is empty. Give a date in small letters, such as “3rd of march 1997”."),
+        ({"corpus": "own"}, "needs text"),
+        ({"text": "0" * 64}, "goes with corpus = own only"),
+        ({"corpus": "own", "text": "0" * 64, "sources": "ba"}, "sources needs each character once"),
+        ({"corpus": "own", "text": "0" * 64, "targets": "aab"}, "targets needs each character once"),
+        ({"longest_source": 7}, "corpus = own only"),
     ],
 )
-def test_unreadable_sources_raise_one_sentence(config, text: str, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InvalidSetting) as raised:
-        source_ids(config, text)
-    assert str(raised.value) == message
+def test_impossible_settings_are_refused(settings: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        PairsConfig(**settings)  # type: ignore[arg-type]
 
 
-def test_sources_may_be_longer_than_in_training() -> None:
-    assert len(source_ids(ReverseConfig(longest=3), "3141592")) == 7
+# Pairs of a visitor
+
+TABLE = "target;source\n" + "".join(f"{word[::-1]}!;{word}\n" for word in ("Abc", "ab c", "Émile", "bb", "c", "b"))
+
+
+@pytest.fixture
+def own_config() -> PairsConfig:
+    return own_pairs_task(corpora.store_text(TABLE))
+
+
+def test_the_settings_of_a_file_follow_from_it_and_others_are_refused(own_config: PairsConfig) -> None:
+    assert (own_config.corpus, own_config.sources, own_config.targets) == ("own", " AabceilmÉ", " !AabceilmÉ")
+    assert (own_config.longest_source, own_config.longest_target) == (5, 6)
+    table = pair_table(own_config)
+    assert (len(table.training), len(table.held_out)) == (5, 1)
+    with pytest.raises(InvalidSetting, match="longest_source = 9 does not belong to this file, whose value is 5"):
+        pair_table(replace(own_config, longest_source=9))
+    with pytest.raises(InvalidSetting, match="sources = bc does not belong to this file"):
+        pair_table(replace(own_config, sources="bc"))
+
+
+def test_texts_of_a_file_become_ids_and_back_for_who_entered_it(own_config: PairsConfig) -> None:
+    assert source_vocabulary(own_config)[-1] == "<PAD>" and target_vocabulary(own_config)[-2:] == ("<BOS>", "<EOS>")
+    ids = source_ids(own_config, "  Émile ")
+    assert source_text(own_config, ids) == "Émile"
+    right = target_ids(own_config, ids)
+    assert right is not None and target_text(own_config, right) == "elimÉ!"
+    assert target_ids(own_config, source_ids(own_config, "bbb")) is None, "the file has no such source"
+    assert max_answer_length(own_config, 50) == 6 + 1 + 5
+    with pytest.raises(InvalidSetting, match=r"“x”, which the model never saw\. Give a source of these characters: "):
+        source_ids(own_config, "bxb")
+    assert known_target(own_config, "bb") == "bb!"
+    with corpora.read_as("somebody else"):
+        with pytest.raises(NeedsText):
+            pair_table(own_config)
+        with pytest.raises(NeedsText):
+            own_pairs_task(own_config.text)
+        assert known_target(own_config, "bb") is None
+    drop_pairs(own_config.text)
+    corpora.drop_text(own_config.text)
+    with pytest.raises(NeedsText):
+        pair_table(own_config)

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import math
 import string
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,13 +17,11 @@ from torch import Generator, Tensor
 from torch.utils.data import random_split
 
 from explorer.errors import NeedsText, TextError
-from explorer.seeds import generator
-from explorer.tasks.text import corpora, token_arrays
 from explorer.tasks.text import rows as text_rows
+from explorer.tasks.text import token_arrays
 from explorer.tasks.text.config import TextConfig
-from explorer.tasks.text.corpora import store_text, validated_text
+from explorer.tasks.text.corpora import store_text
 from explorer.tasks.text.rows import Batch, TextData, drop_text_data, text_data
-from tests import needs
 
 Patch = pytest.MonkeyPatch
 ALPHABET = string.ascii_letters + string.digits  # 62 letters, each once: a letter names its place
@@ -127,6 +123,9 @@ def test_targets_are_ids_shifted_by_one_and_each_occurs_once(kind: dict[str, Any
         assert max(len(batch.ids) for batch in batches) <= rows
         assert unmasked_targets(data, batches) == whole
     assert len(unmasked_targets(data, data.training_sample(10**9))) == data.training_targets
+    sample = list(data.training_sample(300, rows=4))
+    assert len(unmasked_targets(data, sample)) == pytest.approx(300, rel=0.3)
+    assert all(len(batch.ids) <= 4 for batch in sample)
     assert (data.characters_per_token, data.unknown_rate, data.characters) == (1, 0, 3_001)
     assert data.vocabulary == len(data.tokenizer.tokens)
     short = repeats(**kind | {"context": 1})
@@ -134,33 +133,10 @@ def test_targets_are_ids_shifted_by_one_and_each_occurs_once(kind: dict[str, Any
     assert len(unmasked_targets(short, short.held_out_batches())) == short.held_out_targets
 
 
-@every_kind
-def test_samples_of_targets_are_of_the_requested_size(kind: dict[str, Any]) -> None:
-    data = repeats(**kind)
-    count = data.held_out_targets // 4
-    whole, part = (unmasked_targets(data, data.held_out_batches(targets=targets)) for targets in (None, count))
-    assert len(part) == pytest.approx(count, rel=0.3)
-    assert not Counter(part) - Counter(whole)
-    assert unmasked_targets(data, data.held_out_batches(targets=10**9)) == whole
-    sample = list(data.training_sample(300, rows=4))
-    assert len(unmasked_targets(data, sample)) == pytest.approx(300, rel=0.3)
-    assert all(len(batch.ids) <= 4 for batch in sample)
-
-
-def test_sampled_rows_are_evenly_spaced() -> None:
-    data = own(ALPHABET, context=4, held_out=0.5)  # the last 31 letters, in 8 rows
-    for targets, firsts in ((1, "F"), (12, "FNZ"), (16, "FNV3"), (31, "FJNRVZ37"), (None, "FJNRVZ37")):
-        batches = list(data.held_out_batches(targets, rows=3))
-        assert "".join(read(data, batch.targets[:, 0]) for batch in batches) == firsts
-        assert [len(batch.ids) for batch in batches] == [3, 3, 3][: len(firsts) // 3] + [len(firsts) % 3] * (
-            len(firsts) % 3 > 0
-        )
-
-
 # Blocks
 
 
-def test_blocks_of_a_worked_example() -> None:
+def test_blocks_of_worked_examples() -> None:
     data = own(ALPHABET, context=4, held_out=0.1)
     (batch,) = data.held_out_batches()
     assert [read(data, row) for row in batch.targets] == ["3456", "789" + read(data, torch.tensor([data.padding]))]
@@ -171,21 +147,18 @@ def test_blocks_of_a_worked_example() -> None:
     assert [read(data, part[0]) for part in data.full_training_batch()[:2]] == [ALPHABET[:54], ALPHABET[1:55]]
     assert data.full_training_batch().mask is None
     assert [data.steps_per_pass(size) for size in (1, 2, 13, 14, 100)] == [14, 7, 2, 1, 1]
+    assert own(ALPHABET, context=4, held_out=0.1, batches="contiguous").steps_per_pass(5) == 2  # blocks in rows of ten
     assert all(data.resets_state(step, 3) for step in range(9))
-
-
-def test_random_blocks_start_anywhere_in_the_training_part_only() -> None:
-    data = own(ALPHABET, context=4, held_out=0.5)
-    firsts: Counter[str] = Counter()
-    for step in range(50):
-        batch = data.batch(1, 0, step, 64)
-        assert batch.mask is None
-        for ids, target in zip(batch.ids, batch.targets, strict=True):
-            first = ALPHABET.index(read(data, ids[:1]))
-            assert read(data, ids) + read(data, target[-1:]) == ALPHABET[first : first + 5]
-            firsts[ALPHABET[first]] += 1
-    assert sorted(firsts) == sorted(ALPHABET[:27])  # 31 letters to learn from, five in a row
-    assert max(firsts.values()) < 2 * min(firsts.values())
+    data = own(ALPHABET, context=4, held_out=0.5)  # the last 31 letters, in 8 rows
+    for targets, firsts in ((1, "F"), (12, "FNZ"), (16, "FNV3"), (31, "FJNRVZ37"), (None, "FJNRVZ37")):
+        batches = list(data.held_out_batches(targets, rows=3))
+        assert "".join(read(data, batch.targets[:, 0]) for batch in batches) == firsts
+        assert [len(batch.ids) for batch in batches] == [3, 3, 3][: len(firsts) // 3] + [len(firsts) % 3] * (
+            len(firsts) % 3 > 0
+        )
+    data = own(ALPHABET * 10, context=10, held_out=0.1, training_share=0.1)
+    read_in = {letter for step in range(50) for letter in read(data, data.batch(0, 0, step, 4).ids.flatten())}
+    assert read_in == set(ALPHABET[:55])  # of the 558 letters of the training part, without the last, which is a target
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -231,16 +204,6 @@ def test_blocks_of_any_size_cover_all_targets(
         assert contiguous.logical_or(after.ids[:, 0] == first).all()
 
 
-def test_contiguous_passes_reach_every_target() -> None:
-    data = own(ALPHABET, context=4, held_out=0.1, batches="contiguous")
-    steps = data.steps_per_pass(5)
-    begins = {read(data, data.batch(seed, 0, 0, 5).ids[0, :1]) for seed in range(400)}
-    assert len(begins) == 54  # anywhere
-    assert steps == 2  # 54 targets: five batch rows of ten, of which two blocks of four are read
-    seen = unmasked_targets(data, (data.batch(0, 0, step, 5) for step in range(60 * steps)))
-    assert set(seen) == set(ALPHABET[1:55])
-
-
 def test_held_out_contiguous_of_a_worked_example() -> None:
     data = own(ALPHABET, context=4, held_out=0.2, batches="contiguous")  # the last 13 letters, 49 before them
     first, second = data.held_out_contiguous(3, 3)
@@ -271,16 +234,7 @@ def test_held_out_windows_are_not_drawn_but_overlap_training() -> None:
     learned = {target for batch in batches for target in read_masked(data, batch)}
     assert set(unmasked_targets(data, data.held_out_batches())) <= learned  # the leak
     assert read(data, data.full_training_batch().targets[0]) == text[1:]
-
-
-def test_held_out_windows_are_determined_by_the_split_seed() -> None:
-    first, again, other = (
-        repeats(split="windows", split_seed=seed, lower=lower) for seed, lower in ((1, False), (1, True), (2, False))
-    )
-    assert equal_held_out(first, again) and not equal_held_out(first, other)
-
-
-def test_the_smallest_split_of_windows() -> None:
+    assert not equal_held_out(data, text_data(replace(data.config, split_seed=4)))
     data = own("To be, or not to be.", context=18, split="windows")
     assert (data.training_rows, data.held_out_rows) == (1, 1)
     with pytest.raises(TextError, match="20 training tokens; rows with this context need at least 22"):
@@ -301,6 +255,7 @@ def test_sentences_of_a_worked_example() -> None:
     held_out = [row for batch in data.held_out_batches() for row in rows_of(data, batch)]
     trained = [row for batch in data.training_sample(10**9) for row in rows_of(data, batch)]
     assert (len(trained), len(held_out)) == (2, 2)
+    assert [data.steps_per_pass(size) for size in (1, 2, 3)] == [2, 1, 1]
     assert sorted(trained + held_out) == sorted(line[1:37] for line in LONG_LINES)
     (batch,) = data.held_out_batches()
     for ids, row in zip(batch.ids, held_out, strict=True):
@@ -327,26 +282,6 @@ def test_pairs_are_split_like_random_split(seed: int) -> None:
     assert pairs_in([data.full_training_batch()]) == set(trained)
 
 
-@pytest.mark.parametrize("rows", ["sentences", "prefixes"])
-def test_every_pass_draws_each_row_once_in_a_new_order(rows: str) -> None:
-    data = sentences(rows=rows)
-    steps = data.steps_per_pass(7)
-    assert steps == math.ceil(data.training_rows / 7)
-
-    def drawn(passed: int) -> list[tuple[int, ...]]:
-        batches = [data.batch(4, 0, passed * steps + step, 7) for step in range(steps)]
-        assert {len(batch.ids) for batch in batches[:-1]} <= {7}
-        assert len(batches[-1].ids) == data.training_rows - 7 * (steps - 1)
-        assert sum(len(read_masked(data, batch)) for batch in batches) == data.training_targets
-        return [
-            (*ids, *targets) for b in batches for ids, targets in zip(b.ids.tolist(), b.targets.tolist(), strict=True)
-        ]
-
-    first, second = drawn(0), drawn(1)
-    assert first != second
-    assert sorted(first) == sorted(second)
-
-
 @pytest.mark.parametrize("split", ["sentences", "pairs"])
 def test_prefixes_are_the_pairs_of_sentences_one_by_one(split: str) -> None:
     rows, prefixes = sentences(split=split, context=30), sentences(split=split, context=30, rows="prefixes")
@@ -368,14 +303,6 @@ def test_prefixes_are_the_pairs_of_sentences_one_by_one(split: str) -> None:
             found += list(zip(batch.ids.tolist(), batch.targets[:, -1].tolist(), strict=True))
         assert found == [(ids + [prefixes.padding] * (30 - len(ids)), target) for ids, target in expected]
     assert equal_batches(rows.full_training_batch(), prefixes.full_training_batch())
-
-
-def test_padding_is_that_of_the_tokenizer() -> None:
-    data = sentences(tokenizer="bpe", vocabulary=60, context=50)
-    assert data.padding == data.tokenizer.padding == 1
-    for batch in data.held_out_batches():
-        assert (batch.ids == 1).any()
-        assert (batch.targets[batch.mask] != 1).all()
 
 
 def test_lines_of_fewer_than_two_tokens_are_left_out() -> None:
@@ -456,16 +383,6 @@ def test_validation_and_test_split_are_together_what_is_held_out(kind: dict[str,
         text_data(everything.config, "test")
 
 
-def test_no_target_is_in_two_parts_of_a_stream() -> None:
-    text = ALPHABET * 2
-    data = own(text, held_out=0.5, test=0.5, context=4)
-    parts = [data, text_data(data.config, "test")]
-    read_in = ["".join(unmasked_targets(each, each.held_out_batches())) for each in parts]
-    assert "".join(read_in) == text[62:]
-    assert len(read_in[0]) == 31
-    assert read(data, data.full_training_batch().targets[0]) == text[1:62]
-
-
 @pytest.mark.parametrize("kind", ["word", "bpe", "bytes"])
 def test_the_tokenizer_of_training_lines_has_not_seen_the_held_out_ones(kind: str) -> None:
     words = [f"word{letter}{other}" for letter in string.ascii_lowercase for other in string.ascii_lowercase]
@@ -477,20 +394,6 @@ def test_the_tokenizer_of_training_lines_has_not_seen_the_held_out_ones(kind: st
         assert (seen.unknown_rate, unseen.unknown_rate) == (0.0, 1.0)
     else:
         assert len(unseen.tokenizer.tokens) < len(seen.tokenizer.tokens)
-
-
-@needs.tiny_shakespeare
-def test_row_counts_of_the_assignment() -> None:
-    assignment: Any = {"rows": "sentences", "split": "pairs", "tokenizer": "bpe", "lower": True, "context": 15}
-    data = text_data(TextConfig(**assignment, held_out=0.2, split_seed=42))
-    assert (data.vocabulary, data.padding) == (500, 1)
-    assert (data.training_targets, data.held_out_targets) == (251_663, 62_916)  # 314,579 pairs
-    made = token_arrays.load_tokens(data.config, corpora.load_text(data.config))
-    assert len(made.arrays["lengths"]) == 22_830
-    loop = text_data(TextConfig(**assignment | {"rows": "prefixes"}, held_out=0.2, split_seed=42))
-    assert (loop.steps_per_pass(64), math.ceil(loop.held_out_rows / 64)) == (3_933, 984)
-    characters = text_data(TextConfig())
-    assert (characters.training_targets, characters.held_out_targets) == (1_003_853, 111_540)
 
 
 # Unusual texts
@@ -523,72 +426,15 @@ def test_a_text_that_is_too_short_raises_one_sentence(text: str, settings: dict[
         own(text, **settings)
 
 
-def test_the_shortest_text_works_with_a_short_context() -> None:
-    data = own(validated_text(SHORT), context=2, held_out=0.01)
-    assert unmasked_targets(data, data.held_out_batches()) == ["."]
-    assert data.batch(0, 0, 0, 64).ids.shape == (64, 2)
-
-
-@pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
-def test_unusual_texts(kind: str) -> None:
-    try:
-        data = own("x" * 50_000, tokenizer=kind)
-    except TextError:
-        assert kind == "word"  # there is a single one
-    else:
-        assert data.batch(0, 0, 0, 3).ids.shape == (3, 64)
-        assert len(unmasked_targets(data, data.held_out_batches(targets=1_000))) >= 64
-    data = own(validated_text("שלום עולם 🙂👩‍👩‍👧 مرحبا بالعالم 🏳️‍🌈 " * 30), tokenizer=kind, context=5)
-    assert data.batch(0, 0, 0, 2).ids.shape == (2, 5)
-    assert data.characters_per_token > 0
-    data = own("the cat sat on the mat and the cat ate the rat " * 9, tokenizer=kind, vocabulary=20_000, context=4)
-    assert 2 <= data.vocabulary < 500  # fewer than requested
-    assert int(data.full_training_batch().ids.max()) < data.vocabulary
-
-
 # Sharing and caching
 
 
-def test_rows_of_a_configuration_are_computed_once_and_shared(monkeypatch: Patch) -> None:
-    trained = []
-    train = token_arrays.train
-    monkeypatch.setattr(token_arrays, "train", lambda *arguments: trained.append(arguments) or train(*arguments))
+def test_rows_of_a_configuration_are_computed_once_and_can_be_dropped() -> None:
     config = TextConfig(corpus="own", text=store_text(ALPHABET), context=4)
-    results: list[TextData] = []
-    threads = [threading.Thread(target=lambda: results.append(text_data(config))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(trained) == 1
-    assert len(set(map(id, results))) == 1
-    text_data(replace(config, context=5))
-    assert len(trained) == 1  # the same tokens in other rows
+    assert text_data(config) is text_data(config)
     drop_text_data(config.text)
     with pytest.raises(NeedsText):
         text_data(config)
-
-
-def test_rows_from_the_cache_are_equal() -> None:
-    config = TextConfig(corpus="brackets", size=2_003, context=5)
-    first = text_data(config)
-    token_arrays.reset()
-    text_rows.reset()
-    second = text_data(config)
-    assert first is not second
-    assert equal_batches(first.batch(1, 2, 3, 4), second.batch(1, 2, 3, 4)) and equal_held_out(first, second)
-
-
-def test_rows_use_the_random_stream_of_their_seed_and_purpose(monkeypatch: Patch) -> None:
-    requested: list[tuple[int, str]] = []
-
-    def record_and_generate(seed: int, purpose: str) -> Generator:
-        requested.append((seed, purpose))
-        return generator(seed, purpose)
-
-    monkeypatch.setattr(text_rows, "generator", record_and_generate)
-    text_data(TextConfig(corpus="repeats", size=2_000, context=8)).batch(7, 2, 5, 3)
-    assert requested == [(7, "rows/2/5")]
 
 
 # The share of the training part that training reads
@@ -605,9 +451,3 @@ def test_a_share_of_the_training_part_is_its_start(kind: dict[str, Any]) -> None
     read_part = "".join(unmasked_targets(data, [data.full_training_batch()]))
     whole = "".join(unmasked_targets(everything, [everything.full_training_batch()]))
     assert whole.startswith(read_part) and 0.2 < len(read_part) / len(whole) < 0.3
-
-
-def test_random_blocks_of_a_share_stay_in_it() -> None:
-    data = own(ALPHABET * 10, context=10, held_out=0.1, training_share=0.1)
-    read_in = {letter for step in range(50) for letter in read(data, data.batch(0, 0, step, 4).ids.flatten())}
-    assert read_in == set(ALPHABET[:55])  # of the 558 letters of the training part, without the last, which is a target
