@@ -17,7 +17,7 @@ from explorer.database.engine import close_database, run_transaction
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, UnknownServer
 from explorer.web.signing import signing_key
-from tests.jobs.shared_server import end_lease
+from tests.jobs.shared_server import end_lease, shorten_periods
 
 OTHER = """
 import sys
@@ -82,8 +82,7 @@ def wait_until(there: Callable[[], bool]) -> None:
 def short_periods(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if "database" in request.fixturenames:
         request.getfixturevalue("database")  # which is closed last
-    monkeypatch.setattr(servers, "_RENEWAL_SECONDS", 0.05)
-    monkeypatch.setattr(notifications, "_LISTEN_SECONDS", 0.05)
+    shorten_periods(monkeypatch)
     yield
     servers.stop()
     close_database()

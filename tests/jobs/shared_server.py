@@ -31,12 +31,15 @@ from explorer.training.recorder import record_run
 from tests.jobs.test_scheduler import HoldingExecutor
 
 _WAIT_SECONDS = 120.0
+_LEASE_SECONDS = 600.0
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["tests.jobs.preloaded"])
 
 
 def shorten_periods(patch: pytest.MonkeyPatch) -> None:
-    """Let servers do often what they do every second or so. Their leases stay long; `end_lease` ends one."""
+    """Let servers do often what they do every second or so. Leases are so long that only `end_lease` ends one."""
+    patch.setattr(servers, "LEASE_SECONDS", _LEASE_SECONDS)
+    patch.setattr(servers, "_FORGET_SECONDS", 10 * _LEASE_SECONDS)
     patch.setattr(notifications, "_LISTEN_SECONDS", 0.05)
     patch.setattr(servers, "_RENEWAL_SECONDS", 0.1)
     patch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.02)
@@ -51,7 +54,7 @@ def end_lease(server: str) -> None:
 
     def write(session: Session) -> None:
         row = session.get_one(servers._Row, server)
-        row.seen -= datetime.timedelta(seconds=servers.LEASE_SECONDS + 1)
+        row.seen -= datetime.timedelta(seconds=_LEASE_SECONDS + 1)
 
     run_transaction(write)
 
