@@ -1,4 +1,4 @@
-"""The command `app`, without starting a server; tests/test_package.py starts one."""
+"""The command `app`, without starting a server; tests/test_app.py starts one."""
 
 from __future__ import annotations
 
@@ -45,26 +45,18 @@ def test_port_address_and_browser_are_options(ask: RunCommand, start_commands: l
     assert start_commands[0][4:] == options
 
 
-@pytest.mark.parametrize("host", ["no.such.address.invalid", "192.0.2.1", ".."])
-def test_an_address_of_no_computer_here_is_one_sentence(
-    host: str, ask: RunCommand, start_commands: list[list[str]]
+def test_a_port_in_use_and_an_invalid_setting_are_one_sentence(
+    ask: RunCommand, start_commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out, err = ask("app", "--host", host)
-    assert (code, out, err.count("\n"), start_commands) == (2, "", 1, [])
-    assert f"--host {host} is no address of this computer" in err
-
-
-def test_a_port_in_use_is_one_sentence_with_another_port(ask: RunCommand, start_commands: list[list[str]]) -> None:
     with socket.create_server(("localhost", 0)) as used:
         port = used.getsockname()[1]
         code, out, err = ask("app", "--port", str(port))
     assert (code, out, err.count("\n"), start_commands) == (2, "", 1, [])
     assert f"Port {port} is in use" in err and f"lineage app --port {port + 1}" in err
-
-
-def test_an_invalid_setting_is_one_sentence(
-    ask: RunCommand, start_commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    for host in ("192.0.2.1", ".."):
+        code, out, err = ask("app", "--host", host)
+        assert (code, out, err.count("\n"), start_commands) == (2, "", 1, [])
+        assert f"--host {host} is no address of this computer" in err
     monkeypatch.setenv("LINEAGE_MOST_STEPS", "many")
     code, out, err = ask("app", "--port", str(free_port()))
     assert (code, out, err.count("\n"), start_commands) == (2, "", 1, [])

@@ -27,7 +27,7 @@ def no_loaded_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_a_folder_is_opened_listed_and_closed(ask: RunCommand, tmp_path: Path) -> None:
+def test_folders_are_opened_listed_and_closed(ask: RunCommand, tmp_path: Path) -> None:
     folder = save_random_model("gpt2", tmp_path / "model")
     code, out, err = ask("open", str(folder), "--name", "tiny")
     assert (code, err) == (0, "") and out.startswith("Open as hub:tiny\n")
@@ -43,10 +43,7 @@ def test_a_folder_is_opened_listed_and_closed(ask: RunCommand, tmp_path: Path) -
     code, out, err = ask("close", "tiny")
     assert code == 0 and out.startswith("tiny is closed.") and (folder / "model.safetensors").is_file()
     assert ask("open")[1].startswith("No real model is open.")
-
-
-def test_with_json_each_model_is_one_line(ask: RunCommand, tmp_path: Path) -> None:
-    folder = save_random_model("bert", tmp_path / "model")
+    folder = save_random_model("bert", tmp_path / "other" / "model")
     (line,) = ask("open", str(folder), "--json")[1].splitlines()
     card = json.loads(line)
     assert (card["kind"], card["name"], card["architecture"], card["layers"]) == ("opened", "model", "encoder", 3)
@@ -66,21 +63,6 @@ def test_a_download_prints_its_progress_on_standard_error(
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
         code, out, err = ask("open", "tiny")
         assert code == 0 and f"commit: {COMMIT[:12]}" in out and "loading\n" in err
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (("open", "no-such-model"), "neither a folder on this machine nor a model of the allow list"),
-        (("open", "gpt2", "--offline"), "requests to the hub are switched off"),
-        (("open", "--offline"), "belong to a model"),
-        (("open", "gpt2", "--name", "../x"), "is no name of a model"),
-        (("close", "gpt2"), "No real model “gpt2” is open"),
-    ],
-)
-def test_an_error_is_one_sentence(words: tuple[str, ...], reason: str, ask: RunCommand) -> None:
-    code, out, err = ask(*words)
-    assert (code, out) == (2, "") and reason in err and "Traceback" not in err
 
 
 def test_without_the_packages_models_are_listed_but_not_opened(
@@ -136,20 +118,19 @@ def test_masks_are_predicted_and_translations_aligned(ask: RunCommand, open_tiny
     assert f"at {rows[0]['looks_at']} “" in ask("inspect", translator, "a cat")[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_what_is_not_possible_is_one_sentence(refuse: Callable[..., str], open_tiny: Callable[[str], str]) -> None:
+    open_tiny("bert")
+    for words, reason in (
+        (("open", "no-such-model"), "neither a folder on this machine nor a model of the allow list"),
+        (("open", "gpt2", "--offline"), "requests to the hub are switched off"),
+        (("open", "--offline"), "belong to a model"),
+        (("open", "gpt2", "--name", "../x"), "is no name of a model"),
+        (("close", "gpt2"), "No real model “gpt2” is open"),
         (("predict", "hub:nothing", "a"), "No real model"),
         (("generate", "hub:tiny-bert"), "does not continue texts"),
         (("inspect", "hub:tiny-bert", "a", "--replica", "1"), "has one state"),
         (("inspect", "hub:tiny-bert", "a", "--step", "5"), "Leave the step out"),
         (("evaluate", "hub:tiny-bert"), "was not trained here"),
         (("export", "hub:tiny-bert", "run.zip"), "was not trained here"),
-    ],
-)
-def test_what_a_real_model_cannot_do_is_said(
-    ask: RunCommand, open_tiny: Callable[[str], str], arguments: tuple[str, ...], sentence: str
-) -> None:
-    open_tiny("bert")
-    code, _, err = ask(*arguments)
-    assert code == 2 and sentence in " ".join(err.split())
+    ):
+        assert reason in refuse(*words)

@@ -10,7 +10,7 @@ import pytest
 from explorer.sweeps import driver, stored
 from tests.terminal import RunCommand, parse_json_lines
 
-SHORT = ("sweep", "--task", "negation", "--model", "rnn", "--set", "epochs=2", "--seeds", "2")
+SHORT = ("sweep", "--task", "negation", "--model", "rnn", "--set", "epochs=1", "--seeds", "1")
 RATES = ("--set", "learning_rate=1e-3,1e-2")
 
 
@@ -23,32 +23,14 @@ def test_a_sweep_prints_its_table_and_writes_it(ask: RunCommand, tmp_path: Path)
     assert lines[1].split() == ["learning_rate", "state", "step", "test_loss", "lowest", "highest", "confirmed", "run"]
     assert [line.split()[0] for line in lines[2:4]] == ["0.01", "0.001"]
     table = pd.read_csv(file)
-    assert table.learning_rate.tolist() == [0.01, 0.001] and table.step.tolist() == [26, 26]
+    assert table.learning_rate.tolist() == [0.01, 0.001] and table.step.tolist() == [13, 13]
     code, _, err = ask(*SHORT, *RATES, "--out", str(file))
     assert code == 2 and "exists" in err
-
-
-def test_a_sweep_as_json(ask: RunCommand) -> None:
     code, out, _ = ask(*SHORT, *RATES, "--no-halving", "--finalists", "0", "--json")
     rows = parse_json_lines(out)
     assert code == 0 and [row["kind"] for row in rows] == ["trial", "trial", "swept"]
     assert rows[0]["confirmed"] is None and rows[0]["learning_rate"] == 0.01
     assert stored.find(rows[-1]["sweep"]).state == "finished"
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ((), "needs at least one setting"),
-        (("--set", "learning_rate"), "has no “=”"),
-        ((*RATES, *RATES), "given twice"),
-        (("--set", "lerning_rate=1,2"), "Nearest: learning_rate"),
-        ((*RATES, "--search", "random"), "number of its trials"),
-    ],
-)
-def test_what_is_not_possible_is_said(ask: RunCommand, options: tuple[str, ...], words: str) -> None:
-    code, _, err = ask(*SHORT, *options)
-    assert code == 2 and words in err
 
 
 def test_an_interruption_keeps_what_there_is(ask: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
