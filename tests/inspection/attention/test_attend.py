@@ -50,7 +50,7 @@ MODELS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 EVERY_MODEL = pytest.mark.parametrize("name", MODELS)
 PRETRAINED = (
     *("text-assignment", "text-best", "text-transformer", "text-through-training", "text-gru", "text-lstm"),
-    *("text-overlap", "text-warmup-post-warm-0.01", "negation-double-transformer", "negation-single-gru"),
+    *("text-warmup-post-warm-0.01", "negation-double-transformer", "negation-single-gru"),
 )
 
 
@@ -78,13 +78,12 @@ def find_pretrained(name: str) -> tuple[RunConfig, Tokenizer | None]:
 
 
 def test_runs_without_attention_are_refused_and_others_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [name for name in PRETRAINED if name in store.pretrained_folders().values()]
     assert has_attention(store.find("negation-single-transformer").config)
-    monkeypatch.setattr(store, "pretrained_folders", lambda: {Path(name): name for name in names})
+    monkeypatch.setattr(store, "pretrained_folders", lambda: {Path(name): name for name in PRETRAINED})
     assert not any(has_attention(default_config("text", model)) for model in ("gru", "ngram", "feedforward"))
     agreement = default_config("agreement", "transformer")
     assert has_attention(agreement) and not has_attention(with_settings(agreement, {"attention": False}))
-    listed = [name for name in names if name.startswith("text") and name not in ("text-gru", "text-lstm")]
+    listed = [name for name in PRETRAINED if name.startswith("text") and name not in ("text-gru", "text-lstm")]
     assert runs_with_attention("text") == tuple(listed)
     assert runs_with_attention() == (*listed, "negation-double-transformer") and len(listed) == 5
     named = rf"“LSTM”, which has no attention .*: {', '.join(listed[:4])}, and 1 more\."

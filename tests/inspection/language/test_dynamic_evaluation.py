@@ -198,3 +198,4 @@ def test_the_weight_of_the_cache_is_the_best_one_on_the_end_of_the_training_text
         losses[weight] = float(model.surprisal_reading_on(*end).double().mean())
     ngram = fitted_ngram(config, smoothing="stupid_backoff")
     assert choose_cache_weight(ngram, task(config)) == min(losses, key=losses.__getitem__)
+    assert list(losses) == sorted(losses) and max(losses) < 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,14 @@ import numpy as np
 import pytest
 
 from explorer.errors import InvalidSetting
+from explorer.inspection.attention.attend import attend
 from explorer.inspection.pretrained import opened_model as module
+from explorer.inspection.pretrained.coreference import coreference
 from explorer.inspection.pretrained.first_token import first_token_attention
 from explorer.inspection.pretrained.reader import find_reader
 from explorer.inspection.pretrained.repeated_tokens import RepeatScores
-from explorer.inspection.pretrained.texts import SENTENCES
+from explorer.inspection.pretrained.senses import find_occurrence
+from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES, PronounPair
 from tests import needs
 
 if TYPE_CHECKING:
@@ -76,7 +80,10 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     for text, least, tokens in (("a" * 64, 1, 65), ("a", 3, 2)):
         with pytest.raises(InvalidSetting, match=f"has {tokens} tokens. Write a text of {least} to 64 tokens"):
             opened.own_ids(text, least)
-    monkeypatch.setattr(module, "SENTENCES", tuple(text[:6] for text in SENTENCES[:60]))
+    monkeypatch.setattr(module, "SENTENCES", tuple(text[:6] for text in SENTENCES[:20]))
+    monkeypatch.setattr(module, "PROMPTS", tuple(replace(each, text=each.text[:9]) for each in PROMPTS[:3]))
+    short = tuple(replace(each, text=f"{each.word} in {each.text[:8]}") for each in AMBIGUOUS[:12])
+    monkeypatch.setattr(module, "AMBIGUOUS", short)
     assert module.induction_scores(card).induction.shape == (16, 3, 4)
     scores, of_previous = np.zeros((2, 16, 3, 4), np.float32)
     scores[:, 2, 0], scores[:, 1, 1], scores[:, 2, 3], scores[:, 1, 2], of_previous[:, 0, 1] = 0.9, 0.8, 0.7, 0.6, 0.5
@@ -93,18 +100,25 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     assert len(others.shares) == 20 and others.uniform == pytest.approx(np.mean([1 / n for n in (2, 3, 4, 5)]))
     first = first_token_attention(opened.model, [opened._sentences_from(0, 5)])
     np.testing.assert_array_equal(others.shares[0], first.shares[0])
-    assert opened._sentences_from(59, 9) == opened.ids(" ".join((module.SENTENCES[59], *module.SENTENCES[:8])))[:9]
+    assert opened._sentences_from(19, 9) == opened.ids(" ".join((module.SENTENCES[19], *module.SENTENCES[:8])))[:9]
     counts = {variant: len(module.attention_to_first_token(card, variant).shares) for variant in module.FIRST_TOKENS}
-    assert counts == {"unchanged": 60, "replaced": 60, "removed": 60, "longer": 15, "random network": 60}
+    assert counts == {"unchanged": 20, "replaced": 20, "removed": 20, "longer": 5, "random network": 20}
     shares = {variant: module.attention_to_first_token(card, variant).shares for variant in module.FIRST_TOKENS}
     assert not np.allclose(shares["unchanged"], shares["random network"])
     assert not np.allclose(shares["unchanged"], shares["replaced"])
-    assert len(module.lens_after_prompts(card)) == 4
+    assert module.lens_after_prompts(card).shape == (4, 3)
     with pytest.raises(InvalidSetting, match="none of the expected answers"):
         module.depth_of_answers(card)
     found, random = (encoder.sense_neighbours(seed) for seed in (None, 0))
     assert found.same.shape == random.same.shape and (found.same != random.same).any()
-    assert encoder.coreference().query == "it"
+    pair = PronounPair("cat and bag, it is {}.", "cat", "bag", ("big", "old"))
+    meant = coreference(encoder.model, encoder.tokenizer, [pair])
+    for preference, text in zip(meant.preference[0], map(pair.text.format, pair.words), strict=True):
+        it, cat, bag = (find_occurrence(encoder.tokenizer, text, word) for word in ("it", "cat", "bag"))
+        weights = attend(encoder.model, it.ids).weights[:, :, list(it.positions)].mean(axis=2)
+        expected = weights[..., list(cat.positions)].sum(axis=-1) - weights[..., list(bag.positions)].sum(axis=-1)
+        np.testing.assert_allclose(preference, expected, atol=1e-6)
+    assert meant.query == "it" and coreference(opened.model, opened.tokenizer, [pair]).query == "the deciding word"
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
     with pytest.raises(InvalidSetting, match="does not fit into the memory for models"):
         opened.first_token("random network")

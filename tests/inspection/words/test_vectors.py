@@ -77,10 +77,19 @@ def test_an_included_run_has_neighbours_that_seeds_share_more_often_for_frequent
     table = word_vectors.load_table(store.find("words-grammar-cbow"))
     assert table.unit.shape == (8, 277, 24) and word_vectors.load_table(store.find("words-grammar-cbow")) is table
     effects = word_vectors.frequency_effects(table)
-    assert effects.agreement is not None and effects.agreement.shape == (7, len(effects.groups))
-    assert ((effects.agreement >= 0) & (effects.agreement <= 1)).all()
-    assert sum(effects.group_sizes) <= 276 == len(effects.counts) and effects.lengths.shape == (8, 276)
-    assert all(low.split("–")[0] for low in effects.groups)
+    assert effects.groups == ("48–100", "101–360", "445–1,748", "2,212–4,656") and len(effects.counts) == 276
+    assert effects.group_sizes == (95, 151, 22, 3) and effects.lengths.shape == (8, 276)
+    nearest = []
+    for unit in table.unit[:2]:
+        cosines = unit @ unit.T
+        np.fill_diagonal(cosines, -9)
+        cosines[:, 0] = -9
+        nearest.append([set(row) for row in np.argsort(-cosines, axis=1)[1:, :10].tolist()])
+    shares = np.array([len(a & b) / 10 for a, b in zip(*nearest, strict=True)])
+    assert effects.agreement is not None and effects.agreement.shape == (7, 4)
+    for group, (low, high) in enumerate([(48, 100), (101, 360), (445, 1_748), (2_212, 4_656)]):
+        members = (effects.counts >= low) & (effects.counts <= high)
+        assert effects.agreement[0, group] == pytest.approx(shares[members].mean())
 
 
 LOAN = "the bank is near the loan and the cash"
@@ -147,11 +156,13 @@ def test_without_attention_both_senses_have_the_same_vector_at_a_position() -> N
     assert similarity[2, 0, 1] < 0.9999 and sense_vectors.cosines_between(tiny_model(), []).shape == (3, 0, 0)
 
 
-def test_a_sense_map_shows_principal_components_and_typed_sentences() -> None:
+def test_a_sense_map_shows_principal_components_and_typed_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sense_vectors, "MAP_SENTENCES", 4)
     model = tiny_model()
     sense_map = sense_vectors.sense_map(model, "bank", BANK)
     layers, count, _ = sense_map.points.shape
-    assert layers == 3 and count == len(sense_map.senses) == len(sense_map.kinds) == len(sense_map.sentences)
+    assert layers == 3 and count == 2 * (4 + 2) == len(sense_map.senses)
+    assert count == len(sense_map.kinds) == len(sense_map.sentences)
     assert set(sense_map.senses) == {"money", "river"} and set(sense_map.kinds) == {"bank", "lender", "shore"}
     assert all(kind in sentence.split() for kind, sentence in zip(sense_map.kinds, sense_map.sentences, strict=True))
     vectors = []
