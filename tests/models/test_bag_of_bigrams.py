@@ -1,18 +1,11 @@
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Generator
 
 from explorer.models.bag_of_bigrams import BagOfBigrams
 from explorer.models.configs import BagOfBigramsConfig
-from explorer.models.taps import record
-from explorer.tasks.distinct_rows import row_ids
-from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig
+from explorer.models.layers import stack
 
 PADDING = 3
 
@@ -40,30 +33,13 @@ def test_a_single_token_has_no_bigram() -> None:
         torch.testing.assert_close(model(ids), model.readout.bias[None])
 
 
-@settings(deadline=None)
-@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=9), min_size=1, max_size=4))
-def test_the_counts_are_those_of_a_counter_over_neighbours(sentences: list[list[int]]) -> None:
-    """Sentences without the padding token 6, padded to the longest; a stack has the same counts as its replicas."""
-    model = bag(vocabulary=7, padding=6)
-    longest = max(map(len, sentences))
-    ids = torch.tensor([sentence + [6] * (longest - len(sentence)) for sentence in sentences])
-    for rows in (ids, ids.expand(1, *ids.shape)):
-        with record(model) as trace:
-            model(rows)
-        for sentence, counts in zip(sentences, trace["counts"].view(len(sentences), 7, 7), strict=True):
-            expected = Counter(itertools.pairwise(sentence))
-            assert {(int(u), int(v)): int(counts[u, v]) for u, v in counts.nonzero()} == expected
-
-
-def test_padding_with_eos_is_counted_up_to_the_longest_sentence_of_the_batch() -> None:
-    """The rows of one sentence differ in their number of pairs (<EOS>, <EOS>) only."""
-    task = Negation(NegationConfig(max_nots=2, padding="eos"))
-    end, padding = VOCABULARY.id(VOCABULARY.last), VOCABULARY.id(VOCABULARY.padding)
-    model = bag(len(VOCABULARY.tokens), padding)
-    with record(model) as trace:
-        model(row_ids(task))
-    counts = trace["counts"].view(len(task.rows), len(VOCABULARY.tokens), len(VOCABULARY.tokens))
-    assert not counts[:, padding].any() and not counts[:, :, padding].any()
-    for row, pairs in zip(task.rows, counts, strict=True):
-        assert pairs.sum() == row.length - 1
-        assert pairs[end, end] == row.length - task.lengths[row.sentence]
+def test_with_many_words_the_weights_of_pairs_are_looked_up() -> None:
+    models = [BagOfBigrams(BagOfBigramsConfig(), 40, 2, PADDING, Generator().manual_seed(seed)) for seed in range(2)]
+    ids = torch.tensor([[0, 2, 0, 2, PADDING], [1, 1, 39, 1, 1]])
+    pairs = [[(0, 2), (2, 0), (0, 2)], [(1, 1), (1, 39), (39, 1), (1, 1)]]
+    together = stack(models)(ids.expand(2, *ids.shape))
+    for model, logits in zip(models, together, strict=True):
+        weight = model.readout.weight.view(2, 40, 40)
+        expected = torch.stack([sum(weight[:, u, v] for u, v in row) + model.readout.bias for row in pairs])
+        torch.testing.assert_close(model(ids), expected)
+        torch.testing.assert_close(logits, expected)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -10,7 +8,7 @@ from torch import Generator, Tensor, nn
 from explorer.models.configs import ConvolutionConfig
 from explorer.models.convolution import ConvolutionalClassifier
 from explorer.models.layers import stack
-from explorer.models.taps import record, tap_names
+from explorer.models.taps import tap_names
 
 VOCABULARY, CLASSES, PADDING = 11, 2, 10
 CONFIG = ConvolutionConfig(width=3, filters=5, narrowest=1, widest=4)
@@ -43,42 +41,6 @@ def test_every_seed_of_a_stack_equals_the_convolution_of_torch() -> None:
             expected = reference_logits(model, ids[seed, row, :length])
             torch.testing.assert_close(answers[seed, row], expected)
             torch.testing.assert_close(model(padded[seed, row : row + 1])[0], expected)
-
-
-def test_logits_worked_by_hand() -> None:
-    model = convolution(ConvolutionConfig(width=2, filters=1, narrowest=2, widest=2))
-    for parameter in model.parameters():
-        parameter.data.zero_()
-    model.embedding.weight.data[4] = torch.tensor([1.0, 0.0])
-    model.embedding.weight.data[7] = torch.tensor([0.0, 2.0])
-    filters = model.convolutions[0].filters
-    filters.weight.data = torch.tensor([[3.0, -1.0, 0.5, 2.0]])  # of the first token, then of the second
-    filters.bias.data = torch.tensor([-4.0])
-    model.readout.weight.data = torch.tensor([[0.0], [10.0]])
-    # Windows of 4 7 4: (4, 7) gives 3 + 4 - 4 = 3;  (7, 4) gives -2 + 0.5 - 4 < 0;  (4, end) gives 3 - 4 < 0
-    with record(model) as trace:
-        torch.testing.assert_close(model(torch.tensor([[4, 7, 4]])), torch.tensor([[0.0, 30.0]]))
-    torch.testing.assert_close(trace["convolutions.0.responses"][0, :, 0], torch.tensor([3.0, -5.5, -1.0]))
-    torch.testing.assert_close(trace["convolutions.0.feature_map"][0, :, 0], torch.tensor([3.0, 0.0, 0.0]))
-
-
-def test_only_the_order_inside_a_window_matters() -> None:
-    narrow = convolution(dataclasses.replace(CONFIG, widest=1))
-    one, other = torch.tensor([[0, 2, 5, 1]]), torch.tensor([[0, 5, 2, 1]])
-    torch.testing.assert_close(narrow(one), narrow(other))
-    assert not torch.allclose(convolution()(one), convolution()(other), atol=1e-3)
-    # Windows of two tokens see the same pairs in both orders of the two parts, and each pair counts once.
-    pairs = convolution(dataclasses.replace(CONFIG, narrowest=2, widest=2))
-    torch.testing.assert_close(pairs(torch.tensor([[3, 1, 2, 3, 4, 3]])), pairs(torch.tensor([[3, 4, 3, 1, 2, 3]])))
-    repeated = torch.tensor([[3, 1, 2, 3, 1, 2, 3, 4, 3]])
-    torch.testing.assert_close(pairs(repeated), pairs(torch.tensor([[3, 1, 2, 3, 4, 3]])))
-
-
-def test_nothing_is_read_from_padding() -> None:
-    model = convolution()
-    ids = torch.tensor([[0, 2, 5, PADDING, PADDING]])
-    model.embedding.weight.data[PADDING] = 1e6
-    torch.testing.assert_close(model(ids), model(ids[:, :3]))
 
 
 def test_tap_names_are_part_of_the_file_format() -> None:

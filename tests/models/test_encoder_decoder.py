@@ -7,7 +7,6 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.models.encoder_decoder import EncoderDecoder
-from explorer.models.taps import intervene, record
 from tests.models.translators import PADDING, sources, targets, translator
 
 
@@ -86,36 +85,3 @@ def test_equals_the_equations_of_the_papers(kind: str) -> None:
     for row in range(4):
         ids = [i for i in source[row].tolist() if i != PADDING]
         np.testing.assert_allclose(logits[row], reference(model, ids, target[row].tolist()), atol=1e-5)
-
-
-def test_attention_to_a_single_source_token_is_one() -> None:
-    model = translator("additive")
-    with record(model) as trace:
-        model(torch.tensor([[3]]), targets(1))
-    assert trace["attention.weights"].unique().tolist() == [1.0]
-    torch.testing.assert_close(
-        trace["attention.context"], trace["attention.annotations"].expand_as(trace["attention.context"])
-    )
-
-
-def test_without_attention_the_decoder_depends_on_the_source_only_through_the_vector() -> None:
-    model, target = translator("vector"), targets(2)
-    with intervene(model, {"summary.vector": lambda value, step: torch.zeros_like(value)}):
-        one = model(torch.tensor([[0, 2, 5], [4, 4, 4]]), target[:1].expand(2, -1))
-    torch.testing.assert_close(one[0], one[1])
-
-
-def test_a_replaced_context_is_used_by_the_state_and_by_the_logits() -> None:
-    model, target = translator("additive"), targets(1)
-    source = torch.tensor([[0, 2, 5]])
-    with record(model) as trace:
-        unchanged = model(source, target)
-    zero = {"attention.context": lambda value, step: torch.zeros_like(value)}
-    with intervene(model, zero), record(model) as cut_trace:
-        without = model(source, target)
-    assert not torch.allclose(cut_trace["decoder.state"][:, 0], trace["decoder.state"][:, 0])
-    states, y = cut_trace["decoder.state"], model.embedding["target"](target)
-    torch.testing.assert_close(
-        without, model.readout(torch.cat((states, y, torch.zeros_like(cut_trace["attention.context"])), dim=-1))
-    )
-    assert not torch.allclose(unchanged, without)

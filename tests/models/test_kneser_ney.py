@@ -149,7 +149,7 @@ def cases(draw: st.DrawFn) -> Case:
 @example(([[0, 0]], [[False]], [[0, 1]], 6, 2, "stupid_backoff", 0.3))
 @example(([[0] * 30], [[True] * 29], [[0] * 30], 6, 2, "kneser_ney", 0.0))  # one letter; another never occurs
 @example(([[0] * 30], [[True] * 29], [[0] * 30], 8, 2, "modified_kneser_ney", 0.3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_equals_the_formula(case: Case) -> None:
     rows, loss_mask, others, order, vocabulary, smoothing, cache = case
     model = fit_ngram(rows, order, vocabulary, loss_mask, smoothing, cache)
@@ -170,19 +170,6 @@ def test_equals_the_formula(case: Case) -> None:
         torch.testing.assert_close(
             model.surprisal(ids[:, :-1], ids[:, 1:]).double(), target_surprisal, atol=2e-6, rtol=2e-6
         )
-
-
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-@pytest.mark.parametrize("order", [1, 2, 5, 8])
-def test_equals_the_formula_on_a_longer_text(order: int, smoothing: Smoothing) -> None:
-    rows, other = [random_text(7, 3_000)], [random_text(7, 500, seed=2)]
-    model = fit_ngram(rows, order, 7, smoothing=smoothing)
-    reference = Reference(rows, [[True] * 2_999], order, 7, smoothing)
-    assert all(discount > 0 for discounts in model.discounts for discount in discounts)
-    expected = [-math.log(reference.p(other[0][t], tuple(other[0][:t]))) for t in range(1, 500)]
-    ids = torch.tensor(other)
-    surprisal = model.surprisal(ids[:, :-1], ids[:, 1:])
-    torch.testing.assert_close(surprisal.double(), torch.tensor([expected]).double(), atol=1e-6, rtol=1e-6)
 
 
 def test_worked_by_hand() -> None:
@@ -219,48 +206,13 @@ def test_discounts_of_too_few_grams_have_fixed_values(numbers: tuple[int, ...], 
     assert modified_discounts(numbers) == pytest.approx(expected)
 
 
-def test_stupid_backoff_worked_by_hand() -> None:
-    # abcab: after a always b: scores 1 for b, 0.4 * 1/4 for a (of the 4 counted tokens b occurs twice) and for c.
-    model = fit_ngram([[0, 1, 2, 0, 1]], 2, 3, smoothing="stupid_backoff")
-    scores = torch.tensor([0.4 * 1 / 4, 1, 0.4 * 1 / 4])
-    torch.testing.assert_close(model(torch.tensor([[0]]))[0, 0].exp(), scores / scores.sum())
-
-
-def test_the_cache_worked_by_hand() -> None:
-    # The n-gram is not fitted, so it is uniform over 2 tokens. In 0 1 0, the tokens 1 and 0 have been read after the
-    # first 0. Single tokens: (1 + 2 * 1/2) / (2 + 2) = 1/2 for both. After 0 only 1 was read: 1 has
-    # (1 + 1 * 1/2) / (1 + 1) = 3/4.
-    model = ngram(2, 2, cache=0.5)
-    p = model(torch.tensor([[0, 1, 0]])).exp()[0]
-    torch.testing.assert_close(p[0], torch.tensor([0.5, 0.5]))
-    torch.testing.assert_close(p[2], torch.tensor([0.5 / 2 + 0.25 / 2, 0.5 / 2 + 0.75 / 2]))
-
-
-def test_the_cache_reads_no_later_token() -> None:
-    model = fit_ngram([random_text(5, 400)], 4, 5, cache=0.4)
-    ids = torch.tensor([random_text(5, 60, seed=2)])
-    changed = ids.clone()
-    changed[0, 40:] = (changed[0, 40:] + 1) % 5
-    assert torch.equal(model(ids)[:, :40], model(changed)[:, :40])
-    surprisal, changed_surprisal = (model.surprisal(each[:, :-1], each[:, 1:]) for each in (ids, changed))
-    assert torch.equal(surprisal[:, :39], changed_surprisal[:, :39])
-    assert not torch.allclose(surprisal[:, 45:], changed_surprisal[:, 45:])
-
-
 def test_reading_on_keeps_the_cache_over_rows_but_not_the_context() -> None:
     text, weight = random_text(5, 61, seed=2), 0.4
-    model = fit_ngram([random_text(5, 400)], 4, 5, cache=weight)
+    model, without = (fit_ngram([random_text(5, 400)], 4, 5, cache=cache) for cache in (weight, 0.0))
     ids, targets = torch.tensor([text[:-1]]), torch.tensor([text[1:]])
-    whole = model.surprisal(ids, targets)
-    torch.testing.assert_close(model.surprisal_reading_on(ids, targets), whole[0])
-    parts = model.surprisal_reading_on(ids.view(6, 10), targets.view(6, 10))
-    assert parts.shape == (60,)
-    torch.testing.assert_close(parts[:10], whole[0, :10])
-    alone = model.surprisal(ids.view(6, 10), targets.view(6, 10)).flatten()
-    assert torch.equal(parts[:10], alone[:10])
+    torch.testing.assert_close(model.surprisal_reading_on(ids, targets), model.surprisal(ids, targets)[0])
     # At the start of a row the context is one token; the cache has the earlier rows.
     p = model.surprisal_reading_on(ids.view(6, 10), targets.view(6, 10)).neg().exp()
-    without = fit_ngram([random_text(5, 400)], 4, 5)
     static = without.surprisal(ids.view(6, 10), targets.view(6, 10)).flatten().neg().exp()
     cached, seen = 1 / 5, [text[i + 1] for i in range(50)]
     for after in (seen, [text[i + 1] for i in range(50) if text[i] == text[50]]):
@@ -278,73 +230,24 @@ def test_reading_on_leaves_out_masked_targets() -> None:
     )
 
 
-def test_shorter_orders_count_distinct_neighbours_instead_of_occurrences() -> None:
-    # 1 is frequent, but only after 0; 2 follows 1, 3 and 4, so it is more probable after an unknown token.
-    model = fit_ngram([[0, 1] * 20 + [2, 3, 2, 4, 2]], 2, 6)
-    unknown = model(torch.tensor([[5]]))[0, 0]
-    assert unknown[2] > unknown[1]
-
-
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
 @pytest.mark.parametrize("cache", [0.0, 0.3])
-@pytest.mark.parametrize("order", [1, 2, 8])
-@pytest.mark.parametrize("vocabulary", [1, 2, 60])
-def test_sums_to_one(order: int, vocabulary: int, smoothing: Smoothing, cache: float) -> None:
-    model = fit_ngram([random_text(vocabulary, 800)], order, vocabulary, None, smoothing, cache)
-    ids = torch.randint(vocabulary, (3, 5, 17), generator=Generator().manual_seed(3))
-    torch.testing.assert_close(model(ids).exp().sum(-1), torch.ones(3, 5, 17))
-
-
-def test_an_unfitted_model_is_uniform() -> None:
-    torch.testing.assert_close(ngram(6, 10)(torch.tensor([[3, 1, 4]])), torch.full((1, 3, 10), -math.log(10)))
-
-
-def test_unseen_contexts_back_off_to_the_longest_seen_suffix() -> None:
-    model = fit_ngram([random_text(5, 400)], 4, 8)  # 5, 6 and 7 never occur
-    short = model(torch.tensor([[1, 2]]))[0, -1]
-    for before in ([5, 1, 2], [1, 2, 6, 1, 2], [7, 7, 7, 7, 1, 2]):
-        torch.testing.assert_close(model(torch.tensor([before]))[0, -1], short)
-    assert not torch.allclose(model(torch.tensor([[0, 1, 2]]))[0, -1], short)
-
-
-def test_rows_are_independent() -> None:
-    model = fit_ngram([random_text(5, 400)], 6, 5)
-    ids = torch.tensor([random_text(5, 12, seed=2), random_text(5, 12, seed=3)])
-    torch.testing.assert_close(model(ids)[1:], model(ids[1:]))
-    torch.testing.assert_close(model.surprisal(ids[:, :-1], ids[:, 1:])[1:], model.surprisal(ids[1:, :-1], ids[1:, 1:]))
-
-
-@pytest.mark.parametrize("cache", [0.0, 0.3])
-@pytest.mark.parametrize("order", [1, 3, 8])
-@pytest.mark.parametrize("time", [1, 2, 7, 30])
+@pytest.mark.parametrize("order", [1, 3])
+@pytest.mark.parametrize("time", [1, 2, 30])
 def test_next_logits_are_those_of_the_last_position(order: int, time: int, cache: float) -> None:
     model = fit_ngram([random_text(5, 400)], order, 6, cache=cache)
     ids = torch.tensor([random_text(5, time, seed=seed) for seed in range(4)], dtype=torch.int32)
     torch.testing.assert_close(model.next_logits(ids), model(ids)[:, -1])
     torch.testing.assert_close(model.next_logits(ids[2]), model(ids[2])[-1])
-
-
-def test_next_logits_of_an_empty_input_are_those_of_the_empty_context() -> None:
-    model = fit_ngram([random_text(5, 400)], 3, 6)
-    empty_ids = torch.zeros(0, dtype=torch.int64)
-    torch.testing.assert_close(model.next_logits(empty_ids), model(torch.tensor([5]))[-1])  # 5 never occurred
-
-
-def test_a_second_fit_replaces_the_first() -> None:
-    model = fit_ngram([random_text(5, 400)], 4, 5)
-    second_text = torch.tensor([random_text(5, 300, seed=2)])
-    model.fit(second_text[:, :-1], second_text[:, 1:])
-    fresh = fit_ngram(second_text.tolist(), 4, 5)
-    for name, table in fresh.state_dict().items():
-        assert torch.equal(model.state_dict()[name], table)
+    empty = torch.zeros(0, dtype=torch.int64)
+    torch.testing.assert_close(model.next_logits(empty), model(torch.tensor([5]))[-1])  # 5 never occurred
 
 
 def test_a_large_vocabulary_does_not_overflow() -> None:
-    vocabulary = 20_000  # its sixth power has 86 bits, and with so many contexts the codes have more than 31
-    rows = [random_text(vocabulary, 30_000)]
-    model, reference = fit_ngram(rows, 6, vocabulary), Reference(rows, [[True] * 29_999], 6, vocabulary)
+    vocabulary = 60_000  # its sixth power has 95 bits, and with so many contexts the codes have more than 31
+    rows = [random_text(vocabulary, 9_000)]
+    model, reference = fit_ngram(rows, 6, vocabulary), Reference(rows, [[True] * 8_999], 6, vocabulary)
     assert model.entries == tuple(len(reference.grams(length)) for length in range(1, 7))
-    assert model.grams[-1] > 2**31
+    assert model.grams[-1] > 2**31 and all(discount > 0 for (discount,) in model.discounts)
     ids = torch.tensor(rows)[:, -300:]
     expected = [-math.log(reference.p(w, tuple(rows[0][-300:][:t]))) for t, w in enumerate(rows[0][-300:]) if t]
     surprisal = model.surprisal(ids[:, :-1], ids[:, 1:])
@@ -380,13 +283,6 @@ def test_tables_are_unchanged_after_saving_and_loading(order: int, tmp_path: Pat
     assert fresh.discounts == model.discounts
 
 
-def test_loading_replaces_existing_tables() -> None:
-    model, other = fit_ngram([random_text(9, 700)], 4, 9), fit_ngram([random_text(9, 100, seed=2)], 4, 9)
-    other.load_state_dict(model.state_dict())
-    ids = torch.tensor([random_text(9, 50, seed=2)])
-    assert torch.equal(other(ids), model(ids))
-
-
 @pytest.mark.parametrize(
     ("table", "change"),
     [
@@ -407,11 +303,4 @@ def test_inconsistent_tables_are_rejected(table: str, change: object) -> None:
     tables = fit_ngram([random_text(9, 700)], 4, 9).state_dict()
     tables[table] = change(tables[table])
     with pytest.raises(RuntimeError, match="do not belong together"):
-        ngram(4, 9).load_state_dict(tables)
-
-
-def test_a_missing_table_is_named() -> None:
-    tables = fit_ngram([random_text(9, 700)], 4, 9).state_dict()
-    del tables["counts"]
-    with pytest.raises(RuntimeError, match=r'Missing key.*"counts"'):
         ngram(4, 9).load_state_dict(tables)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import pytest
@@ -60,29 +60,11 @@ LAYERS = ["linear", "linear without bias", "embedding", "norm", "norm without bi
 @pytest.mark.parametrize("middle", [(), (2,), (2, 11)])
 def test_a_replica_of_a_stack_equals_the_single_model(layer: str, middle: tuple[int, ...]) -> None:
     single_models = build_models(layer)
-    x = (
-        torch.randint(13, (3, *middle, 17), generator=seeded(5))
-        if layer == "embedding"
-        else random_input(3, *middle, 17, 5)
-    )
+    ids = torch.randint(13, (3, *middle, 17), generator=seeded(5))
+    x = ids if layer == "embedding" else random_input(3, *middle, 17, 5)
     stacked_model = stack(single_models)(x)
     for r, model in enumerate(single_models):
         torch.testing.assert_close(stacked_model[r], model(x[r]), atol=1e-6, rtol=1e-6)
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_replica_extracts_one_model_from_a_stack(layer: str) -> None:
-    single_models = build_models(layer)
-    for r, model in enumerate(single_models):
-        extracted = replica(stack(single_models), r)
-        for name, value in model.named_parameters():
-            assert torch.equal(extracted.get_parameter(name), value)
-
-
-def test_stack_does_not_share_memory_with_its_models() -> None:
-    single_models = build_models("linear")
-    stack(single_models).get_parameter("weight").data.zero_()
-    assert single_models[0].get_parameter("weight").abs().sum() > 0
 
 
 def test_replica_shares_no_memory_with_the_stack() -> None:
@@ -91,19 +73,21 @@ def test_replica_shares_no_memory_with_the_stack() -> None:
     assert stacked_model.get_parameter("weight")[1].abs().sum() > 0
 
 
-def test_replicas_have_independent_gradients() -> None:
-    stacked_model = stack(build_models("linear"))
-    stacked_model(random_input(3, 17, 5))[1].sum().backward()
-    gradient = stacked_model.get_parameter("weight").grad
-    assert gradient is not None
-    assert gradient[1].abs().sum() > 0
-    assert not gradient[[0, 2]].any()
-
-
-def test_linear_equals_torch() -> None:
-    own_layer, torch_layer = Linear(5, 7, seeded(1)), nn.Linear(5, 7)
-    torch_layer.load_state_dict(own_layer.state_dict())
-    torch.testing.assert_close(own_layer(random_input(3, 5)), torch_layer(random_input(3, 5)))
+@pytest.mark.parametrize(
+    ("layer", "reference"),
+    [
+        ("linear", nn.Linear(5, 7)),
+        ("linear without bias", nn.Linear(5, 7, bias=False)),
+        ("norm", nn.LayerNorm(5)),
+        ("norm without bias", nn.LayerNorm(5, bias=False)),
+        ("rms norm", nn.RMSNorm(5, eps=1e-5)),
+    ],
+)
+def test_layers_equal_those_of_torch(layer: str, reference: nn.Module) -> None:
+    own_layer = build_models(layer)[0]
+    reference.load_state_dict(own_layer.state_dict())
+    for scale in (1, 1e-3):  # a small input shows the constant under the root of a norm
+        torch.testing.assert_close(own_layer(scale * random_input(3, 5)), reference(scale * random_input(3, 5)))
 
 
 def test_linear_is_initialized_within_one_over_the_root_of_its_inputs() -> None:
@@ -117,19 +101,6 @@ def test_embedding_equals_torch_and_has_the_configured_initial_std() -> None:
     ids = torch.tensor([[3, 100], [0, 3], [7, 7]])
     assert torch.equal(own_layer(ids), nn.Embedding.from_pretrained(own_layer.weight.detach())(ids))
     assert own_layer.weight.std().item() == pytest.approx(0.1, rel=0.05)
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_norm_equals_torch(bias: bool) -> None:
-    own_layer, torch_layer = randomize_norm(LayerNorm(5, bias), 3), nn.LayerNorm(5, bias=bias)
-    torch_layer.load_state_dict(own_layer.state_dict())
-    torch.testing.assert_close(own_layer(random_input(3, 5)), torch_layer(random_input(3, 5)))
-
-
-def test_rms_norm_equals_torch() -> None:
-    own_layer, torch_layer = randomize_norm(RMSNorm(5), 3), nn.RMSNorm(5, eps=1e-5)
-    torch_layer.load_state_dict(own_layer.state_dict())
-    torch.testing.assert_close(own_layer(random_input(3, 5)), torch_layer(random_input(3, 5)))
 
 
 # ---- layers that differ between training and evaluation
@@ -186,25 +157,16 @@ def test_batch_norms_in_a_stack_train_as_single_ones_do() -> None:
             torch.testing.assert_close(stacked_model.state_dict()[name][r], value)
 
 
-def test_dropout_zeroes_its_share_and_scales_the_rest() -> None:
-    x = random_input(101, 1, 203)
+def test_dropout_zeroes_its_share_of_each_row_at_all_time_steps_and_scales_the_rest() -> None:
+    x = random_input(101, 2, 203)
     with learning([seeded(1)]):
         y = Dropout(0.3)(x)
+        assert torch.equal(Dropout(0.0)(x), x)
     kept_units = y != 0
     assert kept_units.float().mean().item() == pytest.approx(0.7, abs=0.01)
     torch.testing.assert_close(y[kept_units], x[kept_units] / 0.7)
-
-
-def test_dropout_uses_one_mask_per_row_at_all_time_steps() -> None:
-    with learning([seeded(1)]):
-        y = Dropout(0.5)(torch.ones(7, 11, 53))
-    assert torch.equal(y, y[:, :1].expand(7, 11, 53))
-    assert len(y[:, 0].unique(dim=0)) == 7
-
-
-def test_dropout_draws_a_new_mask_in_each_call() -> None:
-    with learning([seeded(1)]):
-        assert not torch.equal(Dropout(0.5)(torch.ones(2, 3, 53)), Dropout(0.5)(torch.ones(2, 3, 53)))
+    assert torch.equal(kept_units[:, 0], kept_units[:, 1]) and len(kept_units[:, 0].unique(dim=0)) == 101
+    assert torch.equal(Dropout(0.3)(x), x)
 
 
 def test_dropout_masks_of_a_stack_equal_those_of_single_models() -> None:
@@ -216,14 +178,6 @@ def test_dropout_masks_of_a_stack_equal_those_of_single_models() -> None:
         for r, generator in enumerate(single_models):
             with learning([generator]):
                 assert torch.equal(y[r], dropout(x[r]))
-
-
-def test_dropout_is_the_identity_outside_of_learning_and_at_rate_zero() -> None:
-    x, generator = random_input(3, 7, 5), seeded(1)
-    with learning([generator]):
-        assert torch.equal(Dropout(0.0)(x), x)
-        assert not torch.equal(Dropout(0.9)(x), x)
-    assert torch.equal(Dropout(0.9)(x), x)
 
 
 def test_learning_contexts_nest_and_end_after_an_exception() -> None:
@@ -242,40 +196,16 @@ def test_learning_contexts_nest_and_end_after_an_exception() -> None:
 
 
 def test_learning_is_invisible_to_another_thread() -> None:
-    x, outputs = torch.ones(2, 3, 53), []
-    with learning([seeded(1)]):
-        thread = threading.Thread(target=lambda: outputs.append(Dropout(0.5)(x)))
-        thread.start()
-        thread.join()
-    assert torch.equal(outputs[0], x)
+    x = torch.ones(2, 3, 53)
+    with learning([seeded(1)]), ThreadPoolExecutor(1) as thread:
+        assert torch.equal(thread.submit(Dropout(0.5), x).result(), x)
 
 
-def test_layers_do_not_use_the_global_generator() -> None:
-    before = torch.get_rng_state()
-    for layer in LAYERS:
-        build_models(layer)
-    with learning([seeded(1)]):
-        Dropout(0.5)(random_input(3, 7, 5))
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-@pytest.mark.parametrize("layer", ["linear", "linear without bias", "embedding"])
-def test_a_layer_of_any_size_draws_one_number_from_the_generator(layer: str) -> None:
-    kinds = {
-        "linear": lambda size, generator: Linear(size, 7, generator),
-        "linear without bias": lambda size, generator: Linear(size, 7, generator, bias=False),
-        "embedding": lambda size, generator: Embedding(13, size, generator),
-    }
+def test_a_layer_of_any_size_draws_one_number_from_the_generator() -> None:
     after = seeded(1)
-    child_generator(after)
+    assert child_generator(after).initial_seed() == 3081012064131973355
     for size in (1, 2, 64):
-        generator = seeded(1)
-        kinds[layer](size, generator)
-        assert torch.equal(generator.get_state(), after.get_state())
-
-
-def test_layers_of_one_generator_are_initialized_differently() -> None:
-    generator = seeded(1)
-    one, other = Linear(5, 7, generator), Linear(5, 7, generator)
-    assert not torch.equal(one.weight, other.weight)
-    assert not torch.equal(one.weight.flatten()[:7], one.bias)
+        for kind, shape in ((Linear, (size, 7)), (Embedding, (13, size))):
+            generator = seeded(1)
+            kind(*shape, generator)
+            assert torch.equal(generator.get_state(), after.get_state())

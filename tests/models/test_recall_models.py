@@ -8,15 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from explorer.catalogue import models_of
 from explorer.experiments.recall import VARIANTS
 from explorer.models.layers import stack
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
-from explorer.models.transformer_encoder import TransformerRecall
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.recall_rows import evaluation_sequences
-from explorer.training.config import default_config, with_settings
 from explorer.training.model_factory import build_model
 
 LENGTH = 50
@@ -57,13 +54,6 @@ def test_the_forget_gate_bias_is_initialized_as_configured(model: str, bias: int
     assert (recurrent_bias + input_bias)[0].tolist() != [bias] * 16
 
 
-@pytest.mark.parametrize("model", ["rnn", *GATED])
-def test_orthogonal_initialization_preserves_norms(model: str) -> None:
-    cell = cast(RecurrentClassifier, build_variant(f"{model}-orthogonal")).cell
-    for gate in cell.recurrent.weight.detach().chunk(len(cell.recurrent.weight) // 16):
-        torch.testing.assert_close(gate @ gate.T, torch.eye(16), atol=1e-5, rtol=0)
-
-
 @pytest.mark.parametrize("gain", [0.5, 1.0, 2.5])
 def test_the_gain_is_the_spectral_radius(gain: float) -> None:
     cell = cast(RecurrentClassifier, build_variant("rnn-usual", gain=gain)).cell
@@ -98,15 +88,3 @@ def test_without_positions_the_order_is_ignored() -> None:
         model = build_variant(name, symbols=5)
         same = torch.allclose(model(ids), model(reversed_ids), atol=1e-5)
         assert same == (name == "transformer-none"), name
-
-
-def test_only_learned_positions_are_parameters() -> None:
-    assert cast(TransformerRecall, build_variant("transformer-learned")).position.weight.shape == (1_024, 16)
-    for name in ("transformer-sinusoidal", "transformer-none"):
-        assert not any("position" in prefix_logits for prefix_logits, _ in build_variant(name).named_parameters())
-
-
-def test_every_model_of_the_task_has_a_variant() -> None:
-    missing = set(models_of("recall")) - {variant.model for variant in VARIANTS.values()}
-    assert not missing, f"Add a variant to VARIANTS in explorer/experiments/recall.py for {missing}."
-    assert default_config("recall", "gru") == with_settings(default_config("recall", "gru"), {})

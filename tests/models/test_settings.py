@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.catalogue import MODELS, TASKS
 from explorer.generation.sampling import Sampling
@@ -32,6 +33,16 @@ def test_the_labels_of_a_form_are_short_and_different(kind: type[Any]) -> None:
     labels = [field_label(each) for each in dataclasses.fields(kind) if "help" in each.metadata]
     assert len(set(labels)) == len(labels)
     assert all(0 < len(label) <= 50 and "_" not in label for label in labels)
+
+
+@pytest.mark.parametrize("kind", [*sorted(_MODEL_CONFIGS, key=lambda kind: kind.__name__), Optimiser, RunConfig])
+def test_defaults_and_limits_never_change(kind: type[Any], snapshot: SnapshotAssertion) -> None:
+    """The keys of stored runs are computed from the settings that differ from these defaults."""
+    declared = {each.name: each for each in dataclasses.fields(kind) if "help" in each.metadata}
+    limits = {name: (each.metadata["low"], each.metadata["high"]) for name, each in declared.items()}
+    assert snapshot == [f"{name} = {each.default}, limits {limits[name]}" for name, each in declared.items()]
+    if kind is not RunConfig:
+        assert hash(kind()) == hash(kind())
 
 
 def test_a_setting_is_found_in_its_section() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Generator
 
 from explorer.models.configs import CbowConfig, SkipGramConfig
@@ -83,12 +81,3 @@ def test_a_case_by_hand() -> None:
     scores = torch.tensor([[0.0, 0.0, 0.0], [100.0, -100.0, -100.0]])
     assert float(negative_sampling_loss(scores[:1])) == pytest.approx(3 * np.log(2))  # as at the start of a training
     assert float(negative_sampling_loss(scores[1:])) < 1e-40
-
-
-@settings(max_examples=15)
-@given(st.permutations(range(6)), st.integers(0, 50))
-def test_the_order_of_neighbours_does_not_matter_to_cbow(order: list[int], seed: int) -> None:
-    batch = draw_batch(DATA, seed, "test", 4, predicts_neighbours=False)
-    model = small(Cbow)
-    shuffled = model(batch.inputs[:, order], batch.present[:, order], batch.words)
-    torch.testing.assert_close(shuffled, model(*batch), atol=1e-5, rtol=1e-5)

@@ -18,12 +18,8 @@ def translator(kind: str, seed: int = 1, **settings: object) -> Translator:
     generator = Generator().manual_seed(seed)
     model: Translator
     if kind in ("vector", "additive"):
-        settings_of_kind = {
-            "width": 5,
-            "hidden": 6,
-            "attention": "none" if kind == "vector" else "additive",
-            **settings,
-        }
+        attention = "none" if kind == "vector" else "additive"
+        settings_of_kind = {"width": 5, "hidden": 6, "attention": attention, **settings}
         model = EncoderDecoder(EncoderDecoderConfig(**settings_of_kind), SOURCES, TARGETS, PADDING, generator)
     else:
         settings_of_kind = {"post": {}, "pre": {"norm_place": "pre"}, "sinusoidal": {"positions": "sinusoidal"}}[kind]
