@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from explorer.catalogue import models_of
 from explorer.experiments.growth import (
-    CORPORA,
-    FILE,
     LEARNING_RATES,
     SEARCHED_RATES,
-    SHARES,
     SIZES,
     growth_config,
     growth_configs,
@@ -21,8 +16,6 @@ from explorer.experiments.growth import (
     search_configs,
 )
 from explorer.training.config import key
-from explorer.training.recorder import record_run
-from tests import needs
 
 NETWORKS = [model for model in SIZES if model != "ngram"]
 
@@ -62,20 +55,3 @@ def test_every_run_on_tiny_shakespeare_has_an_included_result(model: str) -> Non
         smallest, second, third, largest = (sizes[size].pop() for size in range(4))
         for count, wanted in ((smallest, 920), (second, 2_600), (third, 8_300), (largest, 29_000)):
             assert count == pytest.approx(wanted, rel=0.06)
-
-
-def test_the_file_has_no_other_runs_and_is_small() -> None:
-    known = {key(config) for corpus in CORPORA for config in growth_configs(corpus).values()}
-    known |= {key(config) for model in NETWORKS for size in range(4) for config in search_configs(model, size).values()}
-    assert set(json.loads(FILE.read_text("utf-8"))["runs"]) <= known
-    assert FILE.stat().st_size < 100_000
-
-
-@needs.tiny_shakespeare
-@pytest.mark.parametrize(("model", "size", "share"), [("ngram", 0, 1.0), ("gru", 0, SHARES[0])])
-def test_an_included_result_is_that_of_its_run(model: str, size: int, share: float) -> None:
-    config = growth_config(model, size, share)
-    record, included = record_run(config), included_result(config)
-    assert included and record.parameters == included.parameters
-    np.testing.assert_allclose(record.curves.last("val_loss"), included.losses, rtol=2e-3)
-    np.testing.assert_allclose(record.curves.last("train_loss"), included.training_losses, rtol=2e-3)

@@ -49,22 +49,16 @@ def test_a_parameter_count_out_of_reach_is_rejected_with_the_nearest() -> None:
         match_parameters(config, 50)
 
 
-def test_more_time_is_more_steps_and_a_round_number_of_them() -> None:
-    few, many = (fit_to_seconds(short("feedforward"), seconds).iterations for seconds in (0.5, 20.0))
-    assert few < many
-    assert str(many)[2:].strip("0") == ""
-
-
-def test_evaluations_come_at_shorter_intervals_in_a_short_time() -> None:
+def test_the_steps_fit_into_a_time_and_evaluations_become_more_frequent() -> None:
     config = with_settings(short("feedforward"), {"evaluate_every": 5_000})
-    assert fit_to_seconds(config, 2.0).evaluate_every == 5_000
+    few, many = (fit_to_seconds(config, seconds) for seconds in (0.5, 20.0))
+    assert few.iterations < many.iterations
+    assert str(many.iterations)[2:].strip("0") == ""
+    assert many.evaluate_every == 5_000
     brief = fit_to_seconds(config, 2.0, min_evaluations=10)
     assert brief.evaluate_every == max(1, brief.iterations // 10)
     never = with_settings(config, {"evaluate_every": 0})
     assert fit_to_seconds(never, 2.0, min_evaluations=10).evaluate_every == 0
-
-
-def test_only_tasks_counted_in_steps_can_be_fitted_into_a_time() -> None:
     with pytest.raises(InvalidSetting, match="this task counts in epochs"):
         fit_to_seconds(default_config("negation", "rnn"), 5.0)
     assert fit_to_seconds(short("ngram"), 5.0) == short("ngram")

@@ -13,7 +13,7 @@ from explorer.experiments.run_names import (
     run_name,
     setting_label,
 )
-from explorer.training.config import RunConfig, branch_from, default_config, with_settings
+from explorer.training.config import branch_from, default_config, with_settings
 
 SHIPPED = shipped_configs()
 
@@ -88,9 +88,3 @@ def test_every_setting_can_be_put_into_words() -> None:
     assert describe_setting("learning_rate", 0.01, negation) == "learning rate 0.01"
     assert setting_label("task.p_not", negation) == "probability of “not”"
     assert setting_label("model", negation) == "model"
-
-
-def test_settings_of_two_sections_have_names_of_their_own() -> None:
-    config: RunConfig = default_config("negation", "transformer")
-    flat = flat_settings(config)
-    assert flat["task"] == "negation" and flat["model"] == "transformer" and flat["method"] == "adam"

@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.tasks.text.corpora import TINYSHAKESPEARE
-from explorer.tokenization.characters import Characters
 from explorer.tokenization.subwords import BPE, ByteLevelBPE, Subwords
 from explorer.tokenization.word_level import WordLevel
-from tests import needs
 
 SENTENCES = [
     "she sells sea shells by the sea shore",
@@ -54,11 +49,6 @@ def apply_merges(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[
     return spans
 
 
-def test_replaying_merges_on_a_long_text_equals_the_tokenizer() -> None:
-    text = "\n".join(SENTENCES * 20)
-    assert apply_merges(KINDS["bpe"], text, len(KINDS["bpe"].tokens)) == KINDS["bpe"].spans(text)
-
-
 @both_kinds
 @given(st.one_of(st.text(alphabet=list("seahlt 😀éïn!'\n")), st.text(), st.sampled_from(SENTENCES)))
 def test_replaying_merges_equals_the_tokenizers_spans(kind: str, text: str) -> None:
@@ -91,10 +81,6 @@ def test_a_vocabulary_without_room_for_all_characters_keeps_the_most_frequent_on
     assert tokenizer.encode("fade").tolist() == [0, 2, 5, 0]
 
 
-def test_bpe_trained_on_lines_equals_bpe_trained_on_the_text() -> None:
-    assert BPE.train(SENTENCES, 70).to_json() == BPE.train(["\n".join(SENTENCES)], 70).to_json()
-
-
 @given(st.text())
 def test_byte_level_bpe_is_lossless(text: str) -> None:
     for tokenizer in (KINDS["bytes"], *([ByteLevelBPE.train([text * 2], 400)] if text else [])):
@@ -105,6 +91,7 @@ def test_byte_tokens_that_are_whole_characters_are_shown_as_text() -> None:
     tokenizer = ByteLevelBPE.train(["é née née née 😀 😀"], 262)
     assert tokenizer.merges[:4] == ((r"\xc3", r"\xa9"), ("n", "é"), (" ", "né"), (" né", "e"))
     assert tokenizer.tokens[256:260] == ("é", "né", " né", " née")
+    assert tokenizer.byte_lengths[255:260].tolist() == [1, 2, 3, 4, 5]
     tokens = {tokenizer.tokens[id] for id in tokenizer.encode("\n\0ש😁")}
     assert tokens >= {"\n", "\0", r"\xd7", r"\xa9", r"\x81"}
     assert {(start, end) for _, start, end in tokenizer.spans("ש😁")} == {(0, 1), (1, 2)}
@@ -136,42 +123,3 @@ def test_encoding_in_pieces_gives_the_same_tokens(kind: type[WordLevel | Subword
     if longest_word < 20 and longest_gap < 20:
         assert pieces == whole
     assert kind is not ByteLevelBPE or tokenizer.decode([id for id, _, _ in pieces]) == text
-
-
-# Tiny Shakespeare
-
-
-@pytest.fixture(scope="module")
-def shakespeare() -> str:
-    if not needs.has_tiny_shakespeare():
-        pytest.skip(needs.NO_TEXT)
-    return (Path(os.environ["LINEAGE_DATA_DIR"]) / TINYSHAKESPEARE).read_text(encoding="utf-8")
-
-
-def test_the_assignments_tokenizer(shakespeare: str) -> None:
-    """The tokenizer is trained on the original sentences and applied to lower-cased ones, as in the assignment."""
-    lines = (line.strip() for line in shakespeare.split("\n"))
-    sentences = [line for line in lines if 5 <= len(line.split()) <= 30 and line[0] not in "=@" and len(line) > 20]
-    assert len(sentences) == 22_830
-    tokenizer = BPE.train(sentences, 500)
-    assert len(tokenizer.tokens) == 500
-    first = "Before we proceed any further, hear me speak."
-    assert sentences[0] == first
-    assert tokenizer.encode(first).tolist() == [365, 265, 114, 276, 98, 107, 373, 43, 145, 128, 6, 364, 80, 338, 8]
-    assert tokenizer.decode(tokenizer.encode(first)) == "Be fore we pro ce ed any f ur ther , hear me speak ."
-    lower = tokenizer.encode_batch([sentence.lower() for sentence in sentences])
-    assert lower[0].tolist()[:11] == [92, 265, 114, 276, 98, 107, 373, 43, 145, 128, 6]
-    assert tokenizer.decode([79, 479, 123, 42, 1, 1]) == "and who so e"
-    assert tokenizer.tokens[5] == "'"
-    assert sum(min(len(ids), 16) - 1 for ids in lower if len(ids) > 1) == 314_579
-
-
-def test_round_trip_of_tiny_shakespeare(shakespeare: str) -> None:
-    characters, byte_level = Characters.train([shakespeare], 0), ByteLevelBPE.train([shakespeare], 500)
-    assert len(characters.tokens) == 65
-    assert characters.decode(characters.encode(shakespeare)) == shakespeare
-    assert byte_level.decode(byte_level.encode(shakespeare)) == shakespeare
-    words = WordLevel.train([shakespeare], 100_000)
-    decoded = words.decode(words.encode(shakespeare))
-    assert decoded.split("\n")[:7] == shakespeare.split("\n")[:7]
-    assert decoded.count("\n") == shakespeare.count("\n")

@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import DamagedRun, InvalidSetting, TextError
-from explorer.tokenization import text as text_module
 from explorer.tokenization.text import (
     KINDS,
     DecodeStream,
@@ -30,7 +24,6 @@ from explorer.tokenization.text import (
     unknown_rate,
 )
 
-ROOT = Path(__file__).parents[2]
 VERSE = """SEA:
 I come, I come; 'tis well-known we'll come
 again -- and again, said the sea.
@@ -41,17 +34,6 @@ Come! Come (if you can): the shore is the shore.
 TOKENIZERS = {kind: train(kind, VERSE, 300) for kind in KINDS}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 texts = st.one_of(st.text(), st.text(alphabet=sorted(set(VERSE)) + list("é😀ש\0\t")))
-
-
-@every_kind
-def test_every_tokenizer_implements_the_interface(kind: str) -> None:
-    tokenizer = TOKENIZERS[kind]
-    assert isinstance(tokenizer, Tokenizer)
-    assert tokenizer.kind == kind
-    expected = {"char": (None, None), "word": (0, None), "bpe": (0, 1), "bytes": (None, None)}
-    assert (tokenizer.unknown, tokenizer.padding) == expected[kind]
-    for name, id in (("<unk>", tokenizer.unknown), ("<pad>", tokenizer.padding)):
-        assert id is None or tokenizer.tokens[id] == name
 
 
 @every_kind
@@ -67,26 +49,6 @@ def test_spans_contain_the_ids_and_their_positions_in_the_text(kind: str, text: 
         token = tokenizer.tokens[id]
         assert 0 <= start < end <= len(text)
         assert "\\x" in token or token == "<unk>" or token == text[start:end]
-
-
-@every_kind
-@given(st.lists(texts))
-def test_a_batch_is_encoded_like_each_text_alone(kind: str, batch: list[str]) -> None:
-    result = TOKENIZERS[kind].encode_batch(batch)
-    assert [ids.tolist() for ids in result] == [TOKENIZERS[kind].encode(text).tolist() for text in batch]
-
-
-@every_kind
-@given(texts)
-def test_the_round_trip_reports_every_difference(kind: str, text: str) -> None:
-    tokenizer = TOKENIZERS[kind]
-    report = round_trip(tokenizer, text)
-    assert report.text == tokenizer.decode(tokenizer.encode(text))
-    assert report.exact == (report.text == text) == (not report.differences)
-    if kind == "bytes":
-        assert report.exact
-    if not report.exact and "unknown" not in report.differences:
-        assert "".join(report.text.split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -108,27 +70,17 @@ def test_the_round_trip_describes_what_is_lost(kind: str, text: str, decoded: st
     assert round_trip(TOKENIZERS[kind], text) == RoundTrip(decoded, decoded == text, description)
 
 
-@pytest.mark.parametrize(
-    ("kind", "unknown"),
-    [("char", ["z", "é"]), ("bpe", ["z", "é"]), ("word", ["zoo", "é"]), ("bytes", [])],
-)
-def test_unknown_tokens_are_listed_once_and_in_order(kind: str, unknown: list[str]) -> None:
-    assert TOKENIZERS[kind].find_unknown("the zoo, the é zoo, é") == unknown
-
-
-def test_rates_of_a_text() -> None:
+def test_rates_of_a_text_and_special_tokens() -> None:
     text = "the shore é"
     rates = {kind: (characters_per_token(t, text), unknown_rate(t, text)) for kind, t in TOKENIZERS.items()}
     assert rates["char"] == (11 / 10, pytest.approx(1 / 11))
     assert rates["word"] == rates["bpe"] == (11 / 3, 1 / 3)
     assert rates["bytes"] == (11 / len(TOKENIZERS["bytes"].encode(text)), 0)
-
-
-@every_kind
-def test_an_empty_text_has_no_rate(kind: str) -> None:
-    assert math.isnan(characters_per_token(TOKENIZERS[kind], ""))
-    assert math.isnan(unknown_rate(TOKENIZERS[kind], ""))
-    assert round_trip(TOKENIZERS[kind], "") == RoundTrip("", True, "")
+    special = {kind: (tokenizer.unknown, tokenizer.padding) for kind, tokenizer in TOKENIZERS.items()}
+    assert special == {"char": (None, None), "word": (0, None), "bpe": (0, 1), "bytes": (None, None)}
+    for tokenizer in TOKENIZERS.values():
+        assert math.isnan(characters_per_token(tokenizer, "")) and math.isnan(unknown_rate(tokenizer, ""))
+        assert round_trip(tokenizer, "") == RoundTrip("", True, "")
 
 
 @every_kind
@@ -142,65 +94,27 @@ def test_saving_and_loading_gives_the_same_tokenizer(kind: str, text: str) -> No
 
 
 # Many tokens of this text are equally frequent, so the rules for ties decide.
-SIZES = {"char": [0], "word": [30, 60, 300], "bpe": [30, 60, 300], "bytes": [300]}
-TIES = " ".join(f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrstuvwx") + " éèêëàâäùûüîïôö"
-CHILD_SCRIPT = """
-import json, sys
-from explorer.tokenization.text import train
-text, sizes = json.loads(sys.argv[1])
-print("".join(train(kind, text, size).to_json() for kind in sizes for size in sizes[kind]))
-"""
-
-
-def test_the_same_text_gives_the_same_tokenizer_in_every_process() -> None:
-    expected = "".join(train(kind, TIES, size).to_json() for kind in SIZES for size in SIZES[kind])
-    for threads in ("1", "3"):
-        environment = {**os.environ, "RAYON_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
-        command = [sys.executable, "-c", CHILD_SCRIPT, json.dumps([TIES, SIZES])]
-        report = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
-        assert report.strip() == expected
-
-
-@every_kind
-def test_tokenizers_can_be_used_by_many_threads(kind: str) -> None:
-    tokenizer = TOKENIZERS[kind]
-    parts = [VERSE[start : start + 50] for start in range(100)] * 5
-    alone = [tokenizer.encode(part).tolist() for part in parts]
-    with ThreadPoolExecutor(8) as threads:
-        assert [ids.tolist() for ids in threads.map(tokenizer.encode, parts)] == alone
-        assert len(set(threads.map(lambda _: train(kind, VERSE, 300).to_json(), range(8)))) == 1
-
-
 # A wish for more tokens than a text can give, and for too few
 
 
-@pytest.mark.parametrize(
-    ("kind", "tokens"),
-    [
-        ("char", (" ", "a", "b")),
-        ("word", ("<unk>", "ab", "a")),
-        ("bpe", ("<unk>", "<pad>", "a", "b", "ab")),
-    ],
-)
-@pytest.mark.parametrize("size", [1_000, 10**15])
-def test_a_short_text_gives_fewer_tokens_than_requested(kind: str, tokens: tuple[str, ...], size: int) -> None:
-    assert train(kind, "ab ab a", size).tokens == tokens
-
-
-def test_a_byte_level_vocabulary_contains_all_bytes() -> None:
-    tokens = train("bytes", "a", 10**15).tokens
-    assert len(tokens) == 256
-    assert set(tokens) == {chr(i) if i < 128 else f"\\x{i:x}" for i in range(256)}
+def test_a_short_text_gives_fewer_tokens_than_requested_and_a_long_word_is_split() -> None:
+    for size in (1_000, 10**15):
+        assert train("char", "ab ab a", size).tokens == (" ", "a", "b")
+        assert train("word", "ab ab a", size).tokens == ("<unk>", "ab", "a")
+        assert train("bpe", "ab ab a", size).tokens == ("<unk>", "<pad>", "a", "b", "ab")
+        assert {*train("bytes", "a", size).tokens} == {chr(i) if i < 128 else f"\\x{i:x}" for i in range(256)}
+    for kind in ("word", "bpe", "bytes"):
+        tokenizer = train(kind, "a" * 5_000, 300)
+        assert max(len(token) for token in tokenizer.tokens) == (64 if kind == "word" else 48)
+        if kind != "word":
+            assert tokenizer.decode(tokenizer.encode("a" * 2_500)).replace(" ", "") == "a" * 2_500
 
 
 @pytest.mark.parametrize(("kind", "smallest"), [("word", 2), ("bpe", 3), ("bytes", 256)])
-def test_a_too_small_vocabulary_raises_invalid_setting(kind: str, smallest: int) -> None:
+def test_a_too_small_vocabulary_or_an_unknown_kind_raises_invalid_setting(kind: str, smallest: int) -> None:
     assert len(train(kind, VERSE, smallest).tokens) == smallest
     with pytest.raises(InvalidSetting, match=f"at least {smallest}"):
         train(kind, VERSE, smallest - 1)
-
-
-def test_an_unknown_kind_raises_invalid_setting() -> None:
     with pytest.raises(InvalidSetting, match=r"no tokenizer “wordpiece”\. There is char, word, bpe, bytes\."):
         train("wordpiece", VERSE, 300)
 
@@ -218,21 +132,6 @@ def test_only_character_and_byte_tokenizers_accept_a_text_of_spaces() -> None:
     for kind in ("word", "bpe"):
         with pytest.raises(TextError, match="no word"):
             train(kind, "  \t ", 300)
-
-
-@every_kind
-@pytest.mark.parametrize("text", ["x", "😀", "\0", "שלום"])
-def test_a_tokenizer_can_be_trained_on_one_character(kind: str, text: str) -> None:
-    tokenizer = train(kind, text, 300)
-    assert tokenizer.decode(tokenizer.encode(text)).replace(" ", "") == text
-
-
-@every_kind
-@pytest.mark.parametrize("letter", ["a", "😀", "."])
-def test_a_letter_repeated_a_million_times(kind: str, letter: str) -> None:
-    tokenizer = train(kind, letter * 1_000_000, 300)
-    assert max(map(len, tokenizer.tokens)) <= 64
-    assert tokenizer.decode(tokenizer.encode(letter * 10_000)).replace(" ", "") == letter * 10_000
 
 
 @every_kind
@@ -261,10 +160,6 @@ ids = st.lists(st.integers(0, 10_000))
 EMOJI = train(
     "bytes", "\n\t 😀 é 😀😀 \u2028\ufffd ש " * 9, 275
 )  # with tokens of several bytes that are an incomplete character
-
-
-def test_some_emoji_tokens_are_several_bytes_of_one_character() -> None:
-    assert any(token.count("\\x") > 1 for token in EMOJI.tokens)
 
 
 @pytest.mark.parametrize("tokenizer", [*TOKENIZERS.values(), EMOJI], ids=[*KINDS, "emoji"])
@@ -319,15 +214,6 @@ def test_an_escaped_byte_typed_as_text_is_text() -> None:
     assert "".join(pieces(tokenizer, tokenizer.encode(r"\xf0 \x80"))) == r"\xf0 \x80"
 
 
-@every_kind
-def test_no_ids_give_no_pieces_and_unknown_ids_raise_value_error(kind: str) -> None:
-    tokenizer = TOKENIZERS[kind]
-    assert pieces(tokenizer, []) == pieces(tokenizer, [], after=[0, 1]) == []
-    for id in (-1, len(tokenizer.tokens)):
-        with pytest.raises(ValueError, match="ids reach from"):
-            pieces(tokenizer, [0, id])
-
-
 # Untrusted files
 
 
@@ -340,11 +226,8 @@ def changed_file(kind: str, change: Callable[[dict[str, Any]], object]) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "{",
         "null",
-        "[]",
-        "{}",
         '{"kind": "wordpiece"}',
         '{"kind": "char"}',
         '{"kind": "bpe", "tokenizer": {}}',
@@ -356,17 +239,13 @@ def changed_file(kind: str, change: Callable[[dict[str, Any]], object]) -> str:
         changed_file("word", lambda model: model.update(vocab={"the": 0, "<unk>": 1})),
         changed_file("word", lambda model: model["vocab"].update(the=-1)),
         changed_file("bpe", lambda model: model["vocab"].update(x=1_000_000)),
-        changed_file("bpe", lambda model: model["vocab"].update(x="7")),
-        changed_file("bpe", lambda model: model.update(vocab=list(model["vocab"]))),
         changed_file("bpe", lambda model: model["vocab"].update({"<unk>": 1, "<pad>": 0})),
         changed_file("bpe", lambda model: model["merges"].append(["e", "q"])),
-        changed_file("bpe", lambda model: model["merges"].append(["e"])),
-        changed_file("bpe", lambda model: model["merges"].append("e q")),
         changed_file("bpe", lambda model: model.update(vocab={"<unk>": 0, "<pad>": 1, "a": 2}, merges=[["a", "a"]])),
         changed_file("bytes", lambda model: model.update(vocab={"a": 0}, merges=[])),
         changed_file("bytes", lambda model: model["vocab"].update({"\u4e00": len(model["vocab"])})),
     ],
-    ids=range(25),
+    ids=range(18),
 )
 def test_a_damaged_file_raises_one_sentence(text: str) -> None:
     with pytest.raises(DamagedRun, match=r"tokenizer of this run cannot be read: .*\. Train it again\.") as raised:
@@ -381,8 +260,3 @@ def test_only_the_vocabulary_is_read_from_a_file() -> None:
     content["tokenizer"]["normalizer"] = {"type": "Lowercase"}
     content["tokenizer"]["pre_tokenizer"] = None
     assert from_json(json.dumps(content)).to_json() == TOKENIZERS["bpe"].to_json()
-
-
-def test_every_kind_is_in_the_table() -> None:
-    assert KINDS == ("char", "word", "bpe", "bytes")
-    assert all(text_module._CLASSES[kind].kind == kind for kind in KINDS)

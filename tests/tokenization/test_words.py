@@ -14,12 +14,8 @@ punctuation = st.text(alphabet=" .,;:!?\"'()[]{}«»“”…–—¡¿。，\t\
 
 @given(sentences)
 def test_decoding_inverts_encoding(words: tuple[str, ...]) -> None:
-    assert VOCABULARY.decode(VOCABULARY.encode(words)) == words
-
-
-@given(sentences)
-def test_encoding_adds_markers_at_both_ends(words: tuple[str, ...]) -> None:
     ids = VOCABULARY.encode(words)
+    assert VOCABULARY.decode(ids) == words
     assert (VOCABULARY.tokens[ids[0]], VOCABULARY.tokens[ids[-1]], len(ids)) == ("<BOS>", "<EOS>", len(words) + 2)
 
 
@@ -30,37 +26,20 @@ def test_case_and_surrounding_punctuation_are_ignored(words: tuple[str, ...], da
     assert VOCABULARY.split(" ".join(pieces)) == words
 
 
-@given(st.text(max_size=300))
-def test_any_text_is_split_or_raises_sentence_error(text: str) -> None:
-    try:
-        words = VOCABULARY.split(text)
-    except SentenceError as error:
-        assert str(error)
-        assert "\n" not in str(error)
-    else:
-        assert set(words) <= set(VOCABULARY.words)
-
-
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", EmptySentence),
         ("  \t\n ", EmptySentence),
         ("... !? “”", EmptySentence),
-        ("\N{NO-BREAK SPACE}\N{IDEOGRAPHIC SPACE}", EmptySentence),
-        ("🌍 🔥", UnknownWords),
         ("\u202eerutan namuh\u202c", UnknownWords),
-        ("אדם לא הורס טבע", UnknownWords),
         ("human\x00nature \x07\x1b[31m", UnknownWords),
-        ("<script>alert(1)</script>", UnknownWords),
         ("\ud800", UnknownWords),
         ("a" * 1_000_000, UnknownWords),
         ("not " * 10_000, SentenceTooLong),
         ("<BOS> human <PAD>", UnknownWords),
-        ("preserve-nature", UnknownWords),
         ("x y z v w", UnknownWords),
     ],
-    ids=range(15),
+    ids=range(9),
 )
 def test_invalid_text_raises_one_sentence(text: str, error: type[SentenceError]) -> None:
     with pytest.raises(error) as raised:
@@ -75,10 +54,6 @@ def test_one_word_above_the_limit_raises_sentence_too_long() -> None:
         VOCABULARY.split("not " * (MAX_WORDS + 1))
 
 
-def test_fullwidth_letters_equal_ascii_letters() -> None:
-    assert VOCABULARY.split("ｈｕｍａｎ　ＮＯＴ") == ("human", "not")
-
-
 def test_unknown_words_are_named_once_with_the_nearest_known_ones() -> None:
     with pytest.raises(UnknownWords, match=r"“whale”.*“naturee”") as raised:
         VOCABULARY.split("Whale not naturee whale nature")
@@ -86,20 +61,12 @@ def test_unknown_words_are_named_once_with_the_nearest_known_ones() -> None:
     assert raised.value.nearest["naturee"][0] == "nature"
 
 
-@given(st.text(max_size=100))
-def test_nearest_returns_three_words_of_the_vocabulary(word: str) -> None:
-    nearest = VOCABULARY.nearest(word)
-    assert len(set(nearest)) == 3
-    assert set(nearest) <= set(VOCABULARY.words)
-
-
-@pytest.mark.parametrize(
-    ("typed", "expected"), [("humans", "human"), ("presrve", "preserve"), ("destroyed", "destroy")]
-)
-def test_the_nearest_word_corrects_a_typing_error(typed: str, expected: str) -> None:
-    assert VOCABULARY.nearest(typed)[0] == expected
-
-
-def test_markers_are_not_words() -> None:
-    assert set(VOCABULARY.markers).isdisjoint(VOCABULARY.words)
-    assert len(VOCABULARY.words) == 8
+def test_words_are_found_in_spite_of_how_they_are_typed() -> None:
+    assert VOCABULARY.split("ｈｕｍａｎ　ＮＯＴ na\u200bture") == ("human", "not", "nature")
+    for typed, expected in (("humans", "human"), ("presrve", "preserve"), ("destroyed", "destroy")):
+        assert VOCABULARY.nearest(typed)[0] == expected and len(set(VOCABULARY.nearest(typed))) == 3
+        assert VOCABULARY.similar(typed)[0] == expected
+    assert VOCABULARY.similar("xyz") == ()
+    assert VOCABULARY.replace_word("Humann, not humann!", "humann", "human") == "human not human"
+    with pytest.raises(UnknownWords, match=r"^The models never saw “x”, “y” and “z” and 1 more\."):
+        VOCABULARY.split("x y z v")

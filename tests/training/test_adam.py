@@ -13,21 +13,19 @@ def network() -> Feedforward:
     return Feedforward(FeedforwardConfig(width=3, hidden=7, window=5), 11, 2, 10, Generator().manual_seed(1))
 
 
-def test_fifty_steps_equal_those_of_torch() -> None:
+def test_steps_equal_those_of_torch() -> None:
     own_model, reference_model = network(), network()
-    adam, reference = (
-        Adam(own_model.parameters(), learning_rate=0.01),
-        torch.optim.Adam(reference_model.parameters(), lr=0.01),
-    )
-    ids = torch.randint(11, (50, 13, 5), generator=Generator().manual_seed(2))
-    labels = torch.randint(2, (50, 13), generator=Generator().manual_seed(3))
+    adam = Adam(own_model.parameters(), learning_rate=0.01)
+    reference = torch.optim.Adam(reference_model.parameters(), lr=0.01)
+    ids = torch.randint(11, (8, 13, 5), generator=Generator().manual_seed(2))
+    labels = torch.randint(2, (8, 13), generator=Generator().manual_seed(3))
     for x, y in zip(ids, labels, strict=True):
         for model, optimiser in ((own_model, adam), (reference_model, reference)):
             optimiser.zero_grad()
             nn.functional.cross_entropy(model(x), y).backward()
             optimiser.step()
-        for value, expected in zip(own_model.parameters(), reference_model.parameters(), strict=True):
-            torch.testing.assert_close(value, expected, atol=1e-6, rtol=1e-6)
+    for value, expected in zip(own_model.parameters(), reference_model.parameters(), strict=True):
+        torch.testing.assert_close(value, expected, atol=1e-6, rtol=1e-6)
 
 
 def test_the_first_step_equals_one_computed_by_hand() -> None:
@@ -38,49 +36,10 @@ def test_the_first_step_equals_one_computed_by_hand() -> None:
     adam.step()
     # After one step m^ = g and v^ = g^2: whatever the gradient, the step is the learning rate along its sign.
     torch.testing.assert_close(model.weight.data, torch.tensor([[2.9, -0.9]]))
-
-
-def test_construction_changes_no_weight() -> None:
-    model, reference = network(), network()
-    Adam(model.parameters(), learning_rate=0.1)
-    for (name, value), (_, expected) in zip(model.named_parameters(), reference.named_parameters(), strict=True):
-        assert torch.equal(value, expected), name
-
-
-def steps_on(model: nn.Module, adam: Adam, first: int, last: int) -> None:
-    for step in range(first, last):
-        adam.gradient.copy_(torch.randn(adam.gradient.shape, generator=Generator().manual_seed(step)))
-        adam.learning_rate = 0.01 / (step + 1)
-        adam.step()
-
-
-def test_resuming_from_its_state_equals_an_uninterrupted_training() -> None:
-    uninterrupted, interrupted, resumed = network(), network(), network()
-    adam = Adam(uninterrupted.parameters(), learning_rate=0.01)
-    steps_on(uninterrupted, adam, 0, 9)
-    interrupted_adam, resumed_adam = (
-        Adam(interrupted.parameters(), learning_rate=0.01),
-        Adam(resumed.parameters(), learning_rate=0.5),
-    )
-    steps_on(interrupted, interrupted_adam, 0, 4)
-    resumed.load_state_dict(interrupted.state_dict())
-    resumed_adam.restore(interrupted_adam.state(), steps=4)
-    steps_on(resumed, resumed_adam, 4, 9)
-    assert torch.equal(adam.weights, resumed_adam.weights)
-    assert all(torch.equal(value, resumed_adam.state()[name]) for name, value in adam.state().items())
-
-
-def test_a_returned_state_never_changes() -> None:
-    model = network()
-    adam = Adam(model.parameters(), learning_rate=0.01)
-    steps_on(model, adam, 0, 2)
-    state = adam.state()
-    copies = {name: value.clone() for name, value in state.items()}
-    steps_on(model, adam, 2, 4)
-    adam.restore(state, steps=2)
-    steps_on(model, adam, 2, 4)
-    assert state.keys() == {"mean", "square"}
-    assert all(torch.equal(value, copies[name]) and value.any() for name, value in state.items())
+    adam.gradient.zero_()
+    adam.step()
+    # m = 0.09 g and v = 0.000999 g^2, divided by 1 - 0.9^2 and 1 - 0.999^2: the step is 0.1 * 0.09 / 0.19 / 0.7069300.
+    torch.testing.assert_close(model.weight.data, torch.tensor([[2.9 - 0.0670058, -0.9 + 0.0670058]]))
 
 
 def test_parameters_stay_views_of_one_vector() -> None:

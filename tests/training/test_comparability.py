@@ -13,6 +13,8 @@ from explorer.training.comparability import (
 )
 from explorer.training.config import RunConfig, default_config, with_settings
 
+LINES, PREFIXES = {"rows": "sentences", "split": "sentences"}, {"rows": "prefixes", "split": "pairs"}
+
 
 def text_run(model: str = "gru", **settings: Any) -> RunConfig:
     return with_settings(default_config("text", model), settings)
@@ -26,18 +28,8 @@ def text_run(model: str = "gru", **settings: Any) -> RunConfig:
         ("gru", {"batches": "contiguous"}, "reading on, with the state carried from block to block", "reading on"),
         # An attention has no state to carry.
         ("transformer", {"batches": "contiguous"}, "blocks of 64 tokens without earlier context", "blocks of 64"),
-        (
-            "lstm",
-            {"rows": "sentences", "split": "sentences"},
-            "single lines from their start, at most 64 tokens",
-            "single lines",
-        ),
-        (
-            "lstm",
-            {"rows": "prefixes", "split": "pairs"},
-            "one prefix of a line for each token, at most 64 tokens",
-            "prefixes of lines",
-        ),
+        ("lstm", LINES, "single lines from their start, at most 64 tokens", "single lines"),
+        ("lstm", PREFIXES, "one prefix of a line for each token, at most 64 tokens", "prefixes of lines"),
     ],
 )
 def test_a_loss_states_its_context(model: str, settings: dict[str, Any], long: str, brief: str) -> None:
@@ -50,19 +42,6 @@ def test_the_training_loss_is_never_measured_with_carried_state() -> None:
     config = text_run(batches="contiguous")
     assert loss_context(config, "train_loss") == "blocks of 64 tokens without earlier context"
     assert not comparability([config, text_run()], "train_loss")
-
-
-def test_only_runs_on_text_have_a_context() -> None:
-    assert loss_context(default_config("negation", "rnn")) == ""
-
-
-def test_tokens_are_described_with_their_vocabulary() -> None:
-    assert describe_tokens(text_run()) == "characters"
-    assert describe_tokens(text_run(tokenizer="bpe", vocabulary=1_000, lower=True)) == "BPE tokens (1,000), lower case"
-
-
-def test_runs_of_one_task_can_be_compared() -> None:
-    assert comparability([text_run("gru"), text_run("transformer"), text_run("ngram")]) == []
 
 
 @pytest.mark.parametrize(
@@ -83,19 +62,19 @@ def test_each_difference_is_a_reason(settings: dict[str, Any], reason: str, bits
     assert comparability_sentence(found).startswith("These losses cannot be compared directly: ")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"vocabulary": 900},
-        {"size": 2_000},
-        {"corpus_seed": 3},
-        {"split_seed": 2},
-        {"learning_rate": 0.1},
-        {"training_share": 0.5},
-    ],
-)
-def test_settings_without_effect_on_the_loss_are_no_reason(settings: dict[str, Any]) -> None:
-    assert comparability([text_run(), text_run(**settings)]) == []
+def test_settings_without_effect_on_the_loss_are_no_reason() -> None:
+    same = {
+        "vocabulary": 900,
+        "size": 2_000,
+        "corpus_seed": 3,
+        "split_seed": 2,
+        "learning_rate": 0.1,
+        "training_share": 0.5,
+    }
+    assert comparability([text_run(), text_run("transformer"), text_run("ngram"), text_run(**same)]) == []
+    assert loss_context(default_config("negation", "rnn")) == ""
+    assert describe_tokens(text_run()) == "characters"
+    assert describe_tokens(text_run(tokenizer="bpe", vocabulary=1_000, lower=True)) == "BPE tokens (1,000), lower case"
 
 
 def test_a_loss_of_a_part_depends_on_its_size() -> None:

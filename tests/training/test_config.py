@@ -3,12 +3,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
@@ -57,32 +54,6 @@ def fields(config: RunConfig) -> dict[str, tuple[Any, dataclasses.Field[Any]]]:
     }
 
 
-def value_of(hint: Any, field: dataclasses.Field[Any]) -> st.SearchStrategy[Any]:
-    low, high = field.metadata["low"], field.metadata["high"]
-    if get_origin(hint) is Literal:
-        return st.sampled_from(get_args(hint))
-    if hint is bool:
-        return st.booleans()
-    return st.integers(low, high) if hint is int else st.floats(low, high)
-
-
-@st.composite
-def configs(draw: st.DrawFn) -> RunConfig:
-    """Any configuration that validation accepts."""
-    default = default_config("negation", draw(st.sampled_from(sorted(MODELS))))
-    all_fields = fields(default)
-    names = draw(st.sets(st.sampled_from(sorted(all_fields))))
-    changes = {name: draw(value_of(*all_fields[name])) for name in sorted(names)}
-    try:
-        config = with_settings(default, changes)
-    except InvalidSetting:
-        assume(False)
-        raise
-    if not draw(st.booleans()):
-        return config
-    return branch_from(config, draw(st.integers(0, config.steps - 1)), {"order": draw(st.integers(0, 3))})
-
-
 def test_defaults_are_the_notebooks() -> None:
     for name, epochs, rate in [("bag_of_words", 20, 1e-2), ("feedforward", 25, 3e-3), ("transformer", 30, 3e-3)]:
         config = default_config("negation", name)
@@ -114,21 +85,17 @@ def test_key_changes_with_every_setting(name: str) -> None:
             other_value = not value
         else:
             other_value = value + 1 if value + 1 <= field.metadata["high"] else value / 2 or 0.5
-        keys.add(key(with_settings(default, {setting: other_value})))
+        changed = with_settings(default, {setting: other_value})
+        assert parse_config(json.loads(json.dumps(to_json(changed)))) == changed
+        keys.add(key(changed))
     assert len(keys) == 1 + len(fields(default))
+    assert {len(each) for each in keys} == {12} and set().union(*keys) <= set("abcdefghijklmnopqrstuvwxyz234567")
 
 
 def test_the_key_does_not_depend_on_whether_a_default_is_given() -> None:
     default = default_config("negation", "transformer")
-    explicit_defaults = {
-        "p_not": "0.35",
-        "layers": 1,
-        "learning_rate": "3e-3",
-        "fresh_data": "true",
-        "seed": "0",
-        "epochs": 30,
-    }
-    explicit_defaults |= {"order": 0, "snapshots": "12", "schedule": "constant", "warmup": "0"}
+    explicit_defaults = {"p_not": "0.35", "layers": 1, "learning_rate": "3e-3", "fresh_data": "true", "seed": "0"}
+    explicit_defaults |= {"epochs": 30, "order": 0, "snapshots": "12", "schedule": "constant", "warmup": "0"}
     assert key(with_settings(default, explicit_defaults)) == key(default)
     data = to_json(default)
     del data["model"]["start"], data["task"]["padding"], data["threads"]  # fields that older files do not have
@@ -136,24 +103,9 @@ def test_the_key_does_not_depend_on_whether_a_default_is_given() -> None:
     assert parse_config(data) == default
 
 
-@settings(deadline=None)
-@given(configs())
-def test_parsing_inverts_to_json(config: RunConfig) -> None:
-    assert parse_config(to_json(config)) == config
-    assert parse_config(json.loads(json.dumps(to_json(config)))) == config
-
-
-@settings(deadline=None)
-@given(configs())
-def test_key_is_twelve_letters_and_follows_from_the_configuration(config: RunConfig) -> None:
-    assert len(key(config)) == 12
-    assert set(key(config)) <= set("abcdefghijklmnopqrstuvwxyz234567")
-    assert key(parse_config(to_json(config))) == key(config)
-
-
 def impossible_values(hint: Any, field: dataclasses.Field[Any]) -> list[object]:
     low, high = field.metadata["low"], field.metadata["high"]
-    nonsense: list[object] = [None, "", "nonsense", [], {}, math.nan, math.inf, -math.inf, "nan", "-inf", "9" * 5_000]
+    nonsense: list[object] = [None, "", "nonsense", [], math.nan, -math.inf, "9" * 5_000]
     if get_origin(hint) is Literal or hint is bool:
         return [*nonsense, 7]
     return [*nonsense, low - 1, high + 1, str(high * 10), *([low + 0.5] if hint is int else [])]
@@ -173,33 +125,17 @@ def test_an_impossible_value_is_rejected_with_the_name_of_its_setting(name: str)
             assert len(message) < 200
 
 
-@settings(deadline=None)
-@given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_as_a_setting_is_accepted_or_rejected_in_one_sentence(name: str, value: str) -> None:
-    default = default_config("negation", "gru")
-    for setting in (name, "p_not", "hidden", "fresh_data", "padding"):
-        try:
-            assert isinstance(with_settings(default, {setting: value}), RunConfig)
-        except InvalidSetting as error:
-            assert "\n" not in str(error)
-
-
-@pytest.mark.parametrize(
-    ("setting", "suggestion"),
-    [("p_nott", "p_not"), ("learnin_rate", "learning_rate"), ("replica", "replicas"), ("hiden", "hidden")],
-)
-def test_an_unknown_setting_gets_a_suggestion(setting: str, suggestion: str) -> None:
-    with pytest.raises(InvalidSetting, match=rf"no setting “{setting}”. Nearest: {suggestion}"):
-        with_settings(default_config("negation", "rnn"), {setting: 1})
-
-
 def test_unknown_names_get_suggestions() -> None:
-    with pytest.raises(InvalidSetting, match=r"no model “transformr”. Nearest: transformer"):
-        default_config("negation", "transformr")
-    with pytest.raises(InvalidSetting, match=r"no task “negatoin”. Nearest: negation"):
-        default_config("negatoin", "rnn")
-    with pytest.raises(InvalidSetting, match=r"no model “xyz”. There is bag_of_words, "):
-        default_config("negation", "xyz")
+    for setting, suggestion in (("p_nott", "p_not"), ("learnin_rate", "learning_rate"), ("hiden", "hidden")):
+        with pytest.raises(InvalidSetting, match=rf"no setting “{setting}”. Nearest: {suggestion}"):
+            with_settings(default_config("negation", "rnn"), {setting: 1})
+    for task, model, message in (
+        ("negation", "transformr", r"no model “transformr”. Nearest: transformer"),
+        ("negatoin", "rnn", r"no task “negatoin”. Nearest: negation"),
+        ("negation", "xyz", r"no model “xyz”. There is bag_of_words, "),
+    ):
+        with pytest.raises(InvalidSetting, match=message):
+            default_config(task, model)
 
 
 def test_a_setting_may_name_its_section() -> None:
@@ -207,6 +143,7 @@ def test_a_setting_may_name_its_section() -> None:
         default_config("negation", "rnn"), {"task.p_not": 0.5, "model.hidden": "7", "optimiser.learning_rate": 0.1}
     )
     assert (config.task.p_not, config.model.hidden, config.optimiser.learning_rate) == (0.5, 7, 0.1)
+    assert list(with_settings(config, {"seed": 5, "replicas": 3}).seeds) == [5, 6, 7]
     with pytest.raises(InvalidSetting, match=r"no setting “model\.p_not”"):
         with_settings(config, {"model.p_not": 0.5})
 
@@ -219,63 +156,40 @@ def test_two_settings_that_contradict_each_other_are_rejected() -> None:
     assert validate(TransformerEncoderConfig, {"heads": 3, "width": 15}).heads == 3
 
 
+RNN = to_json(default_config("negation", "rnn"))
+BRANCH = {"parent": "a" * 12, "step": 3}
+
+
 @pytest.mark.parametrize(
-    "data",
+    ("data", "message"),
     [
-        None,
-        [],
-        "text",
-        7,
-        {},
-        {"task": "negation", "model": "rnn", "optimiser": "adam"},
-        {"task": {}, "model": {}, "optimiser": {}},
-        {"task": {"name": "negation"}, "model": {"name": ["rnn"]}, "optimiser": {}},
-        {**to_json(default_config("negation", "rnn")), "colour": "red"},
-        {**to_json(default_config("negation", "rnn")), "epochs": None},
-        {**to_json(default_config("negation", "rnn")), "optimiser": {"name": "lion"}},
-        {**to_json(default_config("negation", "rnn")), "model": {"name": "rnn", "version": 3}},
-        {**to_json(default_config("negation", "rnn")), "model": {"name": "rnn", "version": 2, "heads": 2}},
-        {**to_json(default_config("negation", "rnn")), "task": {"name": "negation", "version": 1, "p_not": math.nan}},
+        (None, "names no task, model and optimiser"),
+        ({"task": "negation", "model": "rnn", "optimiser": "adam"}, "names no task, model and optimiser"),
+        ({"task": {}, "model": {}, "optimiser": {}}, "no task “None”"),
+        ({"task": {"name": "negation"}, "model": {"name": ["rnn"]}, "optimiser": {}}, "no model"),
+        (RNN | {"colour": "red"}, "no setting “colour”"),
+        (RNN | {"epochs": None}, "epochs = None is not possible"),
+        (RNN | {"optimiser": {"name": "lion"}}, "method = lion"),
+        (RNN | {"model": {"name": "rnn", "version": 0}}, "made with version 0 of “rnn”; this program has version 2"),
+        (RNN | {"model": {"name": "rnn", "version": 2, "heads": 2}}, "no setting “model.heads”"),
+        *(
+            (RNN | {"branch": branch}, "A branch names its")
+            for branch in ({}, False, ["a"], BRANCH | {"colour": "red"})
+        ),
+        *(
+            (RNN | {"branch": {"parent": parent, "step": 3}}, "is no run's key")
+            for parent in (7, "a" * 11, "a" * 13, "A" * 12, "a" * 12 + "\n", "é" * 12)
+        ),
     ],
-    ids=range(14),
+    ids=range(19),
 )
-def test_data_that_is_no_configuration_is_rejected(data: object) -> None:
-    with pytest.raises(InvalidSetting) as raised:
+def test_data_that_is_no_configuration_is_rejected(data: object, message: str) -> None:
+    with pytest.raises(InvalidSetting, match=message) as raised:
         parse_config(data)
-    assert "\n" not in str(raised.value)
-
-
-def test_an_older_version_is_named() -> None:
-    old = to_json(default_config("negation", "rnn"))
-    old["model"]["version"] = 0
-    with pytest.raises(InvalidSetting, match="made with version 0 of “rnn”; this program has version 2"):
-        parse_config(old)
-
-
-def test_replicas_have_seeds_in_a_row() -> None:
-    assert list(with_settings(default_config("negation", "rnn"), {"seed": 5, "replicas": 3}).seeds) == [5, 6, 7]
+    assert "\n" not in str(raised.value) and len(str(raised.value)) < 250
 
 
 # ---- steps at which weights are stored
-
-
-@settings(deadline=None)
-@given(configs(), st.integers(2, 64))
-def test_snapshots_are_at_the_first_and_last_step_and_at_growing_distances_between(
-    config: RunConfig, snapshots: int
-) -> None:
-    config = with_settings(config, {"snapshots": snapshots})
-    steps = config.snapshot_steps
-    assert (steps[0], steps[-1]) == (config.first_step, config.steps)
-    assert all(one < other for one, other in pairwise(steps))
-    assert len(steps) <= snapshots
-    if snapshots > 2:  # the distance from the first step grows by this factor, up to rounding
-        factor = (config.steps - config.first_step) ** (1 / (snapshots - 2))
-        distances = [step - config.first_step for step in steps[1:]]
-        assert distances[0] == 1
-        assert all(b <= factor * (a + 0.5) + 0.5 + 1e-6 for a, b in pairwise(distances))
-        gaps = [b - a for a, b in pairwise(distances)]
-        assert all(b >= a - 2 for a, b in pairwise(gaps))
 
 
 def test_snapshot_steps_equal_those_computed_by_hand() -> None:
@@ -310,34 +224,16 @@ def test_warmup_is_linear() -> None:
     assert [optimiser.learning_rate_at(step, 100) for step in range(1, 8)] == pytest.approx(
         [0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5]
     )
+    assert Optimiser(learning_rate=0.5, schedule="linear", end=0.2).learning_rate_at(51, 100) == pytest.approx(0.3)
     assert Optimiser(learning_rate=0.5, schedule="linear", warmup=4).learning_rate_at(3, 100) == pytest.approx(
         0.5 * 0.98 * 0.6
     )
 
 
-@settings(deadline=None)
-@given(
-    st.sampled_from(["constant", "linear", "cosine"]),
-    st.integers(0, 10_000),
-    st.integers(1, 50_000),
-    st.floats(1e-6, 1.0),
-    st.data(),
-)
-def test_the_schedule_is_positive_and_never_above_the_learning_rate(
-    schedule: Any, warmup: int, steps: int, rate: float, data: st.DataObject
-) -> None:
-    optimiser = Optimiser(learning_rate=rate, schedule=schedule, warmup=warmup)
-    step = data.draw(st.integers(1, steps))
-    assert 0 < optimiser.learning_rate_at(step, steps) <= rate
-    if step > warmup + 1:
-        assert optimiser.learning_rate_at(step, steps) <= optimiser.learning_rate_at(step - 1, steps)
-
-
 # ---- branches
 
-PARENT = with_settings(
-    default_config("negation", "rnn"), {"replicas": 3, "epochs": 5, "learning_rate": 0.01}
-)  # 65 steps
+# 65 steps
+PARENT = with_settings(default_config("negation", "rnn"), {"replicas": 3, "epochs": 5, "learning_rate": 0.01})
 
 
 def test_a_branch_continues_the_step_count_of_its_parent() -> None:
@@ -381,56 +277,10 @@ def test_a_branch_keeps_task_model_and_seeds_of_its_parent() -> None:
         branch_from(PARENT, 26, {"epochs": 0})
 
 
-@pytest.mark.parametrize("step", [-1, 65, 66, 10**30, True, False, None, 1.0, 1.5, "3", [], {}, math.nan])
+@pytest.mark.parametrize("step", [-1, 65, 10**30, True, None, 1.0, "3", []])
 def test_a_branch_from_an_impossible_step_is_rejected(step: Any) -> None:
-    for make in (
-        lambda: _untyped(branch_from)(PARENT, step, {}),
-        lambda: parse_config(to_json(PARENT) | {"branch": {"parent": key(PARENT), "step": step}}),
-    ):
-        with pytest.raises(InvalidSetting, match="whole number from 0 to 64, or more epochs") as raised:
-            make()
-        assert "\n" not in str(raised.value)
-
-
-def _untyped(function: Any) -> Any:
-    """Return the function without the type checker of these tests: a request may hold values of any type."""
-    return getattr(function, "__wrapped__", function)
-
-
-@pytest.mark.parametrize(
-    "branch",
-    [
-        {},
-        [],
-        0,
-        False,
-        "",
-        "abcdefghijkl",
-        ["abcdefghijkl", 3],
-        {"parent": "a" * 12},
-        {"step": 3},
-        {"parent": "a" * 12, "step": 3, "colour": "red"},
-        {"parent": "a" * 12, "step": 3, 7: 1},
-        {"parent": None, "step": 3},
-        {"parent": 7, "step": 3},
-        {"parent": ["a" * 12], "step": 3},
-        {"parent": "", "step": 3},
-        {"parent": "a" * 11, "step": 3},
-        {"parent": "a" * 13, "step": 3},
-        {"parent": "A" * 12, "step": 3},
-        {"parent": "a" * 11 + "\n", "step": 3},
-        {"parent": "a" * 12 + "\n", "step": 3},
-        {"parent": "../../../etc", "step": 3},
-        {"parent": "é" * 12, "step": 3},
-        {"parent": "x" * 10_000, "step": 3},
-    ],
-    ids=range(23),
-)
-def test_malformed_branches_are_rejected_in_one_sentence(branch: object) -> None:
-    with pytest.raises(InvalidSetting) as raised:
-        parse_config(to_json(PARENT) | {"branch": branch})
-    assert "\n" not in str(raised.value)
-    assert len(str(raised.value)) < 200
+    with pytest.raises(InvalidSetting, match="whole number from 0 to 64, or more epochs"):
+        parse_config(to_json(PARENT) | {"branch": {"parent": key(PARENT), "step": step}})
 
 
 def test_a_branch_with_other_settings_stays_a_branch_and_must_end_after_its_step() -> None:

@@ -50,4 +50,6 @@ def test_patience_counts_evaluations_without_improvement(interrupted_at: int | N
             early_stopping.restore(state)
         early_stopping.update(answers(loss))
         stops.append(early_stopping.should_stop)
+        shapes = {name: value.shape for group in early_stopping.state_templates() for name, value in group.items()}
+        assert {name: value.shape for name, value in early_stopping.state().items()}.items() <= shapes.items()
     assert stops == [False, False, False, False, False, True]

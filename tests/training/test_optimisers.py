@@ -10,7 +10,7 @@ from explorer.models.configs import TransformerTextConfig
 from explorer.models.layers import replica, stack
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.training.config import Optimiser
-from explorer.training.optimisers import SGD, Muon, ReplicaOptimizer, RMSProp, orthogonalize
+from explorer.training.optimisers import SGD, ReplicaOptimizer, RMSProp, orthogonalize
 
 METHODS = ("adam", "sgd", "rmsprop", "muon")
 
@@ -91,21 +91,24 @@ def test_orthogonalize_brings_singular_values_near_one_except_the_smallest(shape
     assert ((product - product.mT).norm() / product.norm()) < 0.1
 
 
-def test_muon_separates_queries_keys_and_values_and_leaves_embedding_and_readout_to_adam() -> None:
+def test_muon_orthogonalizes_queries_keys_and_values_apart_and_leaves_embedding_and_readout_to_adam() -> None:
     model = build_model()
-    optimizer = ReplicaOptimizer(model, settings("muon"), 1)
-    muon = optimizer._methods["muon."]
-    assert isinstance(muon, Muon)
-    inner = 8 * 24 + 8 * 8 + 2 * 8 * 12
-    assert muon.weights.numel() == 2 * inner
-    assert {shape: sum(len(part) for part in parts) for shape, parts in muon._by_shape.items()} == {
-        (8, 8): 2 * (3 + 1),
-        (12, 8): 2,
-        (8, 12): 2,
-    }
-    before = weights(model)
-    train_steps(model, optimizer, last=1)
-    assert all(not torch.equal(before[name], value) for name, value in weights(model).items())
+    config = settings("muon", matrix_rate=0.05)
+    optimizer, adam = ReplicaOptimizer(model, config, 1), ReplicaOptimizer(build_model(), settings("adam"), 1)
+    expected, direction = weights(model), {name: torch.zeros_like(value) for name, value in model.named_parameters()}
+    for step in range(2):
+        train_steps(model, optimizer, step, step + 1)
+        for name, parameter in model.named_parameters():
+            if name.startswith("blocks") and parameter.dim() == 2:
+                direction[name] = 0.9 * direction[name] + 0.1 * parameter.grad
+                update = 0.1 * parameter.grad + 0.9 * direction[name]
+                parts = update.chunk(3) if "project" in name else [update]
+                update = torch.cat([orthogonalize(p[None])[0] * max(1, len(p) / p.shape[1]) ** 0.5 for p in parts])
+                expected[name] = expected[name] * (1 - 0.05 * 0.1) - 0.05 * update
+                torch.testing.assert_close(parameter.detach(), expected[name], atol=1e-4, rtol=1e-3)
+    assert {name for name in optimizer.state() if name.startswith("muon.")} == {"muon.direction"}
+    assert optimizer.state()["muon.direction"].numel() == 2 * (8 * 24 + 8 * 8 + 2 * 8 * 12)
+    assert optimizer.state()["mean"].numel() + 2 * (8 * 24 + 8 * 8 + 2 * 8 * 12) == adam.state()["mean"].numel()
 
 
 def test_parameters_that_muon_leaves_to_adam_have_their_own_weight_decay() -> None:
@@ -130,7 +133,7 @@ def test_replicas_step_as_the_solo_model_does(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("average", [0.0, 0.9])
+@pytest.mark.parametrize("average", [0.9])
 def test_resuming_from_its_state_equals_an_uninterrupted_training(method: str, average: float) -> None:
     uninterrupted, interrupted, resumed = build_model(), build_model(), build_model(2)
     uninterrupted_optimizer = ReplicaOptimizer(uninterrupted, settings(method), 1, average)
@@ -165,13 +168,6 @@ def test_a_long_gradient_is_clipped_to_the_set_norm(replicas: int) -> None:
         changes = [weights(model)[name] - value for name, value in before.items()]
         changes = [value[r] for value in changes] if replicas > 1 else changes
         assert torch.stack([value.norm() for value in changes]).norm() == pytest.approx(0.01, rel=1e-3)
-
-
-def test_a_short_gradient_is_not_clipped() -> None:
-    with_threshold, without_threshold = build_model(), build_model()
-    train_steps(with_threshold, ReplicaOptimizer(with_threshold, settings("adam", clip=1e6), 1))
-    train_steps(without_threshold, ReplicaOptimizer(without_threshold, settings("adam"), 1))
-    assert_close(weights(with_threshold), weights(without_threshold))
 
 
 def test_the_mean_of_the_weights_is_swapped_in_and_out() -> None:

@@ -1,29 +1,21 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
-import threading
-from functools import cache
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 
-from explorer.catalogue import models_of
 from explorer.errors import Diverged, InvalidSetting
-from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import Negation
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.machine import machine_kind
-from explorer.training.record import Record, Snapshot
+from explorer.training.record import Snapshot
 from explorer.training.recorder import as_checkpoint, record_run
 from explorer.training.train import train
 from tests.export.alike import STEPS, checkpoints, comparable_events, full_training, short_config, to_bytes
-
-MODELS = models_of("negation")
 
 SHORT: dict[str, object] = {"epochs": 3, "train_size": 211, "test_size": 53}  # four batches an epoch, the last of 19
 
@@ -36,27 +28,7 @@ def losses(config: RunConfig) -> np.ndarray:
     return torch.stack([event.losses for event in train(config) if isinstance(event, Step)]).numpy()
 
 
-@cache
-def default_record(model: str) -> Record:
-    """The released configuration, eight seeds side by side."""
-    return record_run(run(model, replicas=8))
-
-
-@pytest.mark.parametrize("model", ["gru", "transformer"])
-def test_every_network_learns_negation_in_every_seed(model: str) -> None:
-    assert default_record(model).curves.last("exact_accuracy").tolist() == [1.0] * 8
-
-
-def test_bag_of_words_ends_at_its_ceiling_in_every_seed() -> None:
-    record = default_record("bag_of_words")
-    best = linear_readout_ceiling(Negation(record.config.task).sentences)
-    np.testing.assert_allclose(record.curves.last("exact_accuracy"), best)
-    # The test holds 200 drawn sentences: two standard deviations of the mean over eight seeds are 0.016.
-    assert record.curves.last("test_accuracy").mean() == pytest.approx(best, abs=0.016)
-
-
-@pytest.mark.parametrize("padding", ["pad", "eos"])
-@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
+@pytest.mark.parametrize(("model", "padding"), [("bag_of_words", "pad"), ("lstm", "eos"), ("transformer", "pad")])
 def test_replica_of_a_run_equals_the_solo_run_of_its_seed(model: str, padding: str) -> None:
     stacked_losses = losses(run(model, **SHORT, padding=padding, seed=5, replicas=3))
     for r in range(3):
@@ -64,63 +36,19 @@ def test_replica_of_a_run_equals_the_solo_run_of_its_seed(model: str, padding: s
         np.testing.assert_allclose(stacked_losses[:, r], single_losses[:, 0], atol=1e-4, rtol=0)
 
 
-def test_seeds_differ() -> None:
-    initial_losses = losses(run("rnn", **SHORT, replicas=3))[0]
-    assert len(set(initial_losses.tolist())) == 3
-
-
-@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
-def test_the_same_configuration_gives_the_same_curve_bit_for_bit(model: str) -> None:
-    config = run(model, **SHORT, replicas=3)
-    np.testing.assert_array_equal(losses(config), losses(config))
-
-
 def test_two_trainings_at_once_are_bit_equal_to_each_alone() -> None:
     configs = [run("transformer", **SHORT, replicas=3), run("gru", **SHORT, replicas=2, seed=7)]
     expected = [losses(config) for config in configs]
-    barrier = threading.Barrier(2, timeout=60)
-    together: dict[int, list[np.ndarray]] = {0: [], 1: []}
-
-    def work(index: int) -> None:
-        for _ in range(5):
-            barrier.wait()
-            together[index].append(losses(configs[index]))
-
-    threads = [threading.Thread(target=work, args=[index]) for index in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for index in range(2):
-        assert len(together[index]) == 5
-        for curve in together[index]:
-            np.testing.assert_array_equal(curve, expected[index])
+    with ThreadPoolExecutor(2) as threads:
+        together = list(threads.map(losses, configs * 2))
+    for curve, alone in zip(together, expected * 2, strict=True):
+        np.testing.assert_array_equal(curve, alone)
 
 
-LEAVES_ALONE = """
-import random, numpy, torch
-from explorer.training.config import default_config, with_settings
-from explorer.training.recorder import record_run
-
-def states():
-    return torch.get_rng_state().tolist(), random.getstate(), numpy.random.get_state()[1].tolist()
-
-before = states()
-for model in ("bag_of_words", "gru", "transformer"):
-    record_run(with_settings(default_config("negation", model), {"epochs": 2, "replicas": 2}))
-    assert states() == before, model
-"""
-
-
-def test_a_training_leaves_the_global_generators_alone() -> None:
-    # In a process of its own: the type checker of these tests draws from Python's generator.
-    subprocess.run([sys.executable, "-c", LEAVES_ALONE], cwd=Path(__file__).parents[2], check=True)
-
-
-def test_global_generators_do_not_change_a_training() -> None:
-    config = run("feedforward", **SHORT)
+def test_a_training_neither_uses_nor_changes_the_global_generators() -> None:
+    config, state = run("feedforward", **SHORT), torch.get_rng_state()
     expected = losses(config)
-    state = torch.get_rng_state()
+    assert torch.equal(torch.get_rng_state(), state)
     torch.manual_seed(123)
     random.seed(5)
     np.testing.assert_array_equal(losses(config), expected)
@@ -133,15 +61,6 @@ def test_between_two_events_gradients_are_enabled() -> None:
         assert not torch.is_inference_mode_enabled()
 
 
-def test_closing_the_generator_stops_the_training() -> None:
-    events = train(run("rnn", epochs=2_000))
-    received_events = [next(events) for _ in range(8)]
-    events.close()
-    assert [type(event) for event in received_events] == [Started, *[Evaluation, Checkpoint, Step] * 2, Step]
-    with pytest.raises(StopIteration):
-        next(events)
-
-
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_events_of_a_whole_training(replicas: int) -> None:
     config = run("bag_of_words", **SHORT, replicas=replicas, snapshots=2)
@@ -149,11 +68,8 @@ def test_events_of_a_whole_training(replicas: int) -> None:
     assert events[0] == Started(parameters=24, machine=machine_kind())  # 11 tokens and a bias, for two classes
     assert [e.step for e in events if isinstance(e, Step)] == list(range(1, 13))
     assert [e.step for e in events if isinstance(e, Evaluation)] == [0, 4, 8, 12]
-    assert [(e.step, e.is_snapshot) for e in events if isinstance(e, Checkpoint)] == [
-        (0, True),
-        (10, False),
-        (12, True),
-    ]
+    saved = [(e.step, e.is_snapshot) for e in events if isinstance(e, Checkpoint)]
+    assert saved == [(0, True), (10, False), (12, True)]
     last = events[-1]
     assert isinstance(last, Checkpoint)
     assert {name: tuple(value.shape) for name, value in last.weights.items()} == {
@@ -174,13 +90,6 @@ def test_tokens_are_those_that_were_read() -> None:
     # The longest sentence with <BOS> and <EOS>; shorter ones are padded with <EOS>.
     lengths = {s.text: max(len(s.text.split()) for s in sentences) + 2 for s in sentences}
     assert {e.tokens for e in train(config) if isinstance(e, Step)} == {sum(lengths[s.text] for s in sentences)}
-
-
-def test_every_snapshot_step_is_evaluated() -> None:
-    config = short_config()
-    snapshot_steps = [e.step for e in full_training(config) if isinstance(e, Checkpoint) and e.is_snapshot]
-    assert tuple(snapshot_steps) == config.snapshot_steps == (0, 1, 3, 10, 32)
-    assert {*snapshot_steps} <= {e.step for e in full_training(config) if isinstance(e, Evaluation)}
 
 
 def test_metrics_equal_those_computed_from_the_samples() -> None:
@@ -205,16 +114,15 @@ def test_metrics_equal_those_computed_from_the_samples() -> None:
 
 
 def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
-    curves = record_run(run("bag_of_words", p_not=0.0)).curves
+    curves = record_run(run("bag_of_words", **SHORT, p_not=0.0)).curves
     assert np.isnan(curves.last("test_accuracy_negated")).all()
-    assert curves.last("exact_accuracy").tolist() == [1.0]
+    assert np.isfinite(curves.last("test_accuracy_plain")).all()
 
 
 # ---- interrupted and resumed trainings
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
+@pytest.mark.parametrize(("model", "replicas"), [("bag_of_words", 3), ("lstm", 1), ("transformer", 3)])
 def test_resuming_from_any_checkpoint_gives_the_same_events_bit_for_bit(model: str, replicas: int) -> None:
     config = short_config(model, replicas=replicas)
     stored_checkpoints = checkpoints(full_training(config))
@@ -225,51 +133,23 @@ def test_resuming_from_any_checkpoint_gives_the_same_events_bit_for_bit(model: s
         )
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
-def test_resuming_twice_gives_the_same_events_bit_for_bit(replicas: int) -> None:
-    config = short_config("transformer", replicas=replicas)
-    resumed_once = list(train(config, checkpoints(full_training(config))[3]))
-    resumed_twice = list(train(config, checkpoints(resumed_once)[20]))
-    assert comparable_events(resumed_twice) == comparable_events(full_training(config), after=20)
-
-
 def test_resuming_at_the_last_step_gives_no_new_event() -> None:
     config = short_config()
     assert list(train(config, checkpoints(full_training(config))[32])) == [full_training(config)[0]]
 
 
-def test_a_checkpoint_is_not_changed_by_resuming_from_it() -> None:
-    config = short_config()
-    checkpoint = checkpoints(full_training(config))[10]
-    expected = comparable_events([checkpoint])
-    list(train(config, checkpoint))
-    assert comparable_events([checkpoint]) == expected
-
-
-@pytest.mark.parametrize(
-    "other_config",
-    [short_config("gru"), short_config(hidden=7), short_config(replicas=3), short_config("bag_of_words")],
-    ids=["another model", "another width", "more replicas", "fewer layers"],
-)
-def test_a_checkpoint_of_another_model_is_rejected(other_config: RunConfig) -> None:
-    checkpoint = checkpoints(full_training(other_config))[10]
-    with pytest.raises(InvalidSetting, match=r"checkpoint of step 10 does not fit this run's model. Train it from its"):
-        list(train(short_config(), checkpoint))
-
-
-@pytest.mark.parametrize("name", ["readout.weight", "readout.mass"])
-def test_a_checkpoint_with_another_parameter_name_or_shape_is_rejected(name: str) -> None:
+def test_a_checkpoint_that_does_not_fit_is_rejected() -> None:
     checkpoint = checkpoints(full_training(short_config()))[10]
-    weights = dict(checkpoint.weights)
-    weights[name] = weights.pop("readout.weight").mT
-    with pytest.raises(InvalidSetting, match="does not fit"):
-        list(train(short_config(), Checkpoint(10, weights, checkpoint.optimiser, is_snapshot=True)))
-
-
-def test_weights_without_the_moments_of_adam_are_rejected() -> None:
-    weights = {name: value.numpy() for name, value in checkpoints(full_training(short_config()))[10].weights.items()}
-    with pytest.raises(InvalidSetting, match="does not fit"):
-        list(train(short_config(), as_checkpoint(10, Snapshot(weights, None))))
+    renamed = dict(checkpoint.weights)
+    renamed["readout.mass"] = renamed.pop("readout.weight")
+    weights = {name: value.numpy() for name, value in checkpoint.weights.items()}
+    for damaged in (
+        *(checkpoints(full_training(short_config(**change)))[10] for change in ({"hidden": 7}, {"replicas": 3})),
+        Checkpoint(10, renamed, checkpoint.optimiser, is_snapshot=True),
+        as_checkpoint(10, Snapshot(weights, None)),
+    ):
+        with pytest.raises(InvalidSetting, match=r"checkpoint of step 10 does not fit this run's model\. Train it"):
+            list(train(short_config(), damaged))
 
 
 # ---- branches
@@ -283,8 +163,7 @@ def steps_of(events: list[Event]) -> list[object]:
     return comparable_events(event for event in events if isinstance(event, Step))
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
+@pytest.mark.parametrize(("model", "replicas"), [("bag_of_words", 3), ("transformer", 1)])
 def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str, replicas: int) -> None:
     parent = short_config(model, replicas=replicas)
     parent_events = list(full_training(parent))
@@ -307,14 +186,7 @@ def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str,
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"learning_rate": 0.01},
-        {"schedule": "linear"},
-        {"schedule": "cosine"},
-        {"warmup": 100},
-        {"order": 1},
-        {"epochs": 16, "schedule": "linear"},
-    ],
+    [{"learning_rate": 0.01}, {"schedule": "cosine"}, {"warmup": 100}, {"order": 1}],
     ids=str,
 )
 def test_a_branch_with_another_setting_differs_after_its_step_and_only_after(changes: dict[str, object]) -> None:
@@ -331,52 +203,11 @@ def test_a_branch_with_another_setting_differs_after_its_step_and_only_after(cha
     )
 
 
-def test_a_branch_with_more_epochs_continues_where_its_parent_ended() -> None:
-    parent = short_config(replicas=2)
-    longer = from_parent(parent, 10, epochs=12)
-    assert steps_of(longer)[:22] == [e for e in steps_of(list(full_training(parent))) if e[1] > 10]
-    assert steps_of(longer)[-1][1] == 48
-    assert steps_of(from_parent(parent, 32, epochs=12)) == steps_of(longer)[22:]
-    assert steps_of(longer) == [
-        e for e in steps_of(list(full_training(short_config(replicas=2, epochs=12)))) if e[1] > 10
-    ]
-
-
-def test_a_branch_of_a_branch_equals_the_first_parent() -> None:
-    parent = short_config(replicas=2)
-    child = branch_from(parent, 3, {})
-    child_events = list(train(child, checkpoints(full_training(parent))[3]))
-    grandchild = branch_from(child, 13, {})
-    assert (grandchild.branch.parent, grandchild.branch.step) == (key(child), 13)
-    events = list(train(grandchild, checkpoints(child_events)[13]))
-    assert steps_of(events) == [e for e in steps_of(list(full_training(parent))) if e[1] > 13]
-
-
-@pytest.mark.parametrize("replicas", [1, 3])
-def test_a_branch_is_resumed_like_any_run(replicas: int) -> None:
-    parent = short_config("gru", replicas=replicas)
-    branch = branch_from(parent, 10, {"order": 3, "learning_rate": 0.01})
-    events = list(train(branch, checkpoints(full_training(parent))[10]))
-    later = [step for step in checkpoints(events) if step > 10]
-    assert later
-    for step in later:
-        assert comparable_events(train(branch, checkpoints(events)[step])) == comparable_events(events, after=step)
-
-
 def test_a_branch_without_its_parents_checkpoint_is_rejected() -> None:
     parent = short_config()
     with pytest.raises(InvalidSetting) as raised:
         list(train(branch_from(parent, 10, {})))
     assert str(raised.value) == f"This branch needs step 10 of run {key(parent)}. Train that run first."
-
-
-@pytest.mark.parametrize(
-    "changes", [{"schedule": "linear"}, {"schedule": "cosine"}, {"warmup": 5}, {"order": 1}], ids=str
-)
-def test_schedule_warmup_and_order_change_the_curve(changes: dict[str, object]) -> None:
-    default_losses, changed_losses = losses(short_config()), losses(short_config(**changes))
-    assert not np.array_equal(default_losses, changed_losses)
-    np.testing.assert_array_equal(changed_losses, losses(short_config(**changes)))
 
 
 # ---- divergence
@@ -389,7 +220,7 @@ def diverging_training(config: RunConfig, step: int) -> Checkpoint:
     return Checkpoint(step, weights, checkpoint.optimiser, is_snapshot=True)
 
 
-@pytest.mark.parametrize("model", ["bag_of_words", "lstm", "transformer"])
+@pytest.mark.parametrize("model", ["bag_of_words", "transformer"])
 def test_divergence_is_noticed_at_the_next_checkpoint(model: str) -> None:
     config = short_config(model, replicas=2, learning_rate=default_config("negation", model).optimiser.learning_rate)
     with pytest.raises(Diverged) as raised:
@@ -400,16 +231,11 @@ def test_divergence_is_noticed_at_the_next_checkpoint(model: str) -> None:
     )
 
 
-def test_a_large_learning_rate_is_named_as_the_cause() -> None:
-    config = short_config(learning_rate=0.3)
-    with pytest.raises(Diverged, match=r"step 12: .* the learning rate of 0.3 is 100 times the usual 0.003. Take a sm"):
+@pytest.mark.parametrize(
+    ("rate", "cause"),
+    [(0.3, "the learning rate of 0.3 is 100 times the usual 0.003. Take"), (0.009, "weights that")],
+)
+def test_a_large_learning_rate_is_named_as_the_cause(rate: float, cause: str) -> None:
+    config = short_config(learning_rate=rate)
+    with pytest.raises(Diverged, match=f"step 12: .* {cause}"):
         list(train(config, diverging_training(config, 10)))
-
-
-def test_no_checkpoint_contains_nan() -> None:
-    config = short_config(batch_size=7, epochs=1)  # 31 steps in one epoch: nothing is evaluated between 10 and 20
-    events = train(config, diverging_training(config, 10))
-    received_events: list[Event] = []
-    with pytest.raises(Diverged, match="by step 20"):
-        received_events.extend(events)
-    assert not any(isinstance(event, Checkpoint) for event in received_events)

