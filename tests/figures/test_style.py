@@ -8,47 +8,27 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from explorer.catalogue import MODELS
-from explorer.figures.runs import learning_curves
 from explorer.figures.style import (
     css_colour,
     escape_markup,
     line_end_labels,
     line_with_dots,
+    power_of_ten,
     spread_apart,
 )
-from explorer.figures.words import linear_readout_ceiling, model_internals
+from tests.figures.test_figures import FIGURES
 
 ROOT = Path(__file__).parents[2]
 SHEET = (ROOT / "explorer/static/shared/base.css").read_text()
 PALETTE = dict(re.findall(r"(--[\w-]+): (light-dark\(.*?\));", SHEET))
-TOKENS = ("a", "b")
-FIGURES = {
-    "sum_of_words": model_internals.contributions(TOKENS, np.array([1.0, -1.0]), 0.5),
-    "answers_on_the_way": model_internals.answer_after_each_token(
-        TOKENS, np.array([0.2, 0.9]), "--m-rnn", ("no", "yes")
-    ),
-    "attention_map": model_internals.attention_map(np.eye(2), TOKENS),
-    "word_weights": model_internals.word_weights(TOKENS, np.eye(2), ("no", "yes")),
-    "embedding_map": model_internals.embedding_map(TOKENS, np.eye(2), "--m-rnn"),
-    "learning_curve": learning_curves.learning_curve(
-        np.arange(2.0), np.eye(2), "RNN", "--m-rnn", "solid", 2, (0.0, 1.0), (0.9, "here")
-    ),
-    "finish_line": linear_readout_ceiling.final_accuracy_figure(
-        [linear_readout_ceiling.FinalAccuracy("RNN", "--m-rnn", [0.9])], 0.9, 0.7
-    ),
-    "ceiling_by_chance": linear_readout_ceiling.ceiling_by_probability(
-        [0.4, 0.5, 0.6], [1.0, 0.8, 1.0], [1.0, 0.6, 1.0], 0.5, [0.9]
-    ),
-}
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_colour_of_a_figure_is_a_css_variable(name: str) -> None:
-    figure: go.Figure = FIGURES[name]
+    figure, _ = FIGURES[name]
     text = json.dumps(figure.to_plotly_json(), default=str)
     assert set(re.findall(r"var\((--[\w-]+)(?:/[\d.]+)?\)", text)) <= set(PALETTE)
     assert text.count("var(") == len(re.findall(r"var\(--[\w-]+(?:/[\d.]+)?\)", text))
@@ -92,9 +72,10 @@ def test_the_theme_of_streamlit_has_the_palette_of_the_style_sheet(scheme: int) 
     assert theme["borderColor"] == colour("--rule")
 
 
-def test_css_colour_and_escape_markup() -> None:
+def test_css_colour_escape_markup_and_power_of_ten() -> None:
     assert css_colour("--m-rnn", 0.22) == "var(--m-rnn/0.22)"
     assert escape_markup("<BOS> & co") == "&lt;BOS&gt; &amp; co"
+    assert [power_of_ten(n) for n in (-17, 0, 3)] == ["10⁻¹⁷", "1", "10³"]
 
 
 def test_spread_heights_keep_their_order() -> None:

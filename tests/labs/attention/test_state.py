@@ -3,11 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.state import url_codec
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, format_heads, parse_heads
+from tests.labs.addresses import read_problems
 
 OLD_DEFAULT = AttentionState.url_base()
 
@@ -36,24 +38,10 @@ def test_the_longest_text_is_in_the_url() -> None:
     assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("off", "1", "“1” names no heads. Write layer.head"),
-        ("flat", "0.1,x", "names no heads"),
-        ("layer", "first", "Give a number from 0 to 63"),
-        ("at", "-1", "Give a number from 0 to 1,023"),
-        ("view", "cube", "Give one of lines, matrix"),
-        ("sort", "beauty", "Give one of place, previous"),
-        ("unmasked", "perhaps", "Give true or false"),
-        ("walk", "7", "Give a number from 0 to 6"),
-        ("patch", "head.1", "“head.1” names no state of a model. Write head.LAYER.HEAD"),
-    ],
-)
-def test_an_invalid_url_parameter_is_reported_and_the_rest_is_kept(name: str, text: str, expected: str) -> None:
-    state, problems = url_codec.read(AttentionState, {name: text, "head": "2"})
-    assert state == OLD_DEFAULT and OLD_DEFAULT.head == 2
-    assert len(problems) == 1 and expected in problems[0]
+def test_invalid_url_parameters_are_reported_and_the_rest_is_kept(snapshot: SnapshotAssertion) -> None:
+    invalid = ("off=1", "flat=0.1,x", "layer=first", "at=-1", "view=cube", "sort=beauty", "unmasked=perhaps", "walk=7")
+    assert read_problems(AttentionState, {"head": "2"}, *invalid, "patch=head.1") == snapshot
+    assert url_codec.read(AttentionState, {"head": "2"}) == (OLD_DEFAULT, ()) and OLD_DEFAULT.head == 2
 
 
 def test_another_model_keeps_text_and_view_but_no_ablated_head() -> None:

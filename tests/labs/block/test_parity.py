@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 
 from tests import needs
 from tests.inspection.transformer.test_block import MODELS, diagram_of
+from tests.labs.node import run_in_node
 
-MATH = Path(__file__).parents[3] / "explorer" / "static" / "components" / "block_diagram" / "math.js"
 SCRIPT = """
-import { readFileSync } from "node:fs";
-const m = await import(process.argv[1]);
-const models = JSON.parse(readFileSync(0, "utf8")), found = {};
-for (const [title, model] of Object.entries(models)) {
+const found = {};
+for (const [title, model] of Object.entries(given)) {
   const numbers = (tensor) => { tensor.data = tensor.data.map((value) => (value === null ? -Infinity : value)); };
   Object.values(model.flows).forEach(numbers);
   for (const [name, { shape }] of Object.entries(model.flows)) {
@@ -34,14 +28,14 @@ console.log(JSON.stringify(found));
 """
 
 
+def tensor(values: np.ndarray) -> dict[str, object]:
+    results = [None if value == -np.inf else float(value) for value in values.flatten()]
+    return {"shape": list(values.shape), "data": results}
+
+
 @needs.node
 def test_the_browser_explains_every_number_as_the_model_computed_it() -> None:
     diagrams = {name: diagram_of(name, 1) for name in MODELS}
-
-    def tensor(values: np.ndarray) -> dict[str, object]:
-        results = [None if value == -np.inf else float(value) for value in values.flatten()]
-        return {"shape": list(values.shape), "data": results}
-
     payload = {
         title: {
             "flows": {
@@ -52,14 +46,7 @@ def test_the_browser_explains_every_number_as_the_model_computed_it() -> None:
         }
         for title, found in diagrams.items()
     }
-    process = subprocess.run(
-        [str(needs.NODE), "--input-type=module", "-e", SCRIPT, MATH.as_uri()],
-        input=json.dumps(payload),
-        capture_output=True,
-        text=True,
-    )
-    assert process.returncode == 0, process.stderr
-    results = json.loads(process.stdout)
+    results = run_in_node("block_diagram/math.js", SCRIPT, payload)
     for title, found in diagrams.items():
         for name, flow in found.flows.items():
             if flow.made in ("ids", "blocks"):

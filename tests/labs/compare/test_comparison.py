@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from concurrent.futures import wait
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.figures.comparison import comparison_figure
 from explorer.inspection.language.bits_per_byte import held_out_text
@@ -36,14 +38,21 @@ from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, d
 from explorer.run_store import store
 from explorer.run_store.store import Card, Metric, StoredRun
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import branch_from, default_config, key, with_settings
+from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.record import Curves
 from explorer.ui.document import Document
 from explorer.ui.training.run_view import RunView
 from explorer.web import background
-from tests.words import assert_mentions, assert_states
 
 STATE = Comparison()
+
+
+def make_card(config: RunConfig, name: str, step: int) -> Card:
+    return Card(
+        key=key(config), parameters=7, seconds=1, state="finished", step=step,
+        metrics={"a": Metric(mean=1, values=[])},
+        created="2026-01-01T00:00:00+00:00", torch="2.0", name=name,
+    )  # fmt: skip
 
 
 def make_run(
@@ -52,136 +61,138 @@ def make_run(
     """Return a run whose accuracy rises linearly from 0.5; tokens and seconds are per step."""
     config = with_settings(default_config("negation", "rnn"), {"replicas": 2, **changes})
     moments = np.arange(steps + 1.0)
-    metrics = {
-        "test_accuracy": np.array([[0.5, 0.5], [end, end]]),
-        "test_loss": np.array([[1.0, 1.0], [1.5 - end, 1.5 - end]]),
-        "train_loss": np.array([[1.0, 1.0], [1.5 - end, 1.5 - end]]),
-    }
+    loss = np.array([[1.0, 1.0], [1.5 - end, 1.5 - end]])
+    metrics = {"test_accuracy": np.array([[0.5, 0.5], [end, end]]), "test_loss": loss, "train_loss": loss}
     losses = np.linspace(1, 1.5 - end, steps)[:, None].repeat(2, 1)
     curves = Curves(0, losses, moments * tokens, moments * seconds, np.array([0, steps]), metrics)
-    card = Card(
-        key=key(config), parameters=7, seconds=1, state="finished", step=steps,
-        metrics={"a": Metric(mean=1, values=[])},
-        created="2026-01-01T00:00:00+00:00", torch="2.0", name=name,
-    )  # fmt: skip
-    return ComparedRun(name, key(config), name, RunView(config, StoredRun(Path(name), config, card, curves), None))
+    stored = StoredRun(Path(name), config, make_card(config, name, steps), curves)
+    return ComparedRun(name, key(config), name, RunView(config, stored, None))
 
 
 A, B, C = make_run("A", 10, 100, 1), make_run("B", 20, 10, 1, seed=10), make_run("C", 30, 100, 0.1, seed=20)
 
 
-def test_the_three_axes_may_have_three_winners() -> None:
-    found = target_finding(STATE, [A, B, C], 0.95)
-    assert_states(found, "0.950 … A … 9 steps … B … tokens … 180 tokens … C … seconds … 2.7 s")
-
-
-def test_one_run_may_be_first_on_all_axes() -> None:
+def test_sentences(snapshot: SnapshotAssertion) -> None:
+    assert target_finding(STATE, [A, B, C], 0.95) == snapshot(name="three axes may have three winners")
     fast = make_run("D", 8, 10, 0.1, seed=30)
-    found = target_finding(STATE, [A, fast], 0.95)
-    assert_states(found, "D … first … 0.950 … 7 steps, 72 tokens … 0.7 s")
-    assert target_finding(STATE, [fast], 0.95).startswith("D reaches 0.950 after 7 steps,")
-
-
-def test_runs_that_reach_the_target_after_equal_amounts_are_both_first() -> None:
+    assert [target_finding(STATE, [A, fast], 0.95), target_finding(STATE, [fast], 0.95)] == snapshot(
+        name="one run may be first"
+    )
     same = make_run("D", 10, 100, 0.1, seed=30)
-    found = target_finding(STATE, [A, same], 0.95)
-    assert_states(found, "0.950 … A and D by step and by tokens read (9 steps and 900 tokens); D by seconds (0.9 s)")
     sooner = make_run("E", 10, 99.99, 1, seed=40)
-    found = target_finding(STATE, [A, sooner], 0.95)
-    assert_states(found, "A and E are the first … 0.950: … 9 steps, 900 tokens … 9.0 s")
-
-
-def test_no_run_is_first_if_none_reaches_the_target() -> None:
+    assert [target_finding(STATE, [A, same], 0.95), target_finding(STATE, [A, sooner], 0.95)] == snapshot(
+        name="runs that reach the target after"
+    )
     low = make_run("low", end=0.9)
-    assert_states(target_finding(STATE, [low], 0.95), "No … 0.950")
-    assert target_finding(STATE, [], 0.95).startswith("No run reaches")
+    assert [target_finding(STATE, [low], 0.95), target_finding(STATE, [], 0.95)] == snapshot(
+        name="no run is first if none"
+    )
+    runs = [on_machines(A, "M1"), on_machines(C, "M1")]
+    assert [machines_note([A, C]), target_finding(STATE, runs, 0.95), machines_note(runs)] == snapshot(
+        name="runs of one machine are ranked"
+    )
+    stopped = unfinished_run(B, 5)
+    document = Document()
+    assert [
+        target_finding(STATE, [A, stopped], 0.95),
+        target_finding(STATE, [stopped], 0.99999999),
+        target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95),
+    ] == snapshot(name="comparison with an unfinished run says")
+    add_results_table(document, STATE, [A, stopped], 0.95)
+    first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])
+    assert [
+        (first["end"]["text"], first["against"]["text"]),
+        (second["end"]["text"], second["against"]["text"]),
+    ] == snapshot(name="comparison with an unfinished run says 2")
+    assert [
+        format_amount(value, axis)
+        for value, axis in [
+            (1234.4, "step"),
+            (999.0, "tokens"),
+            (1.2, "step"),
+            (0.0994, "seconds"),
+            (2.71, "seconds"),
+            (None, "step"),
+            (float("nan"), "seconds"),
+        ]
+    ] == snapshot(name="position is formatted with its unit")
+    assert [step_cost_finding([A, B, C]), step_cost_finding([A, C]), step_cost_finding([A])] == snapshot(
+        name="what a step costs explains"
+    )
+    low = list(np.linspace(0.7, 0.72, 8))
+    first = run_of_seeds("first", low)
+    better = run_of_seeds("better", [x + 0.1 + 0.001 * (x > 0.71) for x in low], hidden=9)
+    mixed = run_of_seeds("mixed", low[::-1], hidden=10)
+    dash, *found = describe_differences([first, better, mixed, first], STATE)
+    few = [run_of_seeds(str(i), [low[0] + 0.1 * i, low[1]], hidden=9 + i) for i in range(2)]
+    alone = [run_of_seeds(str(i), [0.7], hidden=9 + i) for i in range(2)]
+    assert [
+        dash,
+        found[0],
+        found[1],
+        found[2],
+        describe_differences(few, STATE)[1],
+        describe_differences(alone, STATE),
+    ] == snapshot(name="differences have a verdict and three")
+    right, never = (run_of_seeds("right", [1.0] * 8), run_of_seeds("never", [0.883] * 8, hidden=9))
+    some = run_of_seeds("some", [1.0] * 5 + [0.9] * 3, hidden=10)
+    losses = Comparison(y="test_loss")
+    assert [
+        describe_differences([right, never], STATE)[1],
+        describe_differences([right, some], STATE)[1],
+        describe_differences([right, never], losses)[1],
+    ] == snapshot(name="seeds that reach an accuracy")
+    found = load_named("negation-single-rnn", "negation-half-rnn", "negation-single-gru")
+    parent = store.find("negation-single-rnn").config
+    views = {"a": RunView(parent, None, None), "b": RunView(branch_from(parent, 30, {"order": 1}), None, None)}
+    assert [
+        [e.name for e in found],
+        [e.label for e in found],
+        list(comparison._display_names(views).values()),
+    ] == snapshot(name="runs of one model are named")
+    state = Comparison(y="val_loss_part")
+    runs = load_named("text-gru", "text-transformer")
+    assert [
+        target_finding(state, runs, 1.8),
+        target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8),
+        comparability_note(state, runs),
+        comparability_note(state, load_named("text-ngram", "text-transformer")),
+        comparability_note(state, load_named("text-assignment", "text-transformer")),
+        comparability_note(Comparison(y="test_accuracy"), load_named("negation-half-rnn", "negation-half-lstm")),
+    ] == snapshot(name="losses that cannot be compared")
+
+
+def with_card(run: ComparedRun, **changes: object) -> StoredRun:
+    assert run.view.stored
+    return replace(run.view.stored, card=run.view.stored.card.model_copy(update=changes))
 
 
 def on_machines(run: ComparedRun, *machines: str) -> ComparedRun:
     """Return the same run, trained on these kinds of machine."""
-    stored = run.view.stored
-    assert stored is not None
-    card = stored.card.model_copy(update={"machines": machines})
-    return replace(run, view=replace(run.view, stored=replace(stored, card=card)))
+    return replace(run, view=replace(run.view, stored=with_card(run, machines=machines)))
 
 
-@pytest.mark.parametrize(
-    ("machines", "sentence"),
-    [(("M2",), "C on M2"), (("M1", "M2"), "C on M1 and M2"), ((), "C on a machine … not known")],
-)
-def test_runs_of_different_machines_are_not_ranked_by_seconds(machines: tuple[str, ...], sentence: str) -> None:
-    runs = [on_machines(A, "M1"), on_machines(B, "M1"), on_machines(C, *machines)]
-    assert_states(target_finding(STATE, runs, 0.95), "0.950 … A by step (9 steps); B by tokens read (180 tokens)")
-    assert_mentions(machines_note(runs), f"A and B B on M1; C {sentence}. … compare steps and tokens, not seconds")
-
-
-def test_runs_of_one_machine_are_ranked_by_seconds() -> None:
-    assert machines_note([A, C]) == "", "no machine is named"
-    runs = [on_machines(A, "M1"), on_machines(C, "M1")]
-    assert target_finding(STATE, runs, 0.95).endswith("; C by seconds (2.7 s).")
-    assert machines_note(runs) == "Trained on another kind of machine than this server: M1."
+def test_runs_of_different_machines_are_not_ranked_by_seconds(snapshot: SnapshotAssertion) -> None:
+    others = [[on_machines(A, "M1"), on_machines(B, "M1"), on_machines(C, *m)] for m in (("M2",), ("M1", "M2"), ())]
+    assert [(target_finding(STATE, runs, 0.95), machines_note(runs)) for runs in others] == snapshot
 
 
 def unfinished_run(run: ComparedRun, step: int) -> ComparedRun:
     """Return the same run, stopped at a step."""
-    stored = run.view.stored
-    assert stored is not None
-    card = stored.card.model_copy(update={"state": "stopped", "step": step})
-    stopped = replace(stored, card=card, curves=replace(stored.curves, losses=stored.curves.losses[:step]))
+    stored = with_card(run, state="stopped", step=step)
+    stopped = replace(stored, curves=replace(stored.curves, losses=stored.curves.losses[:step]))
     return replace(run, view=RunView(run.config, None, None, stopped=stopped))
-
-
-def test_a_comparison_with_an_unfinished_run_says_what_is_so_far() -> None:
-    stopped = unfinished_run(B, 5)
-    assert target_finding(STATE, [A, stopped], 0.95).startswith("So far: First to reach 0.950")
-    assert target_finding(STATE, [stopped], 0.99999999).startswith("So far: B reaches")
-    assert target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95).startswith(
-        "So far no run reaches"
-    )
-    document = Document()
-    add_results_table(document, STATE, [A, stopped], 0.95)
-    first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])  # type: ignore[index]
-    assert (first["end"]["text"], first["against"]["text"]) == ("1.000", "–")
-    assert (second["end"]["text"], second["against"]["text"]) == ("1.000 at step 5", "not finished")
 
 
 def test_a_run_reaches_the_target_where_its_median_crosses_it_and_its_seeds_are_counted() -> None:
     one = make_run("one")
-    curves = one.curves
-    assert curves is not None
-    curves.metrics["test_accuracy"][1] = [1.0, 0.8]  # the median ends at 0.9
+    assert one.curves is not None
+    one.curves.metrics["test_accuracy"][1] = [1.0, 0.8]  # the median ends at 0.9
     for target, at, seeds in ((0.7, 5.0, 2), (0.85, 8.75, 1), (0.95, None, 1)):
         (found,) = find_target_reached(STATE, [one], target, "step")
         assert (found.at, found.seeds) == (pytest.approx(at), seeds)
-
-
-def test_losses_reach_the_target_from_above() -> None:
     (found,) = find_target_reached(Comparison(y="test_loss"), [A], 0.75, "step")
-    assert found.at == pytest.approx(5)
-
-
-@pytest.mark.parametrize(
-    ("value", "axis", "text"),
-    [
-        (1234.4, "step", "1,234 steps"),
-        (999.0, "tokens", "999 tokens"),
-        (1.2, "step", "1 step"),
-        (0.0994, "seconds", "99 ms"),
-        (2.71, "seconds", "2.7 s"),
-        (None, "step", "never"),
-        (float("nan"), "seconds", "never"),
-    ],
-)
-def test_a_position_is_formatted_with_its_unit(value: float | None, axis: str, text: str) -> None:
-    assert format_amount(value, axis) == text
-
-
-def test_what_a_step_costs_explains_the_axes() -> None:
-    assert_states(
-        step_cost_finding([A, B, C]), "A … 1000.00 ms … C … 100.00 ms … 10.0 times … from 10 to 100 tokens … each seed"
-    )
-    assert_mentions(step_cost_finding([A, C]), "Every step … 100 tokens … seed … steps and tokens agree")
-    assert step_cost_finding([A]) == ""
+    assert found.at == pytest.approx(5), "from above"
 
 
 def test_most_runs_reach_the_default_target() -> None:
@@ -207,52 +218,22 @@ def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() 
 def run_of_seeds(name: str, ends: list[float], **changes: object) -> ComparedRun:
     """Return a run whose seeds end at these accuracies, and at losses of 1.5 minus these."""
     made = make_run(name, replicas=len(ends), **changes)
-    stored = made.view.stored
-    assert stored is not None
+    stored = with_card(made)
     metrics = {"test_accuracy": np.array([ends]), "test_loss": 1.5 - np.array([ends])}
-    losses = np.ones((10, len(ends)))
-    curves = replace(stored.curves, losses=losses, evaluated=np.array([10]), metrics=metrics)
-    return replace(made, view=replace(made.view, stored=StoredRun(Path(name), made.config, stored.card, curves)))
+    curves = replace(stored.curves, losses=np.ones((10, len(ends))), evaluated=np.array([10]), metrics=metrics)
+    return replace(made, view=replace(made.view, stored=replace(stored, curves=curves)))
 
 
-def test_differences_have_a_verdict_and_three_seeds_have_none() -> None:
-    low = list(np.linspace(0.7, 0.72, 8))
-    first = run_of_seeds("first", low)
-    better = run_of_seeds("better", [x + 0.1 + 0.001 * (x > 0.71) for x in low], hidden=9)
-    mixed = run_of_seeds("mixed", low[::-1], hidden=10)
-    dash, *found = describe_differences([first, better, mixed, first], STATE)
-    assert dash == "–" and found[0].endswith("different") and found[0].startswith("+0.10")
-    assert "cannot tell" in found[1] and found[2] == "the same value in every seed"
-    few = [run_of_seeds(str(i), [low[0] + 0.1 * i, low[1]], hidden=9 + i) for i in range(2)]
-    assert_mentions(describe_differences(few, STATE)[1], "+0.050 (−0.585 to +0.685): no … fewer than eight seeds")
-    alone = [run_of_seeds(str(i), [0.7], hidden=9 + i) for i in range(2)]
-    assert describe_differences(alone, STATE) == ["–", "one seed has no interval"]
-
-
-def test_seeds_that_reach_an_accuracy_of_1_are_counted() -> None:
-    right, never = run_of_seeds("right", [1.0] * 8), run_of_seeds("never", [0.883] * 8, hidden=9)
-    assert describe_differences([right, never], STATE)[1] == "8 of 8 against 0 of 8 seeds: different"
-    some = run_of_seeds("some", [1.0] * 5 + [0.9] * 3, hidden=10)
-    assert_states(
-        describe_differences([right, some], STATE)[1], "8 of 8 against 5 of 8 seeds: cannot tell (about 25 seeds …"
-    )
-    losses = Comparison(y="test_loss")
-    assert describe_differences([right, never], losses)[1].startswith("+0.117")
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.5, "0.500"), (0.0123, "0.012"), (4.2e-5, "0.000042"), (0.0, "0.000")])
-def test_a_small_loss_keeps_two_significant_digits(value: float, text: str) -> None:
-    assert format_value(value, rising=False) == text
-    assert float(format_value(1e-12, rising=False)) == 0 and not format_value(1e-12, rising=False).endswith(".")
+def test_a_small_loss_keeps_two_significant_digits() -> None:
+    values = [0.5, 0.0123, 4.2e-5, 0.0, 1e-12]
+    assert [format_value(value, rising=False) for value in values] == ["0.500", "0.012", "0.000042", "0.000", "0"]
 
 
 def test_only_differing_settings_are_listed() -> None:
     other = make_run("E", seed=3, hidden=9)
     assert differing_settings([A, other]) == {"hidden": ["24", "9"], "seed": ["0", "3"]}
     assert differing_settings([A, A]) == {}
-    gru = ComparedRun(
-        "5", "g", "g", RunView(with_settings(default_config("negation", "gru"), {"replicas": 2}), None, None)
-    )
+    gru = replace(A, view=RunView(with_settings(default_config("negation", "gru"), {"replicas": 2}), None, None))
     assert differing_settings([A, gru])["model"] == ["rnn", "gru"]
 
 
@@ -265,18 +246,6 @@ def load_named(*names: str) -> list[ComparedRun]:
     return found
 
 
-def test_runs_of_one_model_are_named_by_their_differing_settings() -> None:
-    found = load_named("negation-single-rnn", "negation-half-rnn", "negation-single-gru")
-    assert [e.name for e in found] == ["RNN, “not” with probability 0.35", "RNN, “not” with probability 0.5", "GRU"]
-    assert [e.label for e in found] == ["1", "2", "3"]
-    parent = store.find("negation-single-rnn").config
-    views = {"a": RunView(parent, None, None), "b": RunView(branch_from(parent, 30, {"order": 1}), None, None)}
-    assert list(comparison._display_names(views).values()) == [
-        "RNN, batch order 0",
-        "RNN, branch at step 30, batch order 1",
-    ]
-
-
 def test_an_unknown_run_is_reported_and_the_others_stay() -> None:
     keys = [store.find("negation-single-rnn").key, "abcdefghijkl", "../../etc/passwd"]
     found, problems = load_runs(keys, "")
@@ -284,64 +253,33 @@ def test_an_unknown_run_is_reported_and_the_others_stay() -> None:
     assert len(problems) == 2 and all("is not on this machine" in problem for problem in problems)
 
 
-def test_recurrent_models_of_the_same_seeds_start_from_the_same_embedding_and_readout() -> None:
-    sentences = shared_initialization(load_named("negation-single-rnn", "negation-single-lstm", "negation-single-gru"))
+def test_models_of_the_same_seeds_start_from_the_same_embedding_and_readout() -> None:
+    rnn, lstm, gru = load_named("negation-single-rnn", "negation-single-lstm", "negation-single-gru")
+    sentences = shared_initialization([rnn, lstm, gru])
     assert len(sentences) == 3
     for sentence in sentences:
         assert "`embedding.weight`" in sentence and "readout" in sentence
         assert "recurren" not in sentence.split("values of")[1]
-
-
-def test_initial_weights_of_other_seeds_or_without_a_snapshot_are_not_compared() -> None:
-    rnn, gru = load_named("negation-single-rnn", "negation-single-gru")
-    config = with_settings(gru.config, {"seed": 8})
-    stored = gru.view.stored
-    assert stored is not None
-    other = ComparedRun(
-        "2", "o", "o", RunView(config, StoredRun(stored.folder, config, stored.card, stored.curves), None)
-    )
-    assert shared_initialization([rnn, gru]) != []
-    assert shared_initialization([rnn, other]) == []
-    assert shared_initialization(load_named("negation-half-rnn", "negation-half-gru")) == []
+    other_seed = replace(with_card(gru), config=with_settings(gru.config, {"seed": 8}))
+    other = ComparedRun("2", "o", "o", RunView(other_seed.config, other_seed, None))
+    assert shared_initialization([rnn, gru]) and shared_initialization([rnn, other]) == []
+    assert shared_initialization(load_named("negation-half-rnn", "negation-half-gru")) == [], "without a snapshot"
 
 
 def test_the_default_runs_are_left_out_of_the_url_and_the_newest_eight_stay() -> None:
-    usual = default_runs()
-    assert len(usual) == 4
-    assert STATE.with_runs(usual) == STATE
-    assert STATE.displayed_runs == usual
+    assert len(default_runs()) == 4 and STATE.with_runs(default_runs()) == STATE
+    assert STATE.displayed_runs == default_runs()
     many = [str(i) for i in range(10)]
     assert STATE.with_runs(many + many).runs == tuple(many[-MOST:])
-
-
-def test_runs_of_one_colour_have_different_dashes() -> None:
     dashes = chart._line_styles([make_run(str(i), seed=i) for i in range(4)])
-    assert len(set(dashes.values())) == 4
+    assert len(set(dashes.values())) == 4, "runs of one colour have different dashes"
 
 
-@pytest.mark.parametrize("measure", TASK_MEASURES["negation"])
-def test_every_measure_of_shipped_runs_has_a_curve_on_every_axis(measure: str) -> None:
+def test_every_measure_of_shipped_runs_has_a_curve_on_every_axis() -> None:
     runs = load_named("negation-single-rnn", "negation-held-out-transformer")
-    for axis in AXES:
+    for measure, axis in product(TASK_MEASURES["negation"], AXES):
         for found in displayed_curves(Comparison(y=measure, smooth=0.5), runs, axis):
             assert found is not None and len(found.x) > 10 and np.isfinite(found.values).all()
-
-
-def test_losses_that_cannot_be_compared_are_marked_and_the_others_are_not() -> None:
-    state = Comparison(y="val_loss_part")
-    runs = load_named("text-gru", "text-transformer")
-    assert target_finding(state, runs, 1.8) == "These runs cannot be ranked by this loss."
-    assert target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8).startswith(
-        "First to reach 1.800"
-    )
-    note = comparability_note(state, runs)
-    assert note.startswith("These losses cannot be compared directly: contexts differ (reading on")
-    assert comparability_note(state, load_named("text-ngram", "text-transformer")) == ""
-    note = comparability_note(state, load_named("text-assignment", "text-transformer"))
-    assert "a token is not the same (BPE tokens (500), lower case; characters)" in note
-    assert (
-        comparability_note(Comparison(y="test_accuracy"), load_named("negation-half-rnn", "negation-half-lstm")) == ""
-    )
 
 
 def test_a_difference_of_losses_that_cannot_be_compared_is_refused() -> None:
@@ -357,12 +295,8 @@ def made_text_run(**settings: object) -> ComparedRun:
     last = np.array([[1.5, 2.5]])
     moments = np.arange(2.0)
     curves = Curves(0, np.ones((1, 2)), moments, moments, np.array([1]), {"val_loss": last, "val_loss_part": last})
-    card = Card(
-        key=key(config), parameters=7, seconds=1, state="finished", step=1,
-        metrics={"a": Metric(mean=1, values=[])},
-        created="2026-01-01T00:00:00+00:00", torch="2.0", name="",
-    )  # fmt: skip
-    return ComparedRun("1", key(config), "A", RunView(config, StoredRun(Path("A"), config, card, curves), None))
+    stored = StoredRun(Path("A"), config, make_card(config, "", 1), curves)
+    return ComparedRun("1", key(config), "A", RunView(config, stored, None))
 
 
 def counted_bits(runs: list[ComparedRun]) -> BitsPerByte:
@@ -374,24 +308,25 @@ def counted_bits(runs: list[ComparedRun]) -> BitsPerByte:
     return found
 
 
-def test_bits_per_byte_are_compared_between_tokenizers() -> None:
-    characters, words = made_text_run(), made_text_run(tokenizer="word", vocabulary=10)
+def test_bits_per_byte_are_compared_between_tokenizers(snapshot: SnapshotAssertion) -> None:
+    characters, words = (made_text_run(), made_text_run(tokenizer="word", vocabulary=10))
     found = counted_bits([characters, words])
     expected = [
         f"{float(held_out_text(run.config.task_as(TextConfig)).bits_per_byte(np.array(2.0))):.3f}"
         for run in (characters, words)
     ]
-    assert list(found.texts) == expected and expected[0] == "2.885" != expected[1]
-    assert_mentions(found.note, "Bits per byte … can be compared between tokenizers")
     longer = made_text_run(tokenizer="word", vocabulary=10, context=8)
-    assert "but not between contexts" in counted_bits([characters, longer]).note
-    assert counted_bits([characters, made_text_run(width=8)]).note == ""
+    assert [
+        found.note,
+        counted_bits([characters, longer]).note,
+        counted_bits([characters, made_text_run(width=8)]).note,
+    ] == snapshot
+    assert list(found.texts) == expected and expected[0] == "2.885" != expected[1]
 
 
 def test_bits_per_byte_of_different_texts_are_refused() -> None:
-    assert bits_per_byte([made_text_run(), made_text_run(size=3_000)]) is None
-    assert bits_per_byte([made_text_run(), made_text_run(lower=True)]) is None
-    assert bits_per_byte([made_text_run(), made_text_run(held_out=0.2)]) is None
+    for change in ({"size": 3_000}, {"lower": True}, {"held_out": 0.2}):
+        assert bits_per_byte([made_text_run(), made_text_run(**change)]) is None
     assert bits_per_byte([A, B]) is None and bits_per_byte([]) is None
 
 
@@ -426,8 +361,7 @@ def test_seeds_of_the_negation_task_have_test_sets_of_their_own() -> None:
 def test_the_default_runs_have_all_three_verdicts_and_two_winners() -> None:
     runs, problems = load_runs(default_runs(), "")
     assert problems == []
-    sentence = target_finding(STATE, runs, 0.95)
-    assert sentence.startswith("First to reach 0.950: Transformer by step") and "; RNN by seconds (" in sentence
+    assert target_finding(STATE, runs, 0.95).startswith("First to reach 0.950: Transformer by step")
     verdicts = describe_differences(runs, STATE)[1:]
     assert [any(word in each for each in verdicts) for word in ("same value", "cannot tell", "different")] == [True] * 3
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 from streamlit.testing.v1 import AppTest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, RunningLoss
 from explorer.labs.context import dynamic_evaluation
@@ -30,7 +31,6 @@ from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
 from explorer.web import background
 from tests.pages.screen import assert_no_errors, component_data, findings, page_text
-from tests.words import assert_mentions, assert_states
 
 TASK = {"corpus": "repeats", "size": 3_000, "context": 16}
 SMALL = {"width": 4, "hidden": 9, "iterations": 5, "batch_size": 2}
@@ -84,8 +84,17 @@ def test_evaluation_starts_with_the_button_and_with_the_best_model(views: dict[s
     at = assert_no_errors(at.button(key="online.start").click().run())
     (figure,) = figures(at)
     assert figure["title"] == "GRU" and figure["value"].endswith("bits per character")
-    names = [trace["name"] for trace in figure["plot"]["data"]]
-    assert names == ["dynamic evaluation", "fixed weights", "n-gram", "n-gram with a cache"]
+    traces = figure["plot"]["data"]
+    assert [trace["name"] for trace in traces] == [
+        "dynamic evaluation",
+        "fixed weights",
+        "n-gram",
+        "n-gram with a cache",
+    ]
+    learning, still, _, cached = (trace["y"][-1] for trace in traces)
+    end = FinalBits("GRU", still, learning)
+    expected = dynamic_evaluation_finding([end]), ngram_cache_finding([NgramRival(end, "blocks of 16", cached)])
+    assert findings(at) == [" ".join(expected)]
     assert at.button(key="online.start").disabled
     assert {key[-1] for key in background.results() if key[0] == "online"} == {DEFAULT_RATE}
     assert f"steps of η = {DEFAULT_RATE:g}, each" in page_text(at)
@@ -101,15 +110,6 @@ def test_another_rate_needs_another_start_and_two_models_share_an_axis(views: di
     assert (rnn["title"], gru["title"]) == ("RNN", "GRU")
     assert rnn["plot"]["layout"]["yaxis"]["range"] == gru["plot"]["layout"]["yaxis"]["range"]
     assert findings(at)[0]
-
-
-def test_the_panel_shows_the_numbers_of_the_sentence(views: dict[str, RunView]) -> None:
-    at = assert_no_errors(section(views).button(key="online.start").click().run())
-    (figure,) = figures(at)
-    learning, still, _, cached = (trace["y"][-1] for trace in figure["plot"]["data"])
-    end = FinalBits("GRU", still, learning)
-    expected = dynamic_evaluation_finding([end]), ngram_cache_finding([NgramRival(end, "blocks of 16", cached)])
-    assert findings(at) == [" ".join(expected)]
 
 
 def with_huge_weights(view: RunView, folder: Path) -> RunView:
@@ -151,73 +151,45 @@ def test_results_on_a_private_text_are_deleted_with_the_text(
     assert not background.results()
 
 
-@pytest.mark.parametrize(
-    ("ends", "sentence"),
-    [
-        ([("GRU", 2.31, 2.27)], "GRU … 2.27 bits … character instead of 2.31"),
-        ([("RNN", 2.31, 2.40)], "harms … RNN … 2.40 bits … character instead of 2.31"),
-        (
+def test_sentences(snapshot: SnapshotAssertion) -> None:
+    assert [
+        dynamic_evaluation_finding([FinalBits(*end) for end in ends])
+        for ends in [
+            [("GRU", 2.31, 2.27)],
+            [("RNN", 2.31, 2.4)],
             [("Feedforward", 2.31, 2.309)],
-            "hardly … feedforward … 2.31 bits … character",
-        ),
-        ([("RNN", 2.31, math.nan)], "losses … RNN … diverge"),
-        (
+            [("RNN", 2.31, math.nan)],
             [("RNN", 2.5, 2.4), ("GRU", 2.3, 2.1), ("LSTM", 2.3, 2.4), ("Transformer", 2.2, 2.2)],
-            "saves … GRU 0.20 … RNN 0.10 bits … character … costs … LSTM 0.10 … hardly … Transformer",
-        ),
-        ([("RNN", math.nan, math.nan)], "losses … RNN … not finite"),
-        (
+            [("RNN", math.nan, math.nan)],
             [("RNN", math.inf, math.nan), ("GRU", 2.3, 2.1)],
-            "saves … GRU 0.20 bits … character … RNN … not finite",
-        ),
-        (
             [("RNN", 2.5, 2.6), ("GRU", 2.3, 2.3)],
-            "costs … RNN 0.10 bits … character … hardly … GRU",
-        ),
-    ],
-)
-def test_the_finding_states_the_measured_bits(ends: list[tuple[str, float, float]], sentence: str) -> None:
-    assert_states(dynamic_evaluation_finding([FinalBits(*end) for end in ends]), sentence)
-
-
-def test_the_finding_compares_the_ngram_with_a_cache_and_models_that_learn_on() -> None:
+        ]
+    ] == snapshot(name="finding states the measured bits")
     gru, rnn, lstm = (
         NgramRival(FinalBits(title, 2.5, bits), context, cached)
         for title, bits, context, cached in (
             ("GRU", 2.13, "reading on", 1.97),
-            ("RNN", 1.90, "blocks of 64", 2.05),
+            ("RNN", 1.9, "blocks of 64", 2.05),
             ("LSTM", 1.971, "reading on", 1.97),
         )
     )
-    assert_states(
+    assert [
         ngram_cache_finding([gru, rnn, lstm]),
-        "n-gram with a cache … fewer bits per character than the GRU (reading on: 1.97 against 2.13) … more bits per "
-        "character than the RNN (blocks of 64: 2.05 against 1.90) … about as many … LSTM "
-        "(reading on: 1.97 against 1.97)",
-    )
-    assert ngram_cache_finding([replace(gru, end=FinalBits("GRU", 2.5, math.nan))]) == ngram_cache_finding([]) == ""
-
-
-def test_the_caption_describes_the_measurement_and_the_update_steps() -> None:
+        ngram_cache_finding([replace(gru, end=FinalBits("GRU", 2.5, math.nan))]),
+        ngram_cache_finding([]),
+    ] == snapshot(name="finding compares the ngram")
     progress = RunningLoss(np.array([64, 128]), np.array([1.5, 1.4]))
-    found = DynamicEvaluation(0.1, progress, progress, np.array([0.5, 2.0]), 0.0123, 198_273, True, 111_540, 1.0, 3.21)
-    method = method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, {"GRU": 0.1})
-    assert "over the first 128 of 111,540 held-out characters" in method and "pieces of 64" in method
-    assert "carried on" in method and "first of 3 seeds" in method and "in 3.2 s" in method
-    assert_mentions(method, "eight weights of the cache, λ = 0.1 … lowest loss … training text")
+    found = DynamicEvaluation(0.1, progress, progress, np.array([0.5, 2.0]), 0.0123, 198273, True, 111540, 1.0, 3.21)
     weights = {"GRU": 0.1, "LSTM": 0.1, "RNN": 0.2}
-    method = method_caption({"GRU": found}, TextConfig(), "characters", 3, weights)
-    assert_mentions(method, "λ = 0.1 beside the GRU and the LSTM and 0.2 beside the RNN has")
     cold = replace(found, carries_state=False)
-    method = method_caption({"RNN": cold}, TextConfig(), "tokens", 1, {})
-    assert "each from a zero state" in method and "seeds" not in method and "n-gram" not in method
     short = replace(cold, static=RunningLoss(np.array([64]), np.array([1.5])))
-    method = method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, {})
-    assert "at most the first 128" in method and "in 9.6 s" in method
-    assert_mentions(method, "GRU … carried on … otherwise")
-    sentence = steps_sentence("GRU", found, "characters")
-    assert_mentions(sentence, "GRU … 2 steps … η = 0.1 … n = 64 characters")
-    assert "before 1 of them" in sentence and "198,273 weights by 1.2% of their length" in sentence
+    assert [
+        method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, {"GRU": 0.1}),
+        method_caption({"GRU": found}, TextConfig(), "characters", 3, weights),
+        method_caption({"RNN": cold}, TextConfig(), "tokens", 1, {}),
+        method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, {}),
+        steps_sentence("GRU", found, "characters"),
+    ] == snapshot(name="caption describes the measurement")
 
 
 def test_only_models_with_the_same_held_out_tokens_are_compared() -> None:

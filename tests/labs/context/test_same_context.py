@@ -6,18 +6,12 @@ from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from syrupy.assertion import SnapshotAssertion
 from torch import Generator
 
 from benchmarks.language_models import SAME_CONTEXT
-from explorer.labs.context.same_context import (
-    BestNgram,
-    MeasuredNetwork,
-    SameContextTable,
-    is_measured_text,
-    read_table,
-    same_context_caption,
-    same_context_finding,
-)
+from explorer.labs.context import same_context
+from explorer.labs.context.same_context import BestNgram, MeasuredNetwork, SameContextTable
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
@@ -26,40 +20,39 @@ from explorer.tasks.text.rows import text_data
 from explorer.training.scoring import mean_loss
 from tests import needs
 from tests.pages.screen import assert_no_errors, table
-from tests.words import assert_mentions
 
 
 @pytest.mark.parametrize(
     ("run", "context"), [("text-best-seeds", "128"), ("text-transformer", "64"), ("text-gru", "reading on")]
 )
 def test_the_losses_of_networks_are_those_of_the_included_runs(run: str, context: str) -> None:
-    measured, card = read_table().networks[run], store.find(run).card
+    measured, card = same_context.read_table().networks[run], store.find(run).card
     assert measured.parameters == card.parameters
     assert measured.losses[context] == pytest.approx(card.metrics["val_loss"].values, abs=1e-5)
 
 
 def test_the_loss_of_the_ngram_is_that_of_the_included_run() -> None:
-    best, run = read_table().ngrams["64"], store.find("text-ngram-modified")
+    best, run = same_context.read_table().ngrams["64"], store.find("text-ngram-modified")
     assert run.config.model == NgramTextConfig(best.n, "modified_kneser_ney")
     assert best.loss == pytest.approx(run.card.metrics["val_loss"].mean, abs=1e-5)
 
 
 def test_the_file_has_every_cell_that_the_benchmark_computes() -> None:
-    stored = read_table()
+    stored = same_context.read_table()
     assert {name: tuple(each.losses) for name, each in stored.networks.items()} == SAME_CONTEXT
     assert set(stored.ngrams) == {context for contexts in SAME_CONTEXT.values() for context in contexts}
 
 
 @needs.tiny_shakespeare
 def test_a_cell_is_computed_again() -> None:
-    best, data = read_table().ngrams["16"], text_data(TextConfig(context=16))
+    best, data = same_context.read_table().ngrams["16"], text_data(TextConfig(context=16))
     ngram = Ngram(NgramTextConfig(best.n, "stupid_backoff"), data.vocabulary, 16, Generator())
     ngram.fit(*data.full_training_batch())
     assert best.smoothing == ngram.smoothing
     assert float(mean_loss(ngram, data.held_out_batches())) == pytest.approx(best.loss, abs=1e-5)
 
 
-def test_the_finding_says_where_all_seeds_are_below_or_above_the_ngram() -> None:
+def test_sentences(snapshot: SnapshotAssertion) -> None:
     ngrams = {"16": BestNgram("stupid_backoff", 6, 1.7), "64": BestNgram("kneser_ney", 5, 1.6)}
     losses = {
         "below": {"16": (1.6, 1.69), "64": (1.5, 1.59)},
@@ -69,36 +62,27 @@ def test_the_finding_says_where_all_seeds_are_below_or_above_the_ngram() -> None
     stored = SameContextTable(
         ngrams, {name: MeasuredNetwork("gru", i, each) for i, (name, each) in enumerate(losses.items(), 11)}
     )
-    assert_mentions(
-        same_context_finding(stored),
-        "GRU with 11 parameters (2 seeds) beats the best n-gram in every context. The GRU with 12 parameters (2 seeds) "
-        "is worse than the best n-gram in blocks of 64. The GRU with 13 parameters (2 seeds) beats the best n-gram in "
-        "blocks of 16; beats it with some seeds in blocks of 64.",
+    assert [same_context.same_context_finding(stored), same_context.same_context_caption(stored)] == snapshot(
+        name="finding says where all seeds"
     )
-    assert_mentions(
-        same_context_caption(stored),
-        "stupid backoff of order 6 (in blocks of 16) and Kneser–Ney of order 5 (in blocks of 64)",
+    at = assert_no_errors(AppTest.from_function(app, default_timeout=60).run())
+    (row,) = (row for row in table(at, "text-same-context") if row["context"]["text"] == "blocks of 64")
+    stored = same_context.read_table()
+    losses = stored.networks["text-best-seeds"].losses["64"]
+    assert [row["ngram"]["text"], row["text-best-seeds"]["text"]] == snapshot(
+        name="section shows lowest and highest seed"
     )
 
 
 def test_the_table_belongs_to_one_text_and_its_characters() -> None:
     task = TextConfig()
-    assert is_measured_text(task) and is_measured_text(replace(task, context=32))
-    assert not is_measured_text(replace(task, tokenizer="bpe"))
-    assert not is_measured_text(replace(task, corpus="brackets"))
-    assert not is_measured_text(replace(task, held_out=0.2))
+    assert same_context.is_measured_text(task) and same_context.is_measured_text(replace(task, context=32))
+    assert not same_context.is_measured_text(replace(task, tokenizer="bpe"))
+    assert not same_context.is_measured_text(replace(task, corpus="brackets"))
+    assert not same_context.is_measured_text(replace(task, held_out=0.2))
 
 
 def app() -> None:
     from explorer.labs.context.same_context import same_context_section
 
     same_context_section()
-
-
-def test_the_section_shows_lowest_and_highest_seed() -> None:
-    at = assert_no_errors(AppTest.from_function(app, default_timeout=60).run())
-    (row,) = (row for row in table(at, "text-same-context") if row["context"]["text"] == "blocks of 64")
-    stored = read_table()
-    losses = stored.networks["text-best-seeds"].losses["64"]
-    assert row["ngram"]["text"] == f"{stored.ngrams['64'].loss:.3f}"
-    assert row["text-best-seeds"]["text"] == f"{min(losses):.3f}–{max(losses):.3f}"

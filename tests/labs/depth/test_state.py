@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.labs.depth.state import DepthState
 from explorer.ui.state.url_codec import read, write
-from tests.words import assert_mentions
+from tests.labs.addresses import read_problems
 
 
 def test_the_state_survives_the_url() -> None:
@@ -15,24 +15,19 @@ def test_the_state_survives_the_url() -> None:
     assert write(DepthState()) == {}
 
 
-@pytest.mark.parametrize(
-    ("part", "words"),
-    [
-        ({"cut": "3"}, "3 heads are not possible"),
-        ({"heads": "16"}, "16 heads are not possible"),
-        ({"layers": "25"}, "a number from 1 to 24"),
-        ({"norm": "batch"}, "none, post, pre"),
-        ({"say": "x" * 201}, "201 characters … too long … at most 200"),
-        ({"first": "-1"}, "a number from 0"),
-        ({"residual": "maybe"}, "true or false"),
-        ({"mask": "1"}, "no “mask”"),
-    ],
-)
-def test_an_invalid_url_parameter_is_reported_and_the_rest_is_used(part: dict[str, str], words: str) -> None:
-    state, problems = read(DepthState, {"start": "zero", **part})
-    assert state == DepthState(start="zero")
-    assert len(problems) == 1
-    assert_mentions(problems[0], words)
+def test_invalid_url_parameters_are_reported_and_the_rest_is_used(snapshot: SnapshotAssertion) -> None:
+    invalid = (
+        "cut=3",
+        "heads=16",
+        "layers=25",
+        "norm=batch",
+        "say=" + "x" * 201,
+        "first=-1",
+        "residual=maybe",
+        "mask=1",
+    )
+    assert read_problems(DepthState, {"start": "zero"}, *invalid) == snapshot
+    assert read(DepthState, {"start": "zero"})[0] == DepthState(start="zero")
 
 
 def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
@@ -49,22 +44,19 @@ def test_component_messages_are_applied() -> None:
     assert DepthState().apply_stacks_event(event) == DepthState(residual=False, norm="post", kind="rms", layers=3)
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        *(None, 7, {}, {"cut": 3, "view": "even"}, {"cut": True, "view": "even"}, {"cut": [4], "view": "shares"}),
-        {"cut": 4, "view": "<b>"},
-    ],
-)
-def test_invalid_messages_of_the_heads_component_change_nothing(event: Any) -> None:
-    assert DepthState().apply_heads_event(event) == DepthState()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"layers": 25}, {"layers": 0}, {"layers": 2.5}, {"norm": "x"}, {"norm": []}, {"residual": 1}, {"kind": None}],
-)
-def test_invalid_messages_of_the_stacks_component_change_nothing(wrong: dict[str, Any]) -> None:
-    good = {"residual": False, "norm": "post", "kind": "rms", "layers": 3}
-    assert DepthState().apply_stacks_event({**good, **wrong}) == DepthState()
-    assert DepthState().apply_stacks_event([good]) == DepthState()
+def test_invalid_component_messages_change_nothing() -> None:
+    even: dict[str, Any] = {"cut": 4, "view": "even"}
+    for event in (None, 7, {}, even | {"cut": 3}, even | {"cut": True}, even | {"cut": [4]}, even | {"view": "<b>"}):
+        assert DepthState().apply_heads_event(event) == DepthState()
+    good: dict[str, Any] = {"residual": False, "norm": "post", "kind": "rms", "layers": 3}
+    wrong = [
+        ("layers", 25),
+        ("layers", 0),
+        ("layers", 2.5),
+        ("norm", "x"),
+        ("norm", []),
+        ("residual", 1),
+        ("kind", None),
+    ]
+    for event in ([good], *({**good, name: value} for name, value in wrong)):
+        assert DepthState().apply_stacks_event(event) == DepthState()

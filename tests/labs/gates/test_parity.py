@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,14 +15,12 @@ from explorer.models.rnn import RNNCell
 from explorer.models.taps import intervene, record
 from explorer.seeds import generator
 from tests import needs
+from tests.labs.node import run_in_node
 
-SCRIPT = Path(__file__).parents[3] / "explorer" / "static" / "components" / "gates_by_hand" / "math.js"
-NODE_SCRIPT = """
-import { readFileSync } from "node:fs";
-const { computeCells: computed, parseLane: lane } = await import(process.argv[1]);
-const given = JSON.parse(readFileSync(0, "utf8"));
-const lanes = (texts) => Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, lane(text)]));
-const all = ({ lanes: texts, u, w }) => ({ lanes: lanes(texts), ...computed(lanes(texts), u, w) });
+pytestmark = needs.node
+SCRIPT = """
+const lanes = (texts) => Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, m.parseLane(text)]));
+const all = ({ lanes: texts, u, w }) => ({ lanes: lanes(texts), ...m.computeCells(lanes(texts), u, w) });
 console.log(JSON.stringify(given.map(all)));
 """
 MIXED = {
@@ -41,25 +36,6 @@ CASES = [
     *({"lanes": dict(preset.traces), "u": 0.0, "w": 1.0} for preset in PRESETS),
     *({"lanes": MIXED, "u": u, "w": w} for u, w in ((0.0, 0.5), (0.8, 1.0), (-1.7, 1.9))),
 ]
-
-
-@pytest.fixture(scope="module")
-def node_results() -> list[dict[str, Any]]:
-    if needs.NODE is None:
-        pytest.skip(needs.NO_NODE)
-    process = subprocess.run(
-        [needs.NODE, "--input-type=module", "-e", NODE_SCRIPT, SCRIPT.as_uri()],
-        input=json.dumps(CASES),
-        capture_output=True,
-        text=True,
-    )
-    assert process.returncode == 0, process.stderr
-    found: list[dict[str, Any]] = json.loads(process.stdout)
-    return found
-
-
-def column_vector(text: str) -> Tensor:
-    return torch.tensor(parse_trace(text), dtype=torch.float64)
 
 
 def cell_with_weights(cell: torch.nn.Module, row: int, u: float) -> torch.nn.Module:
@@ -87,59 +63,28 @@ def run_cell(cell: Any, inputs: Tensor, fixed_gates: dict[str, Tensor], memory: 
     return cell_states.detach(), outputs.detach(), torch.cat([g.flatten() for g in gradients])
 
 
-def assert_close(found: list[float], expected: Tensor) -> None:
-    assert found == pytest.approx(expected.tolist(), rel=1e-9, abs=1e-300)
+def assert_close(found: dict[str, list[float]], **expected: Tensor) -> None:
+    for name, values in expected.items():
+        assert found[name] == pytest.approx(values.tolist(), rel=1e-9, abs=1e-300), name
 
 
-@pytest.mark.parametrize("index", range(len(CASES)))
-def test_the_lstm_in_javascript_equals_the_model(node_results: list[dict[str, Any]], index: int) -> None:
-    case, found = CASES[index], node_results[index]["lstm"]
-    gate_traces = {name: column_vector(text) for name, text in case["lanes"].items()}
-    cell = cell_with_weights(LSTMCell(1, 1, generator(0, "start")), 2, case["u"])
-    fixed_gates = {"input_gate": gate_traces["i"], "forget_gate": gate_traces["f"], "output_gate": gate_traces["o"]}
-    if bool((gate_traces["g"].abs() == 1).any()):  # no number goes into a tanh for it to be 1
-        fixed_gates["candidate"] = gate_traces["g"]
-    inputs = gate_traces["g"].clamp(-0.999, 0.999).atanh()
-    c, h, full = run_cell(cell, inputs, fixed_gates, "memory")
-    assert_close(found["c"], c)
-    assert_close(found["h"], h)
-    assert_close(found["full"], full)
-    if not case["u"]:
-        assert_close(found["straight"], full)
-
-
-@pytest.mark.parametrize("index", range(len(CASES)))
-def test_the_gru_in_javascript_equals_the_model(node_results: list[dict[str, Any]], index: int) -> None:
-    case, found = CASES[index], node_results[index]["gru"]
-    gate_traces = {name: column_vector(text) for name, text in case["lanes"].items()}
-    cell = cell_with_weights(GRUCell(1, 1, generator(0, "start")), 2, case["u"])
-    fixed_gates = {"reset_gate": gate_traces["r"], "update_gate": gate_traces["z"]}
-    if bool((gate_traces["n"].abs() == 1).any()):
-        fixed_gates["candidate"] = gate_traces["n"]
-    h, _, full = run_cell(cell, gate_traces["n"].clamp(-0.999, 0.999).atanh(), fixed_gates, "state")
-    assert_close(found["h"], h)
-    assert_close(found["full"], full)
-    if not case["u"]:
-        assert_close(found["straight"], full)
-
-
-@pytest.mark.parametrize("index", range(len(CASES)))
-def test_the_plain_rnn_in_javascript_equals_the_model_on_the_same_input(
-    node_results: list[dict[str, Any]], index: int
-) -> None:
-    case, found = CASES[index], node_results[index]
-    gate_traces = {name: column_vector(text) for name, text in case["lanes"].items()}
-    cell = cell_with_weights(RNNCell(1, 1, generator(0, "start")), 0, case["w"])
-    for which, inputs in (
-        ("lstm", gate_traces["i"] * gate_traces["g"]),
-        ("gru", (1 - gate_traces["z"]) * gate_traces["n"]),
-    ):
-        h, _, gradient = run_cell(cell, inputs, {}, "state")
-        assert_close(found[which]["plain"], h)
-        assert_close(found[which]["rnn"], gradient)
-
-
-def test_traces_are_parsed_equally_in_python_and_javascript(node_results: list[dict[str, Any]]) -> None:
-    for case, found in zip(CASES, node_results, strict=True):
-        assert found["lanes"] == {name: list(parse_trace(text)) for name, text in case["lanes"].items()}
-        assert {len(values) for values in found["lanes"].values()} == {STEPS}
+def test_the_cells_in_javascript_equal_the_models() -> None:
+    for case, found in zip(CASES, run_in_node("gates_by_hand/math.js", SCRIPT, CASES), strict=True):
+        parsed: dict[str, Any] = {name: list(parse_trace(text)) for name, text in case["lanes"].items()}  # type: ignore[attr-defined]
+        assert found["lanes"] == parsed and {len(values) for values in parsed.values()} == {STEPS}
+        traces = {name: torch.tensor(values, dtype=torch.float64) for name, values in parsed.items()}
+        u, w = float(case["u"]), float(case["w"])  # type: ignore[arg-type]
+        lstm = {"input_gate": traces["i"], "forget_gate": traces["f"], "output_gate": traces["o"]}
+        gru = {"reset_gate": traces["r"], "update_gate": traces["z"]}
+        for gates, candidate in ((lstm, traces["g"]), (gru, traces["n"])):
+            if bool((candidate.abs() == 1).any()):  # no number goes into a tanh for it to be 1
+                gates["candidate"] = candidate
+        inputs, new = (traces[name].clamp(-0.999, 0.999).atanh() for name in "gn")
+        c, h, full = run_cell(cell_with_weights(LSTMCell(1, 1, generator(0, "start")), 2, u), inputs, lstm, "memory")
+        assert_close(found["lstm"], c=c, h=h, full=full, **({} if u else {"straight": full}))
+        h, _, full = run_cell(cell_with_weights(GRUCell(1, 1, generator(0, "start")), 2, u), new, gru, "state")
+        assert_close(found["gru"], h=h, full=full, **({} if u else {"straight": full}))
+        rnn = cell_with_weights(RNNCell(1, 1, generator(0, "start")), 0, w)
+        for name, inputs in (("lstm", traces["i"] * traces["g"]), ("gru", (1 - traces["z"]) * traces["n"])):
+            h, _, gradient = run_cell(rnn, inputs, {}, "state")
+            assert_close(found[name], plain=h, rnn=gradient)

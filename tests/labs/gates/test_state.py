@@ -6,14 +6,8 @@ from dataclasses import replace
 import pytest
 
 from explorer.errors import InvalidSetting
-from explorer.labs.gates.findings import (
-    GateInitOutcome,
-    gate_init_comparison,
-    gate_init_finding,
-    initial_gate,
-    number_latex,
-    product_latex,
-)
+from explorer.labs.gates import findings
+from explorer.labs.gates.findings import GateInitOutcome
 from explorer.labs.gates.state import PRESETS, STEPS, GatesState, apply_event, parse_trace
 from explorer.ui.state import url_codec
 from tests.words import assert_mentions
@@ -22,19 +16,15 @@ from tests.words import assert_mentions
 def test_a_trace_is_parsed_from_runs_and_its_last_value_is_repeated() -> None:
     assert parse_trace("0x2,1,0.5")[:5] == (0, 0, 1, 0.5, 0.5)
     assert len(parse_trace("0.9")) == len(parse_trace("1x50")) == STEPS
+    for text in ("", "a", "1,,0", "1x", "0.5x999", "1x51", "x3", "nan", "1e5", "0x30,1x30"):
+        with pytest.raises(InvalidSetting):
+            parse_trace(text)
 
 
-@pytest.mark.parametrize("text", ["", "a", "1,,0", "1x", "0.5x999", "1x51", "x3", "nan", "1e5", "0x30,1x30"])
-def test_invalid_traces_are_rejected(text: str) -> None:
-    with pytest.raises(InvalidSetting):
-        parse_trace(text)
-
-
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
-def test_every_preset_survives_the_url(preset: object) -> None:
-    state = replace(GatesState(), **preset.traces, at=preset.at)  # type: ignore[attr-defined]
-    found, problems = url_codec.read(GatesState, url_codec.write(state))
-    assert problems == () and found == state
+def test_every_preset_survives_the_url() -> None:
+    for preset in PRESETS:
+        state = replace(GatesState(), **preset.traces, at=preset.at)
+        assert url_codec.read(GatesState, url_codec.write(state)) == (state, ())
 
 
 def test_component_messages_are_validated_like_the_url() -> None:
@@ -55,31 +45,26 @@ def test_gate_values_count_from_the_first_write() -> None:
 
 
 def test_products_are_formatted_with_powers() -> None:
-    assert product_latex((0.9,) * 49) == "0.9^{49}"
-    assert product_latex((0.5, 1.0, 1.0)) == r"1^{2} \cdot 0.5"
-    assert product_latex(()) == "1"
-    assert product_latex(tuple(i / 10 for i in range(6))).endswith(r"\cdots")
-    assert [number_latex(v) for v in (0.0, 1.0, 0.0057, 0.123, 3.2e-9)] == [
-        "0",
-        "1",
-        r"5.7 \cdot 10^{-3}",
-        "0.12",
-        r"3.2 \cdot 10^{-9}",
-    ]
+    assert findings.product_latex((0.9,) * 49) == "0.9^{49}"
+    assert findings.product_latex((0.5, 1.0, 1.0)) == r"1^{2} \cdot 0.5"
+    assert findings.product_latex(()) == "1"
+    assert findings.product_latex(tuple(i / 10 for i in range(6))).endswith(r"\cdots")
+    values = {0.0: "0", 1.0: "1", 0.0057: r"5.7 \cdot 10^{-3}", 0.123: "0.12", 3.2e-9: r"3.2 \cdot 10^{-9}"}
+    assert [findings.number_latex(value) for value in values] == list(values.values())
 
 
 def test_the_gate_initialization_finding_states_solved_seeds() -> None:
     found = {3.0: GateInitOutcome(3.0, 7, 8), 0.0: GateInitOutcome(0.0, 0, 8)}
-    finding = gate_init_finding({"LSTM": found, "GRU": found}, 50)
+    finding = findings.gate_init_finding({"LSTM": found, "GRU": found}, 50)
     assert finding == "7 of 8 LSTMs (bias 3) and 7 of 8 GRUs (bias 3) recall the first of 50 symbols."
     assert len(finding.split()) <= 20
-    assert gate_init_finding({"LSTM": {}, "GRU": {}}, 50) == gate_init_finding({}, 50) == ""
-    assert (initial_gate(0.0), initial_gate(3.0)) == ("about 0.50 (standard)", "0.95 (bias 3)")
+    assert findings.gate_init_finding({"LSTM": {}, "GRU": {}}, 50) == findings.gate_init_finding({}, 50) == ""
+    assert (findings.initial_gate(0.0), findings.initial_gate(3.0)) == ("about 0.50 (standard)", "0.95 (bias 3)")
 
 
 def test_the_numbers_of_seeds_by_initial_bias_are_compared() -> None:
     outcomes = {bias: GateInitOutcome(bias, solved, 8) for bias, solved in ((0.0, 0), (1.0, 2), (3.0, 8))}
-    sentence = gate_init_comparison(outcomes, "GRU")
+    sentence = findings.gate_init_comparison(outcomes, "GRU")
     assert_mentions(sentence, "Worse than bias 3: bias 0 (0 of 8 against 8 of 8 seeds)")
     none = {bias: GateInitOutcome(bias, 0, 8) for bias in (0.0, 1.0)}
-    assert gate_init_comparison(none, "GRU") == gate_init_comparison({}, "GRU") == ""
+    assert findings.gate_init_comparison(none, "GRU") == findings.gate_init_comparison({}, "GRU") == ""

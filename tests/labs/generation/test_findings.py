@@ -1,17 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.generation.text_statistics import StatisticsByTemperature
-from explorer.labs.generation.findings import (
-    MeasuredTexts,
-    corpus_finding,
-    describe_sampling,
-    repetition_finding,
-    statistics_caption,
-)
+from explorer.labs.generation import findings
+from explorer.labs.generation.findings import MeasuredTexts
 from explorer.labs.generation.state import GenerationState
-from tests.words import assert_mentions, assert_states
 
 
 def make_texts(corpus: list[float] | None = None, repeats: float = 0.5, held_out: bool = True) -> MeasuredTexts:
@@ -23,28 +18,25 @@ def make_texts(corpus: list[float] | None = None, repeats: float = 0.5, held_out
     )
 
 
-def test_the_findings_compare_generated_texts_with_the_corpus() -> None:
+def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = [("n-gram", make_texts([0.86, 0.0, -2.1], 0.88)), ("RNN", make_texts([0.25, 0.0, -0.1]))]
-    assert_states(repetition_finding(found), "temperature 0, 88 % … n-gram … 50 % … RNN")
-    assert_states(corpus_finding(found), "varied … n-gram … 1.1 … RNN … 0.1 … n-gram … 1.5 … RNN at no temperature")
-
-
-def test_without_a_corpus_there_is_no_comparison() -> None:
+    assert [findings.repetition_finding(found), findings.corpus_finding(found)] == snapshot(
+        name="findings compare generated texts"
+    )
     alone = [("RNN", make_texts())]
-    assert_states(repetition_finding(alone), "temperature 0, 50 % … RNN")
-    assert corpus_finding(alone) == ""
-    assert "Dashed" not in statistics_caption(alone, GenerationState())
-
-
-def test_the_caption_says_which_text_the_dashed_line_is_for_each_model() -> None:
-    ours, theirs = ("RNN", make_texts([1.0, 0.0, -1.0])), ("GRU", make_texts([1.0, 0.0, -1.0], held_out=False))
-    assert "human text, held-out text, in eight pieces" in statistics_caption([ours], GenerationState())
-    assert "human text, training text, in" in statistics_caption([theirs], GenerationState())
-    both = statistics_caption([ours, theirs], GenerationState())
-    assert_mentions(both, "held-out text (RNN) … training text (GRU)")
-
-
-def test_sampling_settings_are_named() -> None:
-    assert describe_sampling(GenerationState()) == ""
-    assert describe_sampling(GenerationState(greedy=True, top_k=3)) == "greedy"
-    assert describe_sampling(GenerationState(top_k=5, top_p=0.9, min_p=0.05)) == "top-k 5, top-p 0.9 and min-p 0.05"
+    assert [
+        findings.repetition_finding(alone),
+        findings.corpus_finding(alone),
+        findings.statistics_caption(alone, GenerationState()),
+    ] == snapshot(name="without a corpus there")
+    ours, theirs = (("RNN", make_texts([1.0, 0.0, -1.0])), ("GRU", make_texts([1.0, 0.0, -1.0], held_out=False)))
+    assert [
+        findings.statistics_caption([ours], GenerationState()),
+        findings.statistics_caption([theirs], GenerationState()),
+        findings.statistics_caption([ours, theirs], GenerationState()),
+    ] == snapshot(name="caption says which text the dashed")
+    assert [
+        findings.describe_sampling(GenerationState()),
+        findings.describe_sampling(GenerationState(greedy=True, top_k=3)),
+        findings.describe_sampling(GenerationState(top_k=5, top_p=0.9, min_p=0.05)),
+    ] == snapshot(name="sampling settings are named")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,16 +9,19 @@ import pytest
 from explorer.errors import InvalidSetting
 from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS
 from explorer.experiments.recall import VARIANTS
+from explorer.jobs.job import JobView
 from explorer.labs.memory import exploding_gradients, gate_viewer, gradient_flow
 from explorer.labs.memory.gradient_flow import GradientHistory, norms_at_steps, playback_steps
 from explorer.labs.memory.state import MemoryState
 from explorer.tasks.recall import RecallConfig
+from explorer.training.record import Curves
 from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
 
 TINY = {"length": 5, "iterations": 4, "replicas": 2, "snapshots": 3, "evaluate_every": 4}
 
 
+@cache
 def view(name: str) -> RunView:
     config = VARIANTS[name].config(**TINY)
     return RunView(config, None, None, private=record_run(config))
@@ -40,16 +44,17 @@ def test_all_runs_share_the_playback_steps_and_a_finished_run_keeps_its_last_nor
     assert (many[0], many[-1], len(many)) == (0, 99, gradient_flow.MAX_STOPS)
 
 
-@pytest.mark.parametrize(("name", "gated", "plain"), [("gru-chrono", True, False), ("rnn-usual", False, True)])
-def test_gradients_are_computed_at_every_snapshot(name: str, gated: bool, plain: bool) -> None:
-    request = view(name)
-    found = gradient_flow.compute_gradients(request)
-    assert found.steps == request.config.snapshot_steps
-    assert found.norms.shape == (len(found.steps), 2, 5)
-    assert not np.array_equal(found.norms[0], found.norms[-1])
-    assert (found.shares is not None, found.radii is not None) == (gated, plain)
-    transformer = gradient_flow.compute_gradients(view("transformer-learned"))
-    assert (transformer.shares, transformer.radii) == (None, None)
+def test_gradients_are_computed_at_every_snapshot() -> None:
+    for name, gated, plain in (
+        ("gru-chrono", True, False),
+        ("rnn-usual", False, True),
+        ("transformer-learned", False, False),
+    ):
+        run = view(name)
+        found = gradient_flow.compute_gradients(run)
+        assert found.steps == run.config.snapshot_steps and found.norms.shape == (len(found.steps), 2, 5)
+        assert not np.array_equal(found.norms[0], found.norms[-1])
+        assert (found.shares is not None, found.radii is not None) == (gated, plain)
 
 
 # ---- gates
@@ -57,17 +62,12 @@ def test_gradients_are_computed_at_every_snapshot(name: str, gated: bool, plain:
 
 def test_the_default_is_the_first_variant_with_gates() -> None:
     stored = {name: view(name) for name in ("rnn-usual", "gru-chrono")}
-    assert gate_viewer.selected_variant(MemoryState(), stored) == "gru-chrono"
-    assert gate_viewer.selected_variant(replace(MemoryState(), inside="rnn-usual"), stored) == "rnn-usual"
-    assert gate_viewer.selected_variant(replace(MemoryState(), inside="lstm-usual"), stored) == "gru-chrono"
+    for inside, variant in (("", "gru-chrono"), ("rnn-usual", "rnn-usual"), ("lstm-usual", "gru-chrono")):
+        assert gate_viewer.selected_variant(replace(MemoryState(), inside=inside), stored) == variant
     assert gate_viewer.selected_variant(MemoryState(), {"rnn-usual": stored["rnn-usual"]}) == "rnn-usual"
-
-
-def test_a_step_between_snapshots_selects_the_one_before() -> None:
     assert gate_viewer.selected_step(MemoryState(), [0, 5, 300]) == 300
-    assert gate_viewer.selected_step(replace(MemoryState(), at=17), [0, 5, 300]) == 5
-    assert gate_viewer.selected_step(replace(MemoryState(), at=0), [0, 5, 300]) == 0
-    assert gate_viewer.selected_step(replace(MemoryState(), at=1), [4, 300]) == 4
+    for at, steps, step in ((17, [0, 5, 300], 5), (0, [0, 5, 300], 0), (1, [4, 300], 4)):
+        assert gate_viewer.selected_step(replace(MemoryState(), at=at), steps) == step
 
 
 def test_the_sequence_is_the_typed_one_or_a_random_one() -> None:
@@ -94,54 +94,36 @@ def test_half_lives_of_all_seeds_are_compared_with_the_other_initialization() ->
 
 
 def test_the_slider_shows_the_nearest_gain() -> None:
-    assert GAINS[exploding_gradients._nearest_gain(1.0)] == 1.0
-    assert GAINS[exploding_gradients._nearest_gain(2.96)] == 3.0
+    assert [GAINS[exploding_gradients._nearest_gain(gain)] for gain in (1.0, 2.96)] == [1.0, 3.0]
 
 
-def views(names: tuple[str, ...]) -> dict[str, RunView]:
+@cache
+def clipping_curves(name: str) -> Curves:
+    configs = {f"{cell.name}-{which}": c for cell in CLIPPING_CELLS for which, c in cell.configs().items()}
+    return record_run(replace(configs[name], iterations=6, snapshots=2, replicas=2)).curves
+
+
+def views(*names: str) -> dict[str, RunView]:
+    """Return a view of every run of the experiment, of which these are trained."""
     found = {}
     for cell in CLIPPING_CELLS:
         for which, config in cell.configs().items():
             name = f"{cell.name}-{which}"
-            short = replace(config, iterations=6, snapshots=2)
-            found[name] = RunView(config, None, None, stopped=None)
-            if name in names:
-                found[name] = _Trained(config, record_run(short).curves)
+            job = JobView(config, "", "finished", 6, curves=clipping_curves(name)) if name in names else None
+            found[name] = RunView(config, None, job)
     return found
 
 
-class _Trained(RunView):
-    """A run view with curves and no stored run."""
-
-    def __init__(self, config: object, stored: object) -> None:
-        object.__setattr__(self, "config", config)
-        object.__setattr__(self, "known", stored)
-
-    @property
-    def curves(self) -> object:  # type: ignore[override]
-        return self.known  # type: ignore[attr-defined]
-
-    result = curves  # type: ignore[assignment]
-
-
 def test_a_cell_has_a_result_once_both_runs_are_finished() -> None:
-    stored = views(("small-none", "small-clip", "large-none"))
-    (small,) = exploding_gradients._clipping_results(stored)
-    assert small.words == "at a radius of 0.7"
-    assert small.same
-    assert small.longest < 1.0
-    large, fast = (
-        exploding_gradients._clipping_results(views((f"{name}-none", f"{name}-clip")))[0] for name in ("large", "fast")
-    )
-    assert large.longest > 1.0
-    assert not large.same
-    assert not fast.same
+    (small,) = exploding_gradients._clipping_results(views("small-none", "small-clip", "large-none"))
+    assert small.words == "at a radius of 0.7" and small.same and small.longest < 1.0
+    (large,) = exploding_gradients._clipping_results(views("large-none", "large-clip"))
+    assert large.longest > 1.0 and not large.same
 
 
 def test_every_cell_has_a_panel_of_each_quantity_on_a_shared_axis() -> None:
-    panels = exploding_gradients._panels(views(("small-none", "small-clip")))
+    panels = exploding_gradients._panels(views("small-none", "small-clip"))
     assert len(panels) == 2 * len(CLIPPING_CELLS)
     for row in (panels[:3], panels[3:]):
         assert len({tuple(panel.figure.layout.yaxis.range) for panel in row}) == 1
-    assert len(panels[0].figure.data[2].x) == 6
-    assert len(panels[1].figure.data[2].x) == 0  # nobody has trained it yet
+    assert [len(panel.figure.data[2].x) for panel in panels[:2]] == [6, 0], "nobody has trained the second yet"

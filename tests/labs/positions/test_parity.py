@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -16,22 +11,9 @@ from explorer.inspection.transformer.example_attention import layer_matrices, wo
 from explorer.models.transformer_decoder import rotate, rotations, sinusoids
 from explorer.tasks.sequence_labelling.config import PAD
 from tests import needs
+from tests.labs.node import run_in_node
 
-ASSETS = Path(__file__).parents[3] / "explorer" / "static"
 pytestmark = needs.node
-
-
-def run_in_node(script: str, module: str, given: object) -> Any:
-    head = 'import { readFileSync } from "node:fs";\nconst m = await import(process.argv[1]);\n'
-    read = 'const given = JSON.parse(readFileSync(0, "utf8"));\n'
-    process = subprocess.run(
-        [str(needs.NODE), "--input-type=module", "-e", head + read + script, (ASSETS / module).as_uri()],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-    )
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
 
 
 def test_sinusoids_and_rotary_scores_in_javascript_equal_the_models() -> None:
@@ -39,7 +21,7 @@ def test_sinusoids_and_rotary_scores_in_javascript_equal_the_models() -> None:
     const pair = m.drawPair(16, 5);
     console.log(JSON.stringify({ sines: [...m.sines(40, 32, 10000)], pair, scores: [...m.scores(pair, 1000, 40)] }));
     """
-    found = run_in_node(script, "components/positions/math.js", None)
+    found = run_in_node("positions/math.js", script)
     np.testing.assert_allclose(np.reshape(found["sines"], (40, 32)), sinusoids(40, 32).numpy(), atol=2e-5)
     q, k = (torch.tensor(found["pair"][name]).flatten().expand(40, 1, 16).contiguous() for name in ("query", "key"))
     by = rotations(40, 16)
@@ -51,12 +33,11 @@ def test_sinusoids_and_rotary_scores_in_javascript_equal_the_models() -> None:
 def test_masked_attention_in_javascript_equals_torch(side: str) -> None:
     words = ["it", "rained", PAD] if side == "right" else [PAD, "it", "rained"]
     vectors, matrices = word_vectors(words), layer_matrices()[0]
-    options = {"padding": True, "causal": True, "fill": "infinite"}
     given = {
         "tokens": words,
         "vectors": [vectors[word].tolist() for word in words],
         "layer": {name: matrix.tolist() for name, matrix in matrices.items()},
-        "options": options,
+        "options": {"padding": True, "causal": True, "fill": "infinite"},
     }
     script = """
     const mask = m.combineMasks(given.tokens, given.options);
@@ -64,7 +45,7 @@ def test_masked_attention_in_javascript_equals_torch(side: str) -> None:
     const withNulls = (rows) => rows.map((row) => row.map((value) => (Number.isNaN(value) ? null : value)));
     console.log(JSON.stringify({ mask, weights: withNulls(found.weights), out: withNulls(found.out) }));
     """
-    found = run_in_node(script, "components/masks/math.js", given)
+    found = run_in_node("masks/math.js", script, given)
     x = torch.tensor(np.stack([vectors[word] for word in words]))
     q, k, v = (x @ torch.tensor(matrices[name]) for name in ("query", "key", "value"))
     mask = torch.ones(3, 3, dtype=torch.bool).tril() & torch.tensor([word != PAD for word in words])

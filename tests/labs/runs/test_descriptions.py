@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.labs.runs import descriptions
 from explorer.labs.runs.descriptions import (
@@ -25,66 +27,62 @@ from tests.labs.runs.stored import SMALL
 NOW = datetime.datetime(2026, 5, 1, tzinfo=datetime.UTC)
 
 
+@cache
 def entry(name: str = "negation-half-rnn") -> index.Entry:
     return next(e for e in index.search() if e.folder == name)
 
 
-def test_a_run_is_named_by_its_settings_or_by_its_visitor() -> None:
-    assert display_name(entry()) == "Negation: RNN, “not” with probability 0.5, 8 seeds"
-    assert display_name(entry(), with_task=False) == "RNN, “not” with probability 0.5, 8 seeds"
-    assert display_name(replace(entry(), name="mine")) == "mine"
+def test_sentences(snapshot: SnapshotAssertion) -> None:
     branch = replace(entry(), key="branchbranch", parent="abcdefghijkl")
-    assert display_name(branch).endswith("branch of abcdefghijkl")
     unknown = replace(entry(), key="unknownunkno", settings={"no_such": 1})
-    assert display_name(unknown) == "RNN", "a run of another version of the program"
+    assert [
+        display_name(entry()),
+        display_name(entry(), with_task=False),
+        display_name(replace(entry(), name="mine")),
+        display_name(branch),
+        display_name(unknown),
+    ] == snapshot(name="run is named by its settings")
+    run = replace(entry(), step=1200, steps=2000)
+    assert [
+        describe_end(run),
+        describe_end(replace(run, state="stopped")),
+        describe_end(replace(run, state="diverged")),
+    ] == snapshot(name="end of a run is described")
+    assert [format_bytes(count) for count in [0, 1234567, 2000000000]] == snapshot(
+        name="size is formatted in megabytes"
+    )
+    best = entry("text-best")
+    assert [
+        find_score(best).text,
+        descriptions.describe_measurement(best),
+        descriptions.describe_measurement(entry("text-gru")),
+        descriptions.describe_measurement(entry("text-assignment")),
+        descriptions.describe_measurement(entry()),
+    ] == snapshot(name="loss on text is shown")
 
 
-@pytest.mark.parametrize(
-    ("metrics", "text", "seeds"),
-    [
+def test_the_score_is_the_median_of_the_seeds_with_its_name() -> None:
+    cases: list[tuple[Any, str, int]] = [
         ({"exact_accuracy": {"values": [1.0, 0.5, 0.9]}}, "accuracy 0.900", 3),
         ({"exact": {"values": [None, 0.5]}, "loss": {"values": [0.1]}}, "exact match 0.500", 1),
         ({"loss": {"values": [0.25, None, 0.75]}}, "0.500 nats", 0),
         ({"loss": {"values": [None]}}, "–", 0),
         ({}, "–", 0),
-    ],
-)
-def test_the_score_is_the_median_of_the_seeds_with_its_name(metrics: Any, text: str, seeds: int) -> None:
-    score = find_score(replace(entry(), metrics=metrics))
-    assert (score.text, len(score.values)) == (text, seeds)
+    ]
+    scores = [find_score(replace(entry(), metrics=metrics)) for metrics, _, _ in cases]
+    assert [(score.text, len(score.values)) for score in scores] == [(text, seeds) for _, text, seeds in cases]
 
 
-def test_the_end_of_a_run_is_described_only_if_it_did_not_finish() -> None:
-    run = replace(entry(), step=1_200, steps=2_000)
-    assert describe_end(run) == ""
-    assert describe_end(replace(run, state="stopped")) == "stopped at step 1,200 of 2,000"
-    assert describe_end(replace(run, state="diverged")) == "diverged by step 1,200 of 2,000"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (-5, "just now"),
-        (59, "just now"),
-        (61, "1 minute ago"),
-        (7_300, "2 hours ago"),
-        (86_500, "1 day ago"),
-        (9e6, "104 days ago"),
-    ],
-)
-def test_an_age_is_formatted_in_its_largest_unit(monkeypatch: pytest.MonkeyPatch, seconds: float, text: str) -> None:
+def test_an_age_is_formatted_in_its_largest_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     class Clock(datetime.datetime):
         @classmethod
         def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
             return NOW
 
     monkeypatch.setattr(descriptions.datetime, "datetime", Clock)
-    assert format_age(NOW - datetime.timedelta(seconds=seconds)) == text
-
-
-@pytest.mark.parametrize(("count", "text"), [(0, "0.0 MB"), (1_234_567, "1.2 MB"), (2_000_000_000, "2.00 GB")])
-def test_a_size_is_formatted_in_megabytes_or_gigabytes(count: int, text: str) -> None:
-    assert format_bytes(count) == text
+    ages = {-5: "just now", 59: "just now", 61: "1 minute ago", 7_300: "2 hours ago", 86_500: "1 day ago"}
+    for seconds, text in (ages | {9_000_000: "104 days ago"}).items():
+        assert format_age(NOW - datetime.timedelta(seconds=seconds)) == text
 
 
 def test_the_facts_of_a_run_are_those_of_its_card() -> None:
@@ -97,15 +95,6 @@ def test_the_facts_of_a_run_are_those_of_its_card() -> None:
     assert facts["kind of machine"] == machine_kind()
     assert key(config) == run.key
     assert operations.may_change(run, "", True)
-
-
-def test_a_loss_on_text_is_shown_with_its_tokens_and_its_context() -> None:
-    best = entry("text-best")
-    assert find_score(best).text.endswith(" nats a character")
-    assert descriptions.describe_measurement(best) == "characters, blocks of 128"
-    assert descriptions.describe_measurement(entry("text-gru")) == "characters, reading on"
-    assert descriptions.describe_measurement(entry("text-assignment")) == "BPE tokens (500), lower case, single lines"
-    assert descriptions.describe_measurement(entry()) == ""
 
 
 def test_the_facts_of_a_run_on_text_state_the_context_of_its_loss() -> None:

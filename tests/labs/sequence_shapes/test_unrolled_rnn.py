@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import LineageError
 from explorer.inspection.recurrent.unrolled import UnrolledNetwork, UnrolledStep
@@ -20,57 +21,41 @@ def unrolled(*steps: tuple[str, str, float], unused: int = 0) -> UnrolledNetwork
 WORDS = ("human", "consume", "nature")
 
 
-@pytest.mark.parametrize(("label", "verdict"), [("collapse", "which is right"), ("sustain", "which is wrong")])
-def test_the_final_prediction_is_judged_by_the_grammar(label: str, verdict: str) -> None:
-    headline, details = findings.many_to_one_finding(
-        unrolled(("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7), ("<EOS>", label, 0.9)), WORDS
+def test_the_final_prediction_is_judged_by_the_grammar(snapshot: SnapshotAssertion) -> None:
+    steps = ("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7)
+    judged = [unrolled(*steps, ("<EOS>", label, 0.9)) for label in ("collapse", "sustain")]
+    assert [findings.many_to_one_finding(each, WORDS) for each in judged] == snapshot
+    assert "which" not in findings.many_to_one_finding(unrolled(("not", "sustain", 0.9)), ("not",))[0]
+
+
+def test_sentences(snapshot: SnapshotAssertion) -> None:
+    assert [
+        findings.senses_finding(
+            unrolled(
+                ("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0)
+            )
+        ),
+        findings.senses_finding(unrolled(("the", "the", 1.0))),
+        findings.senses_finding(unrolled(*[("bank", "bank (river)", 0.8)] * 5))[0],
+    ] == snapshot(name="senses are reported with preceding cue")
+    assert findings.senses_caption([0.6, 0.5, 0.7]) == snapshot(name="accuracy of all seeds is reported")
+    assert [
+        findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
+        findings.letters_finding(unrolled(("a", "b", 0.5)))[0],
+    ] == snapshot(name="predicted letters are compared")
+    assert findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3))) == snapshot(
+        name="least certain step is reported"
     )
-    assert headline == f"After the last token the network answers “{label}” (90 %), {verdict}."
-    assert "at 1 of 2 earlier steps" in details
-    assert "which" not in findings.many_to_one_finding(unrolled(("not", label, 0.9)), ("not",))[0]
-
-
-def test_senses_are_reported_with_preceding_cue_nouns() -> None:
-    headline, details = findings.senses_finding(
-        unrolled(("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0))
+    assert [findings.format_probability(p) for p in (0.9999, 0.5, 0.001)] == snapshot(
+        name="probabilities are never rounded to certainty"
     )
-    assert headline == "The network tags “bank” as bank (river) (80 %)." and "1 of 3 before “bank”" in details
-    headline, details = findings.senses_finding(unrolled(("the", "the", 1.0)))
-    assert headline == "None of these 1 words has two senses." and "bank" in details
-    many = findings.senses_finding(unrolled(*[("bank", "bank (river)", 0.8)] * 5))[0]
-    assert many == "The network tags 5 words that have two senses."
 
 
-def test_accuracy_of_all_seeds_is_reported() -> None:
-    assert "three seeds name the right sense in 50 to 70 %" in findings.senses_caption([0.6, 0.5, 0.7])
-
-
-def test_predicted_letters_are_compared_with_the_next_ones() -> None:
-    headline, details = findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2)))
-    assert headline == "At 1 of 2 steps the most likely next character is the right one."
-    assert details == "After the last character it predicts “⏎” (20 %)."
-    assert findings.letters_finding(unrolled(("a", "b", 0.5)))[0].startswith("After the last character")
-
-
-@pytest.mark.parametrize(
-    ("right", "words"), [("12", "writes 12, which is right."), ("21", "writes 12 instead of 21."), (None, "writes 12.")]
-)
-def test_generated_output_is_judged(right: str | None, words: str) -> None:
+def test_generated_output_is_judged(snapshot: SnapshotAssertion) -> None:
     two = unrolled(("x", "", 0.0), ("<BOS>", "1", 0.9), ("1", "2", 0.9), ("2", "<EOS>", 0.9), unused=1)
-    headline, details = findings.unaligned_finding(two, right)
-    assert headline == f"The encoder reads 1 token, then the decoder {words}"
-    assert "3 tokens" in details
-    nothing = findings.unaligned_finding(unrolled(("x", "", 0.0), ("<BOS>", "<EOS>", 0.9), unused=1), None)[0]
-    assert nothing.endswith("writes nothing.")
-
-
-def test_the_least_certain_step_is_reported() -> None:
-    headline, details = findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3)))
-    assert headline == "From “T” alone the network writes “h␣”." and "least certain of “␣” (30 %)" in details
-
-
-def test_probabilities_are_never_rounded_to_certainty() -> None:
-    assert [findings.format_probability(p) for p in (0.9999, 0.5, 0.001)] == ["more than 99 %", "50 %", "less than 1 %"]
+    nothing = unrolled(("x", "", 0.0), ("<BOS>", "<EOS>", 0.9), unused=1)
+    rows = [(two, "12"), (two, "21"), (two, None), (nothing, None)]
+    assert [findings.unaligned_finding(*row) for row in rows] == snapshot
 
 
 def test_component_data_is_plain_json() -> None:
@@ -80,18 +65,17 @@ def test_component_data_is_plain_json() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("live", "text", "words"),
-    [
-        ("one", "human eats nature", "never saw “eats”"),
-        ("one", "", "no word"),
-        ("senses", "the banc", "bank"),
-        ("letters", "żółw", "never saw “ż”"),
-        ("letters", "", "no character"),
-        ("from-one", "", "no character"),
-        ("other", "3 märz", "never saw"),
-    ],
-)
-def test_unreadable_input_is_reported(live: str, text: str, words: str) -> None:
-    with pytest.raises(LineageError, match=words):
-        EXAMPLES[live].read(text, 0)
+def test_unreadable_input_is_reported(snapshot: SnapshotAssertion) -> None:
+    unreadable = [
+        ("one", "human eats nature"),
+        ("one", ""),
+        ("senses", "the banc"),
+        ("letters", "żółw"),
+        ("letters", ""),
+    ]
+    messages = []
+    for live, text in [*unreadable, ("from-one", ""), ("other", "3 märz")]:
+        with pytest.raises(LineageError) as error:
+            EXAMPLES[live].read(text, 0)
+        messages.append(str(error.value))
+    assert messages == snapshot

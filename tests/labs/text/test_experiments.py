@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +14,15 @@ import pytest
 import streamlit as st
 from numpy import ndarray
 from streamlit.testing.v1 import AppTest
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.experiments.paper_experiments import (
     EXPERIMENTS,
     UNIFORM_BITS,
-    Condition,
     Experiment,
-    ExperimentPanel,
     Trial,
 )
-from explorer.inspection.verdicts import MINIMUM_SEEDS
+from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.labs.text import experiment_charts, experiments
 from explorer.labs.text import experiment_findings as findings
@@ -35,12 +33,11 @@ from explorer.labs.text.experiment_findings import (
     experiment_headline,
 )
 from explorer.run_store import store
-from explorer.training.config import RunConfig, default_config, key, with_settings
+from explorer.training.config import RunConfig, key
 from explorer.training.objectives.text import METRICS
 from explorer.training.record import Curves, Record, RunState, Snapshot
-from explorer.ui.training import run_view
-from tests.pages.screen import assert_no_errors, component_data, page_text, plot_frame_figures, table, warnings_of
-from tests.words import assert_mentions, assert_states
+from explorer.ui.training.run_view import RunView
+from tests.pages.screen import assert_no_errors, page_text, plot_frame_figures, table
 
 ROOT = Path(__file__).parents[3]
 WINDOW, NORM, CLIP, WARM = (EXPERIMENTS[name] for name in ("window", "batchnorm", "clipping", "warmup"))
@@ -63,29 +60,22 @@ def trial(experiment: Experiment, name: str) -> Trial:
     return next(trial for trial in experiment.trials if trial.name == name)
 
 
-def test_the_window_finding_compares_consecutive_sizes_and_judges_the_claim() -> None:
+def test_sentences(snapshot: SnapshotAssertion) -> None:
     ends = {
-        "1": (3.60, 3.61, 3.62),
-        "2": (3.20, 3.21, 3.22),
-        "4": (3.10, 3.11, 3.12),
+        "1": (3.6, 3.61, 3.62),
+        "2": (3.2, 3.21, 3.22),
+        "4": (3.1, 3.11, 3.12),
         "8": (3.09, 3.12, 3.09),
         "16": (3.29, 3.32, 3.29),
     }
-    assert_states(
+    helps = make_outcomes(WINDOW, {**ends, "8": (3.0, 3.01, 3.02)})
+    assert [
         experiment_finding(WINDOW, make_outcomes(WINDOW, ends)),
-        "2 characters instead of 1 saves 0.400 bits per character … 4 instead of 2 saves 0.100 … "
-        "8 instead of 4 … better with two of three seeds … 16 instead of 8 costs 0.200 … Three seeds … too few",
-    )
-    assert_states(experiment_headline(WINDOW, make_outcomes(WINDOW, ends)), "better with every seed at two of four")
-    helps = make_outcomes(WINDOW, {**ends, "8": (3.00, 3.01, 3.02)})
-    assert "8 instead of 4 saves 0.100" in experiment_finding(WINDOW, helps)
-    assert "better with every seed at three of four steps" in experiment_headline(WINDOW, helps)
-    assert "4 instead of 2 changes nothing" in experiment_finding(
-        WINDOW, make_outcomes(WINDOW, {**ends, "4": ends["2"]})
-    )
-
-
-def test_the_finding_names_the_values_where_the_condition_lowers_or_raises_the_loss_in_every_seed() -> None:
+        experiment_headline(WINDOW, make_outcomes(WINDOW, ends)),
+        experiment_finding(WINDOW, helps),
+        experiment_headline(WINDOW, helps),
+        experiment_finding(WINDOW, make_outcomes(WINDOW, {**ends, "4": ends["2"]})),
+    ] == snapshot(name="window finding compares consecutive sizes")
     ends = {
         "none-0.01": (3.0, 3.1, 3.2),
         "bn-0.01": (3.5, 3.6, 3.7),
@@ -94,85 +84,55 @@ def test_the_finding_names_the_values_where_the_condition_lowers_or_raises_the_l
         "none-0.3": (4.0, 4.2, 4.4),
         "bn-0.3": (3.5, 3.7, 3.9),
     }
-    assert_states(
-        experiment_finding(NORM, make_outcomes(NORM, ends)),
-        "BatchNorm every seed ends lower at 0.3 … 0.500 bits … higher at 0.01 … 0.500 bits … at 0.03 … disagree … "
-        "at 0.1 nothing … at most 0.40 bits … without BatchNorm, 0.40 with … Three seeds … too few",
-    )
-
-
-def test_three_seeds_that_disagree_everywhere_do_not_judge_the_claim() -> None:
+    assert experiment_finding(NORM, make_outcomes(NORM, ends)) == snapshot(name="finding names the values")
     every = {t.name: (3.2, 3.1, 3.0) for t in WARM.trials if t.condition == WARM.conditions[1]}
-    sentence = experiment_finding(WARM, make_outcomes(WARM, every))
-    assert_mentions(sentence, "With warm-up … seeds disagree at each of six learning rates")
-    assert sentence.endswith("Three seeds are too few to tell whether the claim holds.")
-
-
-def test_disagreement_is_mentioned_only_where_seeds_disagree() -> None:
-    sentence = experiment_finding(WARM, make_outcomes(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)}))
-    assert_mentions(
-        sentence, "lower, or all higher, at no learning rate … at 0.1 with the norm after … disagree … five nothing"
+    assert experiment_finding(WARM, make_outcomes(WARM, every)) == snapshot(
+        name="three seeds that disagree everywhere do"
     )
     gone = (math.nan, math.nan, math.nan)
-    sentence = experiment_finding(
-        NORM, make_outcomes(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)})
-    )
-    assert_mentions(
-        sentence, "lower at 0.01 … 1.000 bits per character … at 0.03 and 0.1 nothing … at 0.3 … not finite"
-    )
-    assert "disagree" not in sentence
-
-
-def test_a_condition_that_helps_everywhere_is_reported_without_a_verdict() -> None:
+    assert [
+        experiment_finding(WARM, make_outcomes(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)})),
+        experiment_finding(NORM, make_outcomes(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)})),
+    ] == snapshot(name="disagreement is mentioned only where seeds")
     every = {t.name: (2.0, 2.1, 2.2) for t in WARM.trials if t.condition == WARM.conditions[1]}
-    sentence = experiment_finding(WARM, make_outcomes(WARM, every))
-    assert_mentions(sentence, "lower at 0.01 with the norm after … 1.000 bits per character")
-    assert sentence.endswith("Three seeds are too few to tell whether the claim holds.")
+    assert experiment_finding(WARM, make_outcomes(WARM, every)) == snapshot(
+        name="condition that helps everywhere is reported"
+    )
+    assert [
+        experiment_finding(
+            CLIP, make_outcomes(CLIP, {**broken("descent-none-1"), **broken("adam-clip-0.3", broke_out=2)})
+        ),
+        experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-none-1", broke_out=1))),
+        experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-none-1"))),
+    ] == snapshot(name="divergence is reported with its settings")
+    assert [
+        experiment_finding(CLIP, make_outcomes(CLIP, {})),
+        experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-clip-1"))),
+    ] == snapshot(name="divergence only with clipping or nowhere")
+    assert [findings.format_short(value) for value in [0.254, 1.34, 57.2, 1234.0, 130000000.0, math.inf]] == snapshot(
+        name="lengths are formatted with few digits"
+    )
+    ends = make_outcomes(NORM, {"none-0.01": (3.0, 3.1, 3.2), "bn-0.01": (2.5, 2.6, 2.7), "bn-0.03": (3.2, 3.1, 3.0)})
+    written = [findings.describe_difference(each) for each in findings.compare_conditions(NORM, NORM.panels[0], ends)]
+    assert [written[0], written[1], written[2], findings.describe_outcome(ends["bn-0.01"])] == snapshot(
+        name="differences are formatted with their interval"
+    )
 
 
 def broken(name: str, worst: float = 30.0, broke_out: int = 3) -> dict[str, Outcome | tuple[float, ...]]:
     return {name: make_outcome(trial(CLIP, name), 7.0, 50.0, 9.0, broke_out=broke_out, worst=worst)}
 
 
-def test_divergence_is_reported_with_its_settings_and_seeds() -> None:
-    sentence = experiment_finding(
-        CLIP, make_outcomes(CLIP, {**broken("descent-none-1"), **broken("adam-clip-0.3", broke_out=2)})
-    )
-    assert_states(
-        sentence,
-        "Without clipping … 30 bits … guessing … 6 … at 1 with gradient descent (all three seeds) … "
-        "With clipping … 0.3 with Adam (two of three seeds)",
-    )
-    one = experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-none-1", broke_out=1)))
-    assert "(one of three seeds)" in one
-    assert "With clipping that happens at none of them." in experiment_finding(
-        CLIP, make_outcomes(CLIP, broken("descent-none-1"))
-    )
-
-
-def test_divergence_only_with_clipping_or_nowhere_is_reported() -> None:
-    sentence = experiment_finding(CLIP, make_outcomes(CLIP, {}))
-    assert_mentions(sentence, "Without clipping nothing diverges … no batch … more … guessing")
-    sentence = experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-clip-1")))
-    assert_mentions(
-        sentence, "Without clipping nothing diverges … with clipping … 1 with gradient descent (all three seeds)"
-    )
-
-
-def test_a_run_with_nan_counts_as_diverged_and_enters_no_mean() -> None:
+def test_a_run_with_nan_counts_as_diverged_and_enters_no_mean(snapshot: SnapshotAssertion) -> None:
     gone = make_outcome(trial(CLIP, "descent-none-1"), math.nan, math.nan, math.nan, worst=8.0)
     assert gone.worse_than_blind and not gone.is_finite and gone.diverged_seeds == 3
-    assert findings.describe_outcome(gone) == "not finite"
-    sentence = experiment_finding(CLIP, make_outcomes(CLIP, {"descent-none-1": gone}))
-    assert "at 1 with gradient descent (all three seeds)" in sentence and "nan" not in sentence
-    lost = make_outcome(trial(NORM, "none-0.3"), math.nan, math.nan, math.nan)
-    sentence = experiment_finding(NORM, make_outcomes(NORM, {"none-0.3": lost}))
-    assert_mentions(sentence, "lower at 0.3 … other ends worse than … guessing")
-    assert "nan" not in sentence
-    lost = make_outcome(trial(NORM, "bn-0.3"), math.nan, math.nan, math.nan)
-    assert "higher at 0.3 (it ends worse than uniform guessing)" in experiment_finding(
-        NORM, make_outcomes(NORM, {"bn-0.3": lost})
-    )
+    lost = (math.nan, math.nan, math.nan)
+    assert [
+        findings.describe_outcome(gone),
+        experiment_finding(CLIP, make_outcomes(CLIP, {"descent-none-1": gone})),
+        experiment_finding(NORM, make_outcomes(NORM, {"none-0.3": lost})),
+        experiment_finding(NORM, make_outcomes(NORM, {"bn-0.3": lost})),
+    ] == snapshot
 
 
 def test_a_diverged_condition_is_judged_without_an_interval() -> None:
@@ -184,41 +144,11 @@ def test_a_diverged_condition_is_judged_without_an_interval() -> None:
     assert findings.describe_difference(compared) == "the first is worse than uniform guessing"
 
 
-def test_no_experiment_has_enough_seeds_for_a_verdict() -> None:
-    """The sentences have none. If an experiment gets as many seeds, they need `judge`."""
-    assert all(each.config.replicas < MINIMUM_SEEDS for one in EXPERIMENTS.values() for each in one.trials)
-
-
-def test_nothing_is_concluded_before_all_runs_are_finished() -> None:
-    assert experiment_finding(WINDOW, {}) == "No run of this experiment has ended yet."
-    assert not experiment_headline(WINDOW, {})
+def test_nothing_is_concluded_before_all_runs_are_finished(snapshot: SnapshotAssertion) -> None:
     some = make_outcomes(WINDOW, {})
     some.pop("16")
-    assert_states(experiment_finding(WINDOW, some), "4 of 5 runs")
-
-
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        (0.254, "0.25"),
-        (1.34, "1.3"),
-        (57.2, "57"),
-        (1_234.0, "1,234"),
-        (1.3e8, "1.3\u00a0×\u00a010⁸"),
-        (math.inf, "infinite"),
-    ],
-)
-def test_lengths_are_formatted_with_few_digits(value: float, written: str) -> None:
-    assert findings.format_short(value) == written
-
-
-def test_differences_are_formatted_with_their_interval() -> None:
-    ends = make_outcomes(NORM, {"none-0.01": (3.0, 3.1, 3.2), "bn-0.01": (2.5, 2.6, 2.7), "bn-0.03": (3.2, 3.1, 3.0)})
-    written = [findings.describe_difference(each) for each in findings.compare_conditions(NORM, NORM.panels[0], ends)]
-    assert written[0] == "−0.500 (−0.500 to −0.500)"
-    assert written[1].startswith("0.000 (−0.4") and written[1].endswith("+0.497)")
-    assert written[2] == "none: identical losses"
-    assert findings.describe_outcome(ends["bn-0.01"]) == "2.600 (2.500 to 2.700)"
+    assert [experiment_finding(WINDOW, {}), experiment_finding(WINDOW, some)] == snapshot
+    assert not experiment_headline(WINDOW, {})
 
 
 # ---- from curves to outcomes
@@ -244,19 +174,14 @@ def test_an_outcome_counts_seeds_that_became_worse_than_uniform_guessing() -> No
     losses = np.full((one.config.steps, 3), 3.0) * math.log(2)
     losses[:10] = 6.5 * math.log(2)  # every training begins there
     losses[200, 1] = 20 * math.log(2)
-    sentence = compute_outcome(one, curves(one.config, np.array([3.0, 5.0, 3.1]), losses), diverged=False)
-    assert sentence is not None
-    assert (sentence.recorded_divergences, sentence.diverged_seeds, sentence.longest_gradient) == (1, 1, 0.5)
-    assert sentence.worst_batch == pytest.approx(20)
-    np.testing.assert_allclose(sentence.bits, [3.0, 5.0, 3.1])
-
-
-def test_an_unfinished_run_has_no_outcome_and_a_diverged_one_has_no_numbers() -> None:
-    one = trial(CLIP, "descent-none-1")
+    found = compute_outcome(one, curves(one.config, np.array([3.0, 5.0, 3.1]), losses), diverged=False)
+    assert found is not None
+    assert (found.recorded_divergences, found.diverged_seeds, found.longest_gradient) == (1, 1, 0.5)
+    assert [found.worst_batch, *found.bits] == pytest.approx([20, 3.0, 5.0, 3.1])
     half = curves(one.config, np.array([3.0, 3.0, 3.0]), until=200)
-    assert compute_outcome(one, half, diverged=False) is None
-    sentence = compute_outcome(one, half, diverged=True)
-    assert sentence is not None and not sentence.is_finite and sentence.diverged_seeds == 3
+    assert compute_outcome(one, half, diverged=False) is None, "it is not finished"
+    found = compute_outcome(one, half, diverged=True)
+    assert found is not None and not found.is_finite and found.diverged_seeds == 3
 
 
 # ---- the section
@@ -264,15 +189,9 @@ def test_an_unfinished_run_has_no_outcome_and_a_diverged_one_has_no_numbers() ->
 
 def store_run(config: RunConfig, bits: ndarray, state: RunState = "finished") -> store.StoredRun:
     until = None if state == "finished" else 200
-    record = Record(
-        config,
-        1_000,
-        4.0,
-        curves(config, bits, until=until),
-        {until or config.steps: Snapshot({"w": np.zeros((3, 1), np.float32)}, None)},
-        state,
-        "" if state == "finished" else "The training diverged by step 200.",
-    )
+    snapshots = {until or config.steps: Snapshot({"w": np.zeros((3, 1), np.float32)}, None)}
+    message = "" if state == "finished" else "The training diverged by step 200."
+    record = Record(config, 1_000, 4.0, curves(config, bits, until=until), snapshots, state, message)
     return store.save_run(record, store.run_folder(config))
 
 
@@ -281,12 +200,6 @@ def empty_store(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Use a store without included runs, and browsers without cookies."""
     monkeypatch.setattr(store, "pretrained_folders", dict)
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))
-
-
-@pytest.fixture
-def ended_jobs() -> Any:
-    yield
-    service.reset()
 
 
 def section(folder: Path, chosen: str) -> AppTest:
@@ -308,26 +221,20 @@ def section(folder: Path, chosen: str) -> AppTest:
 
 
 @pytest.mark.usefixtures("empty_store")
-@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
+@pytest.mark.parametrize("experiment", [NORM, WINDOW], ids=["batchnorm", "window"])
 def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Path) -> None:
-    ends = {}
-    for i, each in enumerate(experiment.trials):
-        ends[each.name] = np.array([3.0, 3.1, 3.3]) + 0.01 * i
+    ends = {each.name: np.array([3.0, 3.1, 3.3]) + 0.01 * i for i, each in enumerate(experiment.trials)}
+    for each in experiment.trials:
         store_run(each.config, ends[each.name])
     at = section(tmp_path, experiment.name)
     text = page_text(at)
     assert experiment.question in text
     outcomes = make_outcomes(experiment, {name: tuple(bits) for name, bits in ends.items()})
     assert experiment_finding(experiment, outcomes) in text.replace("\\", "")
-    headline = experiment_headline(experiment, outcomes)
-    assert headline in [heading.value for heading in at.subheader] and len(headline.split()) <= 20
+    assert experiment_headline(experiment, outcomes) in [heading.value for heading in at.subheader]
     assert f"{len(experiment.trials)} trainings of three seeds, about" in text
-    dots = [
-        y
-        for panel in plot_frame_figures(at, "experiment-ends")
-        for trace in panel["plot"]["data"][1::2]
-        for y in trace["y"]
-    ]
+    figures = plot_frame_figures(at, "experiment-ends")
+    dots = [y for panel in figures for trace in panel["plot"]["data"][1::2] for y in trace["y"]]
     assert sorted(dots) == pytest.approx(sorted(np.concatenate(list(ends.values())).tolist()), abs=1e-4)
     lines = plot_frame_figures(at, "experiment-curves")
     values = sum(len(part.values) for part in experiment.panels)
@@ -335,10 +242,8 @@ def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Pa
     assert sum(len(panel["tracks"]) for panel in lines) == len(experiment.trials)
     rows = table(at, "experiment-table")
     assert len(rows) == values
-    first = experiment.conditions[0].label or "end"
-    assert rows[0][first]["text"] == findings.describe_outcome(
-        make_outcome(experiment.trials[0], *ends[experiment.trials[0].name])
-    )
+    first = outcomes[experiment.trials[0].name]
+    assert rows[0][experiment.conditions[0].label or "end"]["text"] == findings.describe_outcome(first)
     assert [button.label for button in at.button] == ["Train again"]
 
 
@@ -368,96 +273,25 @@ def test_without_runs_the_section_offers_to_train(tmp_path: Path, monkeypatch: p
     assert at.pills(key="text.experiment").value == "window"
     assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
     assert submitted == [(each.config, "ada") for each in WINDOW.trials]
-
-
-@pytest.mark.usefixtures("empty_store")
-def test_selecting_another_experiment_is_reported_to_the_page(tmp_path: Path) -> None:
     at = section(tmp_path, "window")
     assert_no_errors(at.pills(key="text.experiment").set_value("clipping").run())
-    assert at.session_state["chosen"] == "clipping"
+    assert at.session_state["chosen"] == "clipping", "the page is told"
     assert CLIP.question in page_text(assert_no_errors(at.run()))
-
-
-TINY = Experiment(
-    "tiny",
-    "Tiny",
-    "Does it work?",
-    "It does.",
-    "A paper",
-    "https://example.org",
-    "Nothing much.",
-    "x",
-    "rnn",
-    {
-        "corpus": "brackets",
-        "size": 3_000,
-        "context": 8,
-        "width": 4,
-        "hidden": 9,
-        "iterations": 12,
-        "batch_size": 4,
-        "replicas": 2,
-        "evaluate_every": 4,
-        "evaluation_size": 100,
-    },
-    "learning_rate",
-    "learning rate",
-    (ExperimentPanel("", "", "", {}, (0.01, 0.1)),),
-    (Condition("none", "without", {"clip": 0.0}), Condition("clip", "with", {"clip": 1.0})),
-    claims_divergence=True,
-)
-
-
-@pytest.mark.usefixtures("empty_store", "ended_jobs")
-def test_an_experiment_can_be_trained_and_followed_until_it_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(experiments, "EXPERIMENTS", {"tiny": TINY})
-    at = section(tmp_path, "tiny")
-    assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
-    until = time.monotonic() + 60
-    while not all((job := service.find(key(each.config))) and job.view().done for each in TINY.trials):
-        assert time.monotonic() < until, "the trainings did not end within a minute"
-        time.sleep(0.02)
-    at = assert_no_errors(at.run())
-    assert warnings_of(at) == []
-    assert [row["value"]["text"] for row in table(at, "experiment-table")] == ["0.01", "0.1"]
-    (playback,) = [data["playback"] for data in component_data(at, "plot_frame") if data["file"] == "experiment-curves"]
-    assert not playback["live"]
-    run = store.find_by_config(TINY.trials[0].config)
-    assert run is not None
-    row = table(at, "experiment-table")[0]
-    assert row["none"]["text"].startswith(f"{run.curves.last('bits_per_char').mean():.3f}")
 
 
 @pytest.mark.usefixtures("empty_store")
 def test_during_training_the_axis_includes_the_initial_loss_and_figures_are_cached() -> None:
-    views = {}
-    for each in NORM.trials:
-        run = store_run(each.config, np.array([3.0, 3.1, 3.2]))
-        views[each.name] = run_view.RunView(each.config, run, None)
+    bits = np.array([3.0, 3.1, 3.2])
+    views = {each.name: RunView(each.config, store_run(each.config, bits), None) for each in NORM.trials}
     over = experiment_charts.curve_panels(NORM, views, "bits")
-    first = NORM.trials[0].name
-    from explorer.jobs.job import JobView
-
-    half = curves(NORM.trials[0].config, np.array([3.0, 3.1, 3.2]), until=200)
-    views[first] = replace(views[first], job=JobView(NORM.trials[0].config, "ada", "running", 200, curves=half))
-    cached = experiment_charts._curve_panel.cache_info
+    first = NORM.trials[0]
+    half = JobView(first.config, "ada", "running", 200, curves=curves(first.config, bits, until=200))
+    views[first.name] = replace(views[first.name], job=half)
     live = experiment_charts.curve_panels(NORM, views, "bits")
-    before = cached().misses
+    before = experiment_charts._curve_panel.cache_info().misses
     assert experiment_charts.curve_panels(NORM, views, "bits") == live
-    assert cached().misses == before, "figures of a training are cached for all visitors"
+    assert experiment_charts._curve_panel.cache_info().misses == before, "the figures are cached for all visitors"
     tops = [panels[0].figure.layout.yaxis.range[1] for panels in (over, live)]
     assert tops[0] < 4 < UNIFORM_BITS < tops[1]
-    assert (
-        experiments.load_outcomes(NORM, views).keys() == views.keys()
-    )  # the stored run is used until the new one is finished
-
-
-def test_default_configurations_are_not_runs_of_an_experiment() -> None:
-    """Runs of experiments have their own keys, which no default configuration has."""
-    usual = {
-        key(with_settings(default_config("text", model), {"replicas": 3}))
-        for model in ("feedforward", "rnn", "transformer")
-    }
-    assert usual.isdisjoint(key(each.config) for e in EXPERIMENTS.values() for each in e.trials)
+    outcomes = experiments.load_outcomes(NORM, views)
+    assert outcomes.keys() == views.keys(), "the stored run is used until the new one is finished"

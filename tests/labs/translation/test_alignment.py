@@ -54,59 +54,38 @@ def test_all_arrays_of_one_seed_and_source_are_sent_together(name: str) -> None:
         assert shapes == expected | {f"{each}_scores": size for each, size in expected.items()}
 
 
-@pytest.mark.parametrize("look", ["source", "encoder", "decoder"])
-def test_scores_are_what_the_softmax_was_given(look: str) -> None:
+def test_scores_are_what_the_softmax_was_given_and_seeds_differ() -> None:
     arrays = make_alignment("transformer").arrays
-    scores = arrays[f"{look}_scores"].astype(float)
-    if look == "decoder":
-        scores = np.where(np.tri(scores.shape[-1], dtype=bool), scores, -np.inf)
-    e = np.exp(scores)
-    np.testing.assert_allclose(arrays[look], e / e.sum(axis=-1, keepdims=True), atol=1e-5)
+    for look in ("source", "encoder", "decoder"):
+        scores = arrays[f"{look}_scores"].astype(float)
+        if look == "decoder":
+            scores = np.where(np.tri(scores.shape[-1], dtype=bool), scores, -np.inf)
+        e = np.exp(scores)
+        np.testing.assert_allclose(arrays[look], e / e.sum(axis=-1, keepdims=True), atol=1e-5)
+    first, second = (make_alignment("additive", replica).arrays["contexts"][0] for replica in (0, 1))
+    assert not np.allclose(first, second)
 
 
-def test_seeds_differ_in_their_attention() -> None:
-    assert not np.allclose(
-        make_alignment("additive", 0).arrays["contexts"][0], make_alignment("additive", 1).arrays["contexts"][0]
-    )
-
-
-def test_the_default_is_the_best_head() -> None:
+def test_the_default_is_the_best_head_and_a_missing_one_selects_the_last() -> None:
     found = make_alignment("transformer")
     weights = found.arrays["source"]
     layer, head = alignment.selected_head(STATE, found)
     positions = range(weights.shape[-1] - 1, -1, -1)
     rights = (weights[..., : len(positions), :].argmax(axis=-1) == np.array(positions)).sum(axis=-1)
     assert rights[layer, head] == rights.max()
-
-
-def test_a_missing_head_selects_the_last_one() -> None:
-    found = make_alignment("transformer")
     assert alignment.selected_head(replace(STATE, layer=1, head=2), found) == (1, 2)
     assert alignment.selected_head(replace(STATE, layer=7, head=15), found) == (1, 3)
     assert alignment.selected_head(replace(STATE, layer=7, head=15), make_alignment("additive")) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("name", "event_value", "changed"),
-    [
-        ("look", "decoder", {"look": "decoder"}),
-        ("look", "elsewhere", {}),
-        ("open", [1, 2], {"layer": 1, "head": 2}),
-        ("open", [1, -2], {}),
-        ("open", "12", {}),
-        ("at", 0, {"at": 0}),
-        ("at", -1, {}),
-        ("at", 10_000, {}),
-        ("at", True, {}),
-    ],
-)
-def test_events_of_the_component_are_checked(
-    monkeypatch: pytest.MonkeyPatch, name: str, event_value: object, changed: dict[str, object]
-) -> None:
-    monkeypatch.setattr(alignment, "pop_event", lambda key, event: event_value if event == name else None)
-    session = PageSession(STATE)
-    assert alignment.apply_events(session) == bool(changed)
-    assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]
+def test_events_of_the_component_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    valid = [("look", "decoder", {"look": "decoder"}), ("open", [1, 2], {"layer": 1, "head": 2}), ("at", 0, {"at": 0})]
+    invalid = [("look", "elsewhere"), ("open", [1, -2]), ("open", "12"), ("at", -1), ("at", 10_000), ("at", True)]
+    for name, value, changed in [*valid, *((*each, {}) for each in invalid)]:
+        monkeypatch.setattr(alignment, "pop_event", lambda key, event, n=name, v=value: v if event == n else None)
+        session = PageSession(STATE)
+        assert alignment.apply_events(session) == bool(changed)
+        assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]
 
 
 # ---- on the screen

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.translation import VARIANTS
 from explorer.generation.seq2seq_decoding import MAX_BEAM_WIDTH
-from explorer.inspection.seq2seq.decoding import greedy_translations, require_translator
+from explorer.inspection.seq2seq.decoding import GreedyTranslation, greedy_translations, require_translator
 from explorer.labs.translation import answers, decoding_steps
 from explorer.labs.translation.answers import SeedAnswers
 from explorer.labs.translation.model_picker import selected_variant
@@ -26,6 +26,8 @@ from tests.words import assert_mentions
 
 TINY: dict[str, object] = {"longest": 3, "iterations": 4, "replicas": 2}
 STATE = TranslationState(longest=3, steps=4, seeds=2, who=("vector", "additive"))
+
+END = 11  # the token
 
 
 @pytest.fixture(scope="module")
@@ -47,84 +49,73 @@ def test_every_seed_answers(views: Mapping[str, RunView]) -> None:
     found = answers.compute_answers(views["vector"], STATE.task_config, source)
     assert (found.source, len(found.answers)) == (source, 2)
     model = answers.load_view_model(views["vector"])
-    alone = [
-        greedy_translations(require_translator(model.single_replica(replica)), STATE.task_config, source)
-        for replica in (0, 1)
-    ]
-    for found_answer, (answer,) in zip(found.answers, alone, strict=True):
+    replicas = [require_translator(model.single_replica(replica)) for replica in (0, 1)]
+    alone = [greedy_translations(replica, STATE.task_config, source)[0] for replica in replicas]
+    for found_answer, answer in zip(found.answers, alone, strict=True):
         assert found_answer.ids == answer.ids
         assert found_answer.probabilities == pytest.approx(answer.probabilities, rel=1e-4)
-    assert alone[0][0].probabilities != pytest.approx(alone[1][0].probabilities, rel=1e-2), "two different seeds"
+    assert alone[0].probabilities != pytest.approx(alone[1].probabilities, rel=1e-2), "two different seeds"
 
 
 def test_a_wrong_token_has_the_right_one() -> None:
-    from explorer.inspection.seq2seq.decoding import GreedyTranslation
+    def wanted(*ids: int, right: str | None = "21") -> list[str | None]:
+        answer = GreedyTranslation(ids, (0.5,) * len(ids))
+        return [token["wanted"] for token in answers._tokens(STATE.task_config, answer, right)]  # type: ignore[misc]
 
-    end = 11
-    answer = GreedyTranslation((2, 3, end), (0.5, 0.25, 1.0))
-    tokens = answers._tokens(STATE.task_config, answer, "21")
-    assert [(token["text"], token["wanted"]) for token in tokens] == [("2", None), ("3", "1"), ("end", None)]
-    early = answers._tokens(STATE.task_config, GreedyTranslation((2, end), (0.5, 0.5)), "21")
-    assert early[1]["wanted"] == "1"
-    late = answers._tokens(STATE.task_config, GreedyTranslation((2, 1, 0, 0), (0.5,) * 4), "21")
-    assert [token["wanted"] for token in late] == [None, None, "end", ""]
+    assert wanted(2, 3, END) == [None, "1", None]
+    assert wanted(2, END)[1] == "1"
+    assert wanted(2, 1, 0, 0) == [None, None, "end", ""]
+    assert set(wanted(2, 3, END, right=None)) == {None}
+    answer = GreedyTranslation((2, 3, END), (0.5, 0.25, 1.0))
+    assert [token["text"] for token in answers._tokens(STATE.task_config, answer, "21")] == ["2", "3", "end"]
     assert answers._text_with_end(STATE.task_config, answer) == "23" + EOS
-    assert {token["wanted"] for token in answers._tokens(STATE.task_config, answer, None)} == {None}
 
 
 def test_a_row_is_right_only_with_its_end() -> None:
-    from explorer.inspection.seq2seq.decoding import GreedyTranslation
-
-    whole, open_end = GreedyTranslation((2, 1, 11), (0.5, 0.5, 0.4)), GreedyTranslation((2, 1), (0.5, 0.5))
+    whole, open_end = GreedyTranslation((2, 1, END), (0.5, 0.5, 0.4)), GreedyTranslation((2, 1), (0.5, 0.5))
     each = SeedAnswers(STATE.task_config, (1, 2), (whole, open_end), None)
     rows = [answers._row(VARIANTS["vector"], each, one, "21") for one in each.answers]
-    assert [row["right"] for row in rows] == [True, False]
-    assert {row["note"] for row in rows} == {"right in 1 of 2 seeds"}
-    assert [row["sure"] for row in rows] == ["0.10", "0.25"]
+    assert [(row["right"], row["sure"], row["note"]) for row in rows] == [
+        (True, "0.10", "right in 1 of 2 seeds"),
+        (False, "0.25", "right in 1 of 2 seeds"),
+    ]
     assert answers._row(VARIANTS["vector"], each, whole, None)["right"] is None
-
-
-def test_the_longest_source_that_is_trained() -> None:
-    assert answers.longest_trained(STATE.task_config) == 3
-    longest = answers.longest_trained(TranslationState(task="dates").task_config)
-    assert longest == len("wednesday the 10th of september 1997")
 
 
 # ---- step by step
 
 
 def test_the_default_is_the_first_variant_with_attention(views: Mapping[str, RunView]) -> None:
-    record = {name: views[name] for name in ("vector", "additive")}
-    assert selected_variant(STATE, record) == "additive"
-    assert selected_variant(replace(STATE, inside="vector"), record) == "vector"
-    assert selected_variant(replace(STATE, inside="wide"), record) == "additive"
+    two = {name: views[name] for name in ("vector", "additive")}
+    for inside, variant in (("", "additive"), ("vector", "vector"), ("wide", "additive")):
+        assert selected_variant(replace(STATE, inside=inside), two) == variant
     assert selected_variant(replace(STATE, inside="additive"), {"vector": views["vector"]}) == "vector"
-    every = replace(STATE, who=tuple(VARIANTS))
-    assert selected_variant(every, {"vector": views["vector"], "transformer": views["transformer"]}) == "transformer"
+    untrained = {"vector": views["vector"], "transformer": views["transformer"]}
+    assert selected_variant(replace(STATE, who=tuple(VARIANTS)), untrained) == "transformer"
 
 
 def test_lengths_are_trained_ones_and_a_few_beyond() -> None:
     assert decoding_steps.selectable_lengths(TranslationState()) == [5, 10, 15, 20, 21, 25]
     assert decoding_steps.selectable_lengths(TranslationState(longest=1)) == [1, 2, 6]
-    assert decoding_steps.selected_length(TranslationState()) == 20
-    assert decoding_steps.selected_length(TranslationState(fed=21)) == 21
-    assert decoding_steps.selected_length(TranslationState(fed=7)) == 20
-    assert decoding_steps.selected_length(TranslationState(task="dates", fed=21)) == 0
+    states = [
+        TranslationState(),
+        TranslationState(fed=21),
+        TranslationState(fed=7),
+        TranslationState(task="dates", fed=21),
+    ]
+    assert [decoding_steps.selected_length(state) for state in states] == [20, 21, 20, 0]
+    assert answers.longest_trained(STATE.task_config) == 3
+    longest = answers.longest_trained(TranslationState(task="dates").task_config)
+    assert longest == len("wednesday the 10th of september 1997")
 
 
 def test_every_width_is_sent_and_seeds_differ(views: Mapping[str, RunView]) -> None:
-    source = source_ids(STATE.task_config, "12")
-    first, second = (
-        decoding_steps.compute_beams(views["additive"], STATE.task_config, source, replica) for replica in (0, 1)
-    )
+    source, view = source_ids(STATE.task_config, "12"), views["additive"]
+    first, second = (decoding_steps.compute_beams(view, STATE.task_config, source, replica) for replica in (0, 1))
     assert len(first.best) == len(first.starts) - 1 == MAX_BEAM_WIDTH
     assert first.content != second.content
-
-
-def test_exposure_is_computed_for_every_seed(views: Mapping[str, RunView]) -> None:
-    found = decoding_steps.compute_exposure(views["additive"], STATE.task_config, 2)
-    assert found.free_running_accuracy.shape == (2, 3)
-    assert np.isfinite(found.teacher_forced_loss).all()
+    found = decoding_steps.compute_exposure(view, STATE.task_config, 2)
+    assert found.free_running_accuracy.shape == (2, 3) and np.isfinite(found.teacher_forced_loss).all()
 
 
 # ---- both on a screen
@@ -160,12 +151,16 @@ def test_both_sections_are_drawn(views: Mapping[str, RunView]) -> None:
     (curves,) = component_data(at, "plot_frame")
     assert [figure["title"] for figure in curves["figures"]] == ["Accuracy", "Loss, nats"]
     assert warnings_of(at) == []
-    at = wait_until_ready(assert_no_errors(at.selectbox(key="translation.steps-inside").set_value("vector").run()))
-    assert at.session_state["page"].state.inside == "vector"
-    assert component_data(at, "beam_search")[0]["title"] == "One vector"
+    at.selectbox(key="translation.steps-inside").set_value("vector")
     at = wait_until_ready(assert_no_errors(at.selectbox(key="translation.fed").set_value(4).run()))
-    assert at.session_state["page"].state.fed == 4
+    state = at.session_state["page"].state
+    assert (state.inside, state.fed, component_data(at, "beam_search")[0]["title"]) == ("vector", 4, "One vector")
     assert len(component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]) == 5
+    at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("1212").run()))
+    assert "4 digits instead of at most 3" in component_data(at, "translation_answers")[0]["caption"]
+    at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("12a").run()))
+    assert warnings_of(at) == ["The source has “a”, which the model never saw. Give digits from 0 to 9."]
+    assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
 
 
 def test_the_width_selected_in_the_browser_is_kept(views: Mapping[str, RunView]) -> None:
@@ -191,16 +186,6 @@ def test_dates_have_no_length_selection(views: Mapping[str, RunView]) -> None:
     )  # ten characters and the end
     with pytest.raises(KeyError):
         at.selectbox(key="translation.fed")
-
-
-def test_another_source_is_answered_and_an_invalid_one_is_reported(views: Mapping[str, RunView]) -> None:
-    at = open_sections(views)
-    at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("1212").run()))
-    (data,) = component_data(at, "translation_answers")
-    assert "4 digits instead of at most 3" in data["caption"]
-    at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("12a").run()))
-    assert warnings_of(at) == ["The source has “a”, which the model never saw. Give digits from 0 to 9."]
-    assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
 
 
 def test_without_a_run_nothing_is_drawn(views: Mapping[str, RunView]) -> None:

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from syrupy.assertion import SnapshotAssertion
+
+from explorer.inspection.language.bracket_accuracy import BracketAccuracy
+from explorer.jobs.job import Job
+from explorer.labs.text.bracket_accuracy import bracket_finding, is_bracket_task
+from explorer.run_store import store
+from explorer.tasks.text import corpora
+from explorer.training.config import default_config, with_settings
+from explorer.training.recorder import record_run
+from explorer.ui.language_lines import cache_key
+from explorer.ui.training.run_view import RunView
+from tests.labs.text.small_runs import has_figures, make_weights_nan, page_prose, run_until, small_config, small_views
+from tests.pages.screen import component_data, findings
+from tests.words import assert_mentions
+
+
+def accuracy(near: float, far: float, requested: int = 400) -> BracketAccuracy:
+    last = np.array([4, 16, 60])
+    return BracketAccuracy(last, np.full(3, requested), np.array([[near, near, far]]), 0.27, ")", 64)
+
+
+def test_the_finding_names_models_that_close_distant_brackets(snapshot: SnapshotAssertion) -> None:
+    ngram, rnn = accuracy(0.9, 0.28), accuracy(1, 0.5)
+    # A model of one seed is evaluated at more positions than one of five, and so at more distances.
+    many = BracketAccuracy(np.array([4, 16, 45, 60]), np.full(4, 400), np.array([[0.9, 0.9, 0.3, 0.25]]), 0.27, ")", 64)
+    near = BracketAccuracy(np.array([4]), np.array([400]), np.array([[0.9]]), 0.27, ")", 64)
+    short = BracketAccuracy(np.array([2, 4]), np.array([30, 10]), np.array([[1.0, 0.5]]), 0.3, "]", 64)
+    assert [
+        bracket_finding({"n-gram": ngram, "RNN": rnn, "Transformer": accuracy(1, 0.97)}),
+        bracket_finding({"n-gram": ngram, "RNN": accuracy(0.9, 0.2)}),
+        bracket_finding({"RNN": rnn}),
+        bracket_finding({"RNN": accuracy(1, 0.5, requested=5)}),  # few positions
+        bracket_finding({"n-gram": many, "RNN": rnn}),
+        bracket_finding({"RNN": rnn, "LSTM": near}),  # the LSTM has no position at this distance
+        bracket_finding({"RNN": short}),
+    ] == snapshot
+    assert bracket_finding({"n-gram": many, "RNN": rnn}) == bracket_finding({"RNN": rnn, "n-gram": many})
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"corpus": "brackets"}, True),
+        ({"corpus": "toy"}, False),
+        ({"corpus": "brackets", "tokenizer": "bpe"}, False),
+        ({"corpus": "brackets", "split": "windows"}, False),
+        ({"corpus": "brackets", "rows": "sentences", "split": "sentences"}, False),
+    ],
+)
+def test_bracket_accuracy_needs_the_brackets_in_characters_with_a_held_out_end(
+    changes: dict[str, object], expected: bool
+) -> None:
+    task: Any = with_settings(default_config("text", "rnn"), changes).task
+    assert is_bracket_task(task) == expected
+
+
+def app(views: dict[str, object]) -> None:
+    from explorer.labs.text.bracket_accuracy import bracket_section
+
+    bracket_section(views)
+
+
+def open_section(views: dict[str, RunView]) -> AppTest:
+    return AppTest.from_function(app, args=(views,), default_timeout=600).run()
+
+
+def test_bracket_accuracy_is_drawn_for_every_trained_model() -> None:
+    at = run_until(open_section(small_views("ngram", "gru")), has_figures)
+    (panel,) = component_data(at, "plot_frame")[0]["figures"]
+    assert [track["title"] for track in panel["tracks"]] == ["n-gram", "GRU"]
+    assert "low" in panel["tracks"][1], "two seeds have a band"
+    assert "mark is open" in findings(at)[0]
+    assert "Always answering" in page_prose(at) and "at which a mark closes another" in page_prose(at)
+    json.dumps(panel)  # nothing in it that JSON does not know
+    at = open_section(small_views("gru", train=False))
+    assert not has_figures(at) and "trained" in page_prose(at)
+
+
+def test_a_model_that_diverged_is_named_and_not_drawn() -> None:
+    views = small_views("ngram", "transformer")
+    make_weights_nan(views["transformer"])
+    at = run_until(open_section(views), has_figures)
+    assert [track["title"] for track in component_data(at, "plot_frame")[0]["figures"][0]["tracks"]] == ["n-gram"]
+    assert_mentions(page_prose(at), "diverged … no numbers … left out … Transformer (one)")
+
+
+def test_the_cache_key_belongs_to_a_private_text_and_to_one_training() -> None:
+    sha = corpora.store_text("a text of twenty letters and more, said again and again " * 9)
+    config = small_config("ngram", corpus="own", text=sha)
+    stored = store.save_run(record_run(config), store.run_folder(config))
+    assert sha in cache_key(RunView(config, stored, None))
+    config = small_config("ngram")
+    record = record_run(config)
+    first, second = (RunView(config, None, Job(config, "ada").view(), private=record) for _ in range(2))
+    assert first.cache_key == first.cache_key != second.cache_key, "not the address in memory, which may be reused"
