@@ -116,9 +116,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
             (float("nan"), "seconds"),
         ]
     ] == snapshot(name="position is formatted with its unit")
-    assert [step_cost_finding([A, B, C]), step_cost_finding([A, C]), step_cost_finding([A])] == snapshot(
-        name="what a step costs explains"
-    )
+    assert [step_cost_finding(each) for each in ([A, B, C], [A, C], [A])] == snapshot(name="what a step costs explains")
     low = list(np.linspace(0.7, 0.72, 8))
     first = run_of_seeds("first", low)
     better = run_of_seeds("better", [x + 0.1 + 0.001 * (x > 0.71) for x in low], hidden=9)

@@ -174,9 +174,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         )
     )
     assert [
-        ngram_cache_finding([gru, rnn, lstm]),
-        ngram_cache_finding([replace(gru, end=FinalBits("GRU", 2.5, math.nan))]),
-        ngram_cache_finding([]),
+        ngram_cache_finding(each)
+        for each in ([gru, rnn, lstm], [replace(gru, end=FinalBits("GRU", 2.5, math.nan))], [])
     ] == snapshot(name="finding compares the ngram")
     progress = RunningLoss(np.array([64, 128]), np.array([1.5, 1.4]))
     found = DynamicEvaluation(0.1, progress, progress, np.array([0.5, 2.0]), 0.0123, 198273, True, 111540, 1.0, 3.21)

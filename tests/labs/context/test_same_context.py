@@ -7,18 +7,13 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 from syrupy.assertion import SnapshotAssertion
-from torch import Generator
 
 from benchmarks.language_models import SAME_CONTEXT
 from explorer.labs.context import same_context
 from explorer.labs.context.same_context import BestNgram, MeasuredNetwork, SameContextTable
 from explorer.models.configs import NgramTextConfig
-from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
-from explorer.tasks.text.rows import text_data
-from explorer.training.scoring import mean_loss
-from tests import needs
 from tests.pages.screen import assert_no_errors, table
 
 
@@ -41,15 +36,6 @@ def test_the_file_has_every_cell_that_the_benchmark_computes() -> None:
     stored = same_context.read_table()
     assert {name: tuple(each.losses) for name, each in stored.networks.items()} == SAME_CONTEXT
     assert set(stored.ngrams) == {context for contexts in SAME_CONTEXT.values() for context in contexts}
-
-
-@needs.tiny_shakespeare
-def test_a_cell_is_computed_again() -> None:
-    best, data = same_context.read_table().ngrams["16"], text_data(TextConfig(context=16))
-    ngram = Ngram(NgramTextConfig(best.n, "stupid_backoff"), data.vocabulary, 16, Generator())
-    ngram.fit(*data.full_training_batch())
-    assert best.smoothing == ngram.smoothing
-    assert float(mean_loss(ngram, data.held_out_batches())) == pytest.approx(best.loss, abs=1e-5)
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:

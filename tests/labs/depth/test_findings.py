@@ -61,9 +61,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.learning_finding(24, ends),
         findings.learning_finding(24, more),
         findings.learning_text(ends),
-        findings.learning_finding(8, none),
-        findings.learning_finding(8, {"with a": loss_curves(9)}),
-        findings.learning_finding(8, {}),
+        *(findings.learning_finding(8, each) for each in (none, {"with a": loss_curves(9)}, {})),
         findings.learning_text({}),
     ] == snapshot(name="stacks that learn are named")
     all_, some, none = (loss_curves(50, 60), loss_curves(50, None), loss_curves(None, None))

@@ -31,9 +31,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     ] == snapshot(name="without a corpus there")
     ours, theirs = (("RNN", make_texts([1.0, 0.0, -1.0])), ("GRU", make_texts([1.0, 0.0, -1.0], held_out=False)))
     assert [
-        findings.statistics_caption([ours], GenerationState()),
-        findings.statistics_caption([theirs], GenerationState()),
-        findings.statistics_caption([ours, theirs], GenerationState()),
+        findings.statistics_caption(each, GenerationState()) for each in ([ours], [theirs], [ours, theirs])
     ] == snapshot(name="caption says which text the dashed")
     assert [
         findings.describe_sampling(GenerationState()),

@@ -81,21 +81,21 @@ def test_choices_and_truncations_equal_those_of_the_server(vocabulary: int) -> N
 def test_ties_are_broken_as_on_the_server() -> None:
     ties = [
         torch.zeros(9),
-        torch.ones(4),
         torch.tensor([1.0, 3.0, 3.0, -2.0, 3.0, 1.0]),
         torch.tensor([-math.inf, 0.5, -math.inf, 0.5]),
     ]
+    rules: list[dict[str, Any]] = [{}, {"top_k": 2}, {"top_p": 0.5}, {"min_p": 0.9}]
     cases, expected = [], []
-    for logits, temperature, rules in product(
-        ties, (0.0, 0.5, 1.0), [{}, {"top_k": 2}, {"top_p": 0.5}, {"min_p": 0.9}]
-    ):
-        noise = torch.zeros_like(logits)
-        sampling = Sampling(temperature, **rules)
-        cases.append(case(logits, noise, temperature, rules))
+    for logits, temperature, rule in product(ties, (0.0, 0.5, 1.0), rules):
+        noise, sampling = torch.zeros_like(logits), Sampling(temperature, **rule)
+        cases.append(case(logits, noise, temperature, rule))
         # Without a rule nothing is truncated, not even tokens of probability 0.
-        keep = range(len(logits)) if not rules and temperature else kept_token_ids(logits, sampling)
+        keep = range(len(logits)) if not rule and temperature else kept_token_ids(logits, sampling)
         expected.append((int(choose(logits, noise, sampling)), list(keep)))
     assert [(answer["ids"][0], answer["keep"]) for answer in run(cases)] == expected
+    logits, noise = random_logits(65, 3)
+    for answer in run([case(logits, noise, 1.3, {"greedy": True}), case(logits, noise, 0.0, {})]):
+        assert answer["ids"][0] == int(logits.argmax()) and answer["keep"] == [int(logits.argmax())]
 
 
 def test_probabilities_and_entropy_are_those_of_the_server() -> None:
@@ -109,20 +109,12 @@ def test_probabilities_and_entropy_are_those_of_the_server() -> None:
         assert answer["entropy"] == pytest.approx(torch.special.entr(p).sum().item(), rel=1e-5, abs=1e-9)
 
 
-def test_greedy_is_temperature_zero() -> None:
-    logits, noise = random_logits(65, 3)
-    greedy, zero = run([case(logits, noise, 1.3, {"greedy": True}), case(logits, noise, 0.0, {})])
-    assert greedy["ids"][0] == zero["ids"][0] == int(logits.argmax())
-    assert greedy["keep"] == zero["keep"] == [int(logits.argmax())]
-
-
-@pytest.mark.parametrize("name", ["ngram 4", "lstm", "transformer rotary layer pre"])
-@pytest.mark.parametrize("rules", [{}, {"top_k": 4, "top_p": 0.9}], ids=str)
-def test_the_logits_of_a_model_give_the_text_that_it_generated(name: str, rules: dict[str, Any]) -> None:
-    lm, prompt, tokens = model(name), texts(1, 3)[0], 12
+@pytest.mark.parametrize("name", ["ngram 4", "lstm"])
+def test_the_logits_of_a_model_give_the_text_that_it_generated(name: str) -> None:
+    lm, prompt, tokens = model(name), texts(1, 3)[0], 8
     cases, generated = [], []
-    for seed, temperature in product(range(3), (0.0, 0.35, 0.7, 1.0, 1.2, 2.0)):
-        sampling = Sampling(temperature, **rules, seed=seed)
+    for seed, (temperature, rules) in enumerate(product((0.0, 0.7, 1.2), ({}, {"top_k": 4, "top_p": 0.9}))):
+        sampling = Sampling(temperature, **rules, seed=seed)  # type: ignore[arg-type]
         text = generate_ids(TextGenerator(lm, CONTEXT), prompt, tokens, sampling)[0]
         reader, noise = make_decoder(lm, CONTEXT), gumbel_noise(noise_generator(seed, 0), tokens, VOCABULARY)
         logits = reader.read(prompt[None])

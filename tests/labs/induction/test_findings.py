@@ -26,9 +26,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     ] == snapshot(name="seeds that continue the second copy")
     noise = np.linspace(0, 0.1, 8)
     assert [
-        findings.comparison_text({"A": LOW, "B": HIGH}),
-        findings.comparison_text({"A": noise, "B": 2 + noise[::-1]}),
-        findings.comparison_text({"A": LOW}),
+        findings.comparison_text(each)
+        for each in ({"A": LOW, "B": HIGH}, {"A": noise, "B": 2 + noise[::-1]}, {"A": LOW})
     ] == snapshot(name="models are compared with a verdict")
     previous, induction = (np.array([190.0, 210, NAN, 150]), np.array([200.0, 200, 250, 250]))
     assert [

@@ -13,9 +13,7 @@ RNN, OPEN = VARIANTS["rnn-usual"].title, VARIANTS["gru-chrono"].title
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert [findings.inline_title(RNN), findings.inline_title(OPEN), findings.inline_title("LSTM")] == snapshot(
-        name="title fits into a sentence"
-    )
+    assert [findings.inline_title(each) for each in (RNN, OPEN, "LSTM")] == snapshot(name="title fits into a sentence")
     assert [
         findings.format_ratio(np.array([np.nan, np.inf])),
         findings.format_ratio_range(np.array([1.0])),
@@ -27,9 +25,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.half_life_finding({}, "before training"),
     ] == snapshot(name="finding has the median half life")
     assert [
-        findings.longest_half_life(np.array([[27.0, 55663.0]])),
-        findings.longest_half_life(np.array([[np.inf]])),
-        findings.longest_half_life(np.array([[27.0, 400.0]])),
+        findings.longest_half_life(each)
+        for each in (np.array([[27.0, 55663.0]]), np.array([[np.inf]]), np.array([[27.0, 400.0]]))
     ] == snapshot(name="no half life is extrapolated beyond")
     assert [
         findings.answer_finding(OPEN, "a", 0.99, "a", 50, 0.5),
@@ -39,9 +36,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     norms = np.ones((3, 1, 2))
     norms[:, 0, 0] = [1e-9, 5.0, 2e4]
     assert [
-        findings.exploding_finding((0.5, 1.5, 3.0), norms),
-        findings.exploding_finding((0.5, 1.5, 3.0), norms[..., :1]),
-        findings.exploding_finding((0.5, 1.5, 3.0), norms * [[[1e-09, 1.0]]]),
+        findings.exploding_finding((0.5, 1.5, 3.0), each) for each in (norms, norms[..., :1], norms * [[[1e-09, 1.0]]])
     ] == snapshot(name="gradients explode where the first norm")
     never, always = (np.full(8, 0.5), np.full(8, 1.0))
     same = ClippingResult("at a radius of 0.7", never, never, 0.88, True)
@@ -54,11 +49,9 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.clipping_finding([same]),
         findings.clipping_finding([]),
     ] == snapshot(name="clipping helps where gradients explode")
-    assert [
-        findings.missing_runs_caption([]),
-        findings.missing_runs_caption(["RNN"]),
-        findings.missing_runs_caption(["a", "b"]),
-    ] == snapshot(name="models without a run are named")
+    assert [findings.missing_runs_caption(each) for each in ([], ["RNN"], ["a", "b"])] == snapshot(
+        name="models without a run are named"
+    )
 
 
 def test_the_ratio_is_the_median_over_seeds_before_and_after_training(snapshot: SnapshotAssertion) -> None:

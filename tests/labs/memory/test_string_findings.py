@@ -26,11 +26,9 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     steps = np.array([0, 2, 4, 6])
     right = np.array([[0.5, 0.5], [1.0, 0.5], [0.5, 1.0], [1.0, 1.0]])
     some = np.array([[0.5, 0.5], [1.0, 0.5], [1.0, 1.0], [1.0, 0.5]])
-    assert [
-        findings.solved_step_finding(steps, right, 14),
-        findings.solved_step_finding(steps, some, 14),
-        findings.solved_step_finding(steps, right * 0.5, 14),
-    ] == snapshot(name="finding has the step")
+    assert [findings.solved_step_finding(steps, each, 14) for each in (right, some, right * 0.5)] == snapshot(
+        name="finding has the step"
+    )
     text, written = ("abca abca abca ", "bcab")
     (error,) = find_errors(text, written)
     assert findings.error_hint(error, written, "a") == snapshot(name="hint explains an error")

@@ -129,9 +129,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     ) == snapshot(name="means are compared where no seed")
     accuracies = [("A", np.array([0.5, 0.6, 0.9])), ("B", np.array([0.9, 1.0, 0.95])), ("C", np.array([0.55] * 3))]
     assert [
-        findings.file_accuracy_finding(accuracies),
-        findings.file_accuracy_finding([accuracies[2], ("D", np.array([0.55] * 3))]),
-        findings.file_accuracy_finding([("A", np.array([1.0]))]),
+        findings.file_accuracy_finding(each)
+        for each in (accuracies, [accuracies[2], ("D", np.array([0.55] * 3))], [("A", np.array([1.0]))])
     ] == snapshot(name="accuracies on a file are compared")
     assert [
         findings.readout_finding(None, 160),

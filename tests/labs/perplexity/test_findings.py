@@ -38,9 +38,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     ] == snapshot(name="figure that leaves text out")
     spaces = TokenizerLoss(LOSSES["char"].ngram, HeldOutText(1000, 1000, 0, 0.0, 200 * math.log(2)))
     assert [
-        findings.omitted_sentence("char", LOSSES["char"]),
-        findings.omitted_sentence("word", LOSSES["word"]),
-        findings.omitted_sentence("bpe", spaces),
+        findings.omitted_sentence(*each)
+        for each in (("char", LOSSES["char"]), ("word", LOSSES["word"]), ("bpe", spaces))
     ] == snapshot(name="what tokens leave out is stated")
     assert findings.windows_finding(WINDOWS) == snapshot(name="highest and the lowest perplexity")
     assert [findings.selected_sentence(16, 1, WINDOWS[16]), findings.selected_sentence(16, 4, WINDOWS[16])] == snapshot(

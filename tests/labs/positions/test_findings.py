@@ -47,9 +47,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     ) == snapshot(name="drop beyond training is stated")
     found = {"none": copy_accuracy("none", 1, 0.1, 0), "rotary": copy_accuracy("rotary", 1, 1, 0)}
     assert [
-        findings.no_positions_finding(found, 2),
-        findings.no_positions_finding({**found, "none": found["rotary"]}, 2),
-        findings.no_positions_finding({"rotary": found["rotary"]}, 2),
+        findings.no_positions_finding(each, 2)
+        for each in (found, {**found, "none": found["rotary"]}, {"rotary": found["rotary"]})
     ] == snapshot(name="reach of the mask without positions")
 
     def result(words: str, mean: float, seeds: int) -> CopyAccuracy:

@@ -38,15 +38,11 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     assert [
         display_name(entry()),
         display_name(entry(), with_task=False),
-        display_name(replace(entry(), name="mine")),
-        display_name(branch),
-        display_name(unknown),
+        *(display_name(each) for each in (replace(entry(), name="mine"), branch, unknown)),
     ] == snapshot(name="run is named by its settings")
     run = replace(entry(), step=1200, steps=2000)
     assert [
-        describe_end(run),
-        describe_end(replace(run, state="stopped")),
-        describe_end(replace(run, state="diverged")),
+        describe_end(each) for each in (run, replace(run, state="stopped"), replace(run, state="diverged"))
     ] == snapshot(name="end of a run is described")
     assert [format_bytes(count) for count in [0, 1234567, 2000000000]] == snapshot(
         name="size is formatted in megabytes"

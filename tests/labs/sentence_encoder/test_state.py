@@ -13,18 +13,12 @@ from tests.words import assert_mentions, assert_states
 
 
 def test_the_state_survives_the_url() -> None:
-    state = SentenceEncoderState(
-        task="gist", layers=1, seeds=2, steps=10, rate=0.01, word="bat", who="alone", layer=0, chosen=3
-    )
-    state = state.with_sentences("the bank\nthe bark / is by the dog")
+    changes = {"task": "gist", "layers": 1, "seeds": 2, "steps": 10, "rate": 0.01, "word": "bat", "who": "alone"}
+    state = SentenceEncoderState(**changes, layer=0, chosen=3).with_sentences("the bank\nthe bark / is by the dog")  # type: ignore[arg-type]
     assert url_codec.read(SentenceEncoderState, url_codec.write(state)) == (state, ())
     assert url_codec.write(SentenceEncoderState()) == {}
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
-    state, problems = url_codec.read(
-        SentenceEncoderState, {"word": "dog", "layers": "7", "task": "gist", "layer": "-5"}
-    )
+    invalid = {"word": "dog", "layers": "7", "task": "gist", "layer": "-5"}
+    state, problems = url_codec.read(SentenceEncoderState, invalid)
     assert state == SentenceEncoderState(task="gist") and len(problems) == 3
     assert_states(problems[0], "no … “dog” … bank, bat, bark, spring")
 
@@ -53,35 +47,23 @@ def test_a_run_in_the_url_is_shown_if_possible() -> None:
 def test_typed_sentences_are_never_lost() -> None:
     many = "\n".join(["the bank"] * 12)
     state = SentenceEncoderState(chosen=9).with_sentences(many)
-    assert state.text == many
     found = parse_sentences(state.lines)
-    assert len(found.words) == MAX_SENTENCES
-    (problem,) = found.problems
-    assert_states(problem, "12 sentences … first 10 …")
-    assert (
-        SentenceEncoderState().with_sentences("") == SentenceEncoderState()
-        and SentenceEncoderState().with_sentences("\n".join(EXAMPLES)).say == ""
-    )
+    assert state.text == many and len(found.words) == MAX_SENTENCES
+    assert_states(found.problems[0], "12 sentences … first 10 …")
+    assert SentenceEncoderState().with_sentences("") == SentenceEncoderState()
+    assert SentenceEncoderState().with_sentences("\n".join(EXAMPLES)).say == ""
     assert SentenceEncoderState(chosen=9).with_sentences("the bank").chosen == 0
+    changed = SentenceEncoderState(layers=1, seeds=2, steps=4).with_sentences("the bank")
+    assert changed.reset() == SentenceEncoderState().with_sentences("the bank")
 
 
 def test_unreadable_sentences_are_reported_and_the_others_are_read() -> None:
     found = parse_sentences(("the bnak is near", "the Bark.", "!!", " ".join(["the"] * 60)))
     assert found.words == {1: ("the", "bark")}
     assert_mentions(found.problems[0], "Sentence 1 … left out … not … “bnak” bank")
-    assert [problem.split(".")[0] for problem in found.problems[1:]] == [
-        "Sentence 3 is left out",
-        "Sentence 4 is left out",
-    ]
-
-
-def test_the_examples_contain_both_senses_of_every_homograph() -> None:
+    left_out = [problem.split(".")[0] for problem in found.problems[1:]]
+    assert left_out == ["Sentence 3 is left out", "Sentence 4 is left out"]
     found = parse_sentences(EXAMPLES)
     assert len(found.words) == len(EXAMPLES) == MAX_SENTENCES and found.problems == ()
     for word in HOMOGRAPHS:
-        assert sum(word in words for words in found.words.values()) >= 2
-
-
-def test_reset_restores_settings_and_keeps_sentences() -> None:
-    state = SentenceEncoderState(layers=1, seeds=2, steps=4).with_sentences("the bank")
-    assert state.reset() == SentenceEncoderState().with_sentences("the bank")
+        assert sum(word in words for words in found.words.values()) >= 2, "the examples have both senses"

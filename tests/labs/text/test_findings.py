@@ -85,9 +85,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = {name: make_standing(name, [[1.5]]) for name in ("ngram", "gru", "rnn", "transformer")}
     parameters = {"ngram": 5, "gru": 201000, "rnn": 199000, "transformer": 804224}
     assert [
-        findings.effort_note(found, parameters, "character"),
-        findings.effort_note({}, {}, "token"),
-        findings.effort_note(found, {}, "token"),
+        findings.effort_note(*each)
+        for each in ((found, parameters, "character"), ({}, {}, "token"), (found, {}, "token"))
     ] == snapshot(name="effort of networks is grouped")
     found = {"ngram": make_standing("ngram", [[1.6]]), "gru": make_standing("gru", [[1.5, 1.56, 1.53]])}
     assert [findings.network_comparison_finding(found), findings.network_comparison_finding({})] == snapshot(

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from explorer.catalogue import MODELS
-from explorer.generation.generate import prompt_ids
 from explorer.labs.text.samples import CAPTION, SampleTexts, samples_data
-from explorer.tokenization.text import train as tokenizer
 from explorer.training.config import default_config, with_settings
 from explorer.training.record import Curves
 from explorer.training.recorder import record_run
-from tests.words import assert_mentions
 
 GRU = SampleTexts("gru", "GRU", "--m-gru", (0, 100), (4.17, math.nan), ("<b>a</b>", "to be\n  or not"))
 SHORT = {"corpus": "repeats", "size": 2_000, "context": 8, "width": 4, "hidden": 9, "replicas": 2, "sample": 12}
@@ -37,15 +34,6 @@ def test_every_text_is_sent_with_its_step_and_loss() -> None:
     }
     assert (data["live"], data["caption"], data["file"]) == (False, CAPTION, "written")
     assert samples_data([], "written", live=True)["live"]
-
-
-def test_the_caption_names_the_token_that_each_text_begins_after() -> None:
-    shakespeare, begins = "What ho! I come.\nWho's there?\n", {}
-    for kind in ("char", "word", "bpe", "bytes"):
-        made = tokenizer(kind, shakespeare, 300)
-        begins[kind] = made.decode(prompt_ids(made, "\n")[0].tolist())
-    assert begins == {"char": "\n", "word": "\n", "bpe": "!", "bytes": "\n"}
-    assert_mentions(CAPTION, "line break … no token … first token, such as “!”")
 
 
 @pytest.mark.parametrize("model", ["gru", "ngram"])

@@ -65,9 +65,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         for written in [LONG[:3] + "9" * 17, LONG[:5], LONG + "1"]
     ] == snapshot(name="long answer is described")
     assert [
-        findings.seed_agreement(["1", "2", "1"], "1", "2"),
-        findings.seed_agreement(["1", "2", "1"], None, "1"),
-        findings.seed_agreement(["1"], "2", "1"),
+        findings.seed_agreement(*each)
+        for each in ((["1", "2", "1"], "1", "2"), (["1", "2", "1"], None, "1"), (["1"], "2", "1"))
     ] == snapshot(name="note counts right or agreeing seeds")
     assert [findings.length_caption(20, 20, "digits"), findings.length_caption(21, 20, "digits")] == snapshot(
         name="caption names untrained lengths"
@@ -75,11 +74,9 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     right = np.tile(np.linspace(0.8, 0.9, 8)[:, None], 2)
     losses = (right, right)
     close = right - 0.001 * np.arange(8)[:, None]
-    assert [
-        findings.exposure_caption(right, right, losses),
-        findings.exposure_caption(right, right * 0.8, losses),
-        findings.exposure_caption(right, close, losses),
-    ] == snapshot(name="eight seeds have a verdict")
+    assert [findings.exposure_caption(right, each, losses) for each in (right, right * 0.8, close)] == snapshot(
+        name="eight seeds have a verdict"
+    )
     one = np.ones((1, 2))
     assert findings.exposure_caption(one, one, (0.002 * one, one)) == snapshot(name="small loss keeps a digit")
 

@@ -19,7 +19,6 @@ from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.config import EOS, source_ids
 from explorer.training.recorder import record_run
 from explorer.ui.state.session import PageSession
-from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from tests.pages.screen import assert_no_errors, component_data, findings, texts, wait_until_ready, warnings_of
 from tests.words import assert_mentions
@@ -171,7 +170,7 @@ def test_the_width_selected_in_the_browser_is_kept(views: Mapping[str, RunView])
         assert at.session_state["page"].state.width == component_data(at, "beam_search")[0]["width"] == width
 
 
-def test_dates_have_no_length_selection(views: Mapping[str, RunView]) -> None:
+def test_dates_have_no_length_selection_and_without_a_run_nothing_is_drawn() -> None:
     config = VARIANTS["vector"].config("dates", iterations=1, replicas=1)
     view = RunView(config, None, None, private=record_run(config))
     at = open_sections({"vector": view}, TranslationState(task="dates", who=("vector",), say="31 february 1999"))
@@ -181,22 +180,10 @@ def test_dates_have_no_length_selection(views: Mapping[str, RunView]) -> None:
     assert_mentions("\n".join(findings(at)), "no such date … february 1999 … 28 days, not 31")
     assert any(text.startswith("The model with one vector writes") for text in texts(at))
     assert component_data(at, "beam_search")[0]["right"] is None
-    assert (
-        len(component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]) == 11
-    )  # ten characters and the end
+    steps = component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]
+    assert len(steps) == 11, "ten characters and the end"
     with pytest.raises(KeyError):
         at.selectbox(key="translation.fed")
-
-
-def test_without_a_run_nothing_is_drawn(views: Mapping[str, RunView]) -> None:
-    at = open_sections({"transformer": views["transformer"]}, replace(STATE, who=("transformer",)))
+    at = open_sections({"vector": RunView(config, None, None)}, TranslationState(task="dates", who=("vector",)))
     assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
     assert any("No finished run yet" in part.value for part in at.markdown)
-
-
-def test_a_stored_run_uses_the_cached_model(monkeypatch: pytest.MonkeyPatch, views: Mapping[str, RunView]) -> None:
-    loaded = []
-    monkeypatch.setattr(run_view, "load_run_model", lambda run: loaded.append(run))
-    monkeypatch.setattr(answers, "StoredRun", type(views["vector"].loaded_run))
-    answers.load_view_model(views["vector"])
-    assert loaded == [views["vector"].loaded_run]
