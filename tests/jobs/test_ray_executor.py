@@ -6,7 +6,9 @@ What takes most of their time are the starts of workers. One follows each worker
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -47,6 +49,9 @@ def cluster() -> Iterator[RayExecutor]:
     executor = RayExecutor()
     yield executor
     executor.close()
+    for each in gc.get_objects():  # those of Ray, which has ended them and does not wait: a later test would be warned
+        if issubclass(type(each), subprocess.Popen):
+            each.wait(120)
 
 
 @pytest.fixture(autouse=True)

@@ -373,7 +373,7 @@ INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
     "header that is too long": replaced(END, lambda content: b"\xff" * 8 + content[8:]),
     "unknown number format": replaced(END, lambda content: content.replace(b'"F32"', b'"F99"', 1)),
     "wrong shape": weights(lambda t: t.update({"readout.weight": t["readout.weight"][:, :, :-1].copy()})),
-    "no replica axis": weights(lambda t: t.update({n: v[0].copy() for n, v in t.items()})),
+    "no replica axis": weights(lambda t: t.update({"readout.bias": t["readout.bias"][0].copy()})),
     "wrong type": weights(lambda t: t.update({"readout.bias": t["readout.bias"].astype(np.float64)})),
     "missing weight": weights(lambda t: t.pop("readout.bias")),
     "extra weight": weights(lambda t: t.update(evil=np.zeros(3))),
