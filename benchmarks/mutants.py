@@ -173,7 +173,9 @@ def main(
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as threads:
         for number in range(jobs):
             copies.put(copy := Path(folder) / str(number))
-            shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "node_modules", "__pycache__", ".*_cache"))
+            shutil.copytree(
+                ROOT, copy, ignore=shutil.ignore_patterns(".git", "node_modules", "__pycache__", ".*_cache")
+            )
         list(threads.map(try_one, sample))
 
     found, total = Counter[str](), Counter[str]()

@@ -38,7 +38,6 @@ os.environ.setdefault("LINEAGE_FUZZ_SEED", str(random.randrange(1_000_000)))  # 
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true")
     parser.addoption(
         "--skipped", action="store_true", help="Run the tests that the last run skipped; none may be skipped again."
     )

@@ -23,7 +23,6 @@ from explorer.run_store import store
 from explorer.tasks.recall import evaluation_lengths
 from explorer.tasks.sequence_labelling import delayed_copy
 from tests import needs
-from tests.words import assert_mentions
 
 LESSONS = read_lessons()
 
@@ -138,43 +137,31 @@ def test_word_order_needs_positions_or_a_causal_mask() -> None:
 ORDER = {"sentence": "a", "other": "b", "positions": "none", "sees": "all"}
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "words"),
-    [
-        ("strongest", {"width": 60, "divided": "no"}, "width = 60 is not possible. Give one of 1, "),
-        ("strongest", {"width": 64, "divided": "0"}, "divided = “0” … not … yes, no"),
-        (
-            "order",
-            ORDER | {"positions": "sines"},
-            "positions = “sines” is not possible",
-        ),
-        ("order", ORDER | {"sees": "left"}, "sees = “left” is not possible"),
-        (
-            "order",
-            ORDER | {"sentence": "a " * 21},
-            "has 21 words. Give 1 to 20",
-        ),
-        ("left", {"gate": 1.5}, "gate = 1.5 is not possible"),
-        ("left", {"gate": 0.5, "run": "echo-raw"}, "“left” has no setting “run”"),
-        (
-            "reached",
-            {"run": "echo-raw", "metric": "perplexity"},
-            "metric = “perplexity” … not … exact",
-        ),
-        ("terms", {"run": "echo-raw"}, "“terms” … recall … “echo-raw” … echo"),
-        ("at_length", {"run": "echo-raw", "length": 99}, "was not evaluated at length 99"),
-        (
-            "loss_without",
-            {"run": "induction-two", "role": "first"},
-            "role = “first” … not … previous_control",
-        ),
-        ("loss_without", {"run": "induction-one", "role": "previous"}, "has one layer … no induction head"),
-    ],
-)
-def test_invalid_settings_of_a_measure_are_reported(name: str, options: dict[str, object], words: str) -> None:
-    with pytest.raises(InvalidSetting) as error:
-        measure_with(name, **options)
-    assert_mentions(str(error.value), words)
+INVALID = [
+    ("strongest", {"width": 60, "divided": "no"}),
+    ("strongest", {"width": 64, "divided": "0"}),
+    ("order", ORDER | {"positions": "sines"}),
+    ("order", ORDER | {"sees": "left"}),
+    ("order", ORDER | {"sentence": "a " * 21}),
+    ("left", {"gate": 1.5}),
+    ("left", {"gate": 0.5, "run": "echo-raw"}),
+    ("reached", {"run": "echo-raw", "metric": "perplexity"}),
+    ("terms", {"run": "echo-raw"}),
+    ("at_length", {"run": "echo-raw", "length": 99}),
+    ("loss_without", {"run": "induction-two", "role": "first"}),
+    ("loss_without", {"run": "induction-one", "role": "previous"}),
+    ("perplexity_of", {"probabilities": "0.5 0"}),
+    ("stream_gradient", {"residual": "perhaps", "norm": "pre", "layers": 3}),
+]
+
+
+def test_invalid_settings_of_a_measure_are_reported(snapshot: object) -> None:
+    messages = []
+    for name, options in INVALID:
+        with pytest.raises(InvalidSetting) as error:
+            measure_with(name, **options)
+        messages.append(str(error.value))
+    assert messages == snapshot
 
 
 def test_a_head_is_removed_by_its_role() -> None:
@@ -234,15 +221,11 @@ def test_perplexities_are_computed_from_probabilities_and_bits() -> None:
     (bits,) = measure_with("score", run="text-assignment", metric="bits_per_char")
     assert measure_with("per_letter", run="text-assignment") == [2**bits]
     assert measure_with("perplexity_per_unit", perplexity=9, units=2) == [3.0]
-    with pytest.raises(InvalidSetting, match="is not a probability"):
-        measure_with("perplexity_of", probabilities="0.5 0")
 
 
 def test_the_gradient_of_a_stack_shrinks_without_residuals() -> None:
     without = measure_with("stream_gradient", residual="no", norm="none", layers=3)
     assert max(without) < 0.1 < min(measure_with("stream_gradient", residual="true", norm="pre", layers=3))
-    with pytest.raises(InvalidSetting, match="residual"):
-        measure_with("stream_gradient", residual="perhaps", norm="pre", layers=3)
 
 
 def test_costs_follow_their_formulas() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from explorer.lessons.parse import placeholder_names, read_lesson, read_lessons
 from explorer.lessons.yaml_lines import LessonError
-from tests.words import assert_mentions
 
 GOOD = """\
 title: A lesson
@@ -70,66 +69,53 @@ def test_all_fields_of_a_lesson_are_parsed(tmp_path: Path) -> None:
     assert set(placeholder_names(second.measurement)) >= {"value", "low", "high", "seeds", "one_value", "other_seeds"}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "words"),
-    [
-        ("page: negation", "page: negatoin", 7, "no page “negatoin” … lessons, negation"),
-        ("    page: negation\n", "", 5, "“page” is missing"),
-        ("    expects: sustain\n", "", 5, "“expects” is missing"),
-        ("    why: It says", "    because: It says", 19, "“because” … unknown … title, text"),
-        ("title: A lesson\n", "title: A lesson\ntitle: Again\n", 2, "“title” occurs twice here"),
-        ("title: A lesson\n", "title:\n", 1, "the value is empty"),
-        ("minutes: 5", "minutes: five", 3, "“five” is not a number"),
-        ("minutes: 5", "minutes: 500", 3, "Give a number from 1 to 120"),
-        ("name: says", "name: shouts", 15, "no measure “shouts” … score"),
-        (
-            "run: negation-single-bag_of_words",
-            "run: negation-tripple-rnn",
-            16,
-            "No included run … “negation-tripple-rnn”",
-        ),
-        ("run: negation-single-bag_of_words", "run: reverse-vector", 16, "accepts runs of the tasks negation"),
-        ("      sentence: human not preserve", "      sentence: human not protect nature", 17, "never saw “protect”"),
-        ("      sentence: human", "      phrase: human", 17, "“says” has no setting “phrase”"),
-        ("      sentence: human not preserve nature\n", "", 15, "“says” needs the setting sentence"),
-        ("        collapse: It collapses\n", "", 12, "these are 1 choices. Give two to six"),
-        ("        collapse: It", "        Col lapse: It", 13, "is not possible as the name of a choice"),
-        (
-            "        collapse: It",
-            "        breaks: It",
-            15,
-            "“says” … collapse, sustain … each … choice",
-        ),
-        ("expects: sustain", "expects: both", 18, "no choice “both” … sustain, collapse"),
-        ("{share}", "{mean}", 19, "{mean} … unknown … most, seeds, share"),
-        ("{share}", "{share", 19, "this sentence has a single brace"),
-        ("low: 0, high: 8", "low: 8, high: 8", 25, "the range between 8 and 8 is empty"),
-        ("step: 1", "step: 0", 25, "step = 0 is not possible"),
-        ("{from: 0, to: 3}", "{from: 9, to: 12}", 31, "is not a range between 0 and 8"),
-        ("      number: {low", "      choice: {low", 25, "“choice” is unknown here"),
-        ("      number: {low: 0, high: 8, step: 1, unit: seeds}\n", "", 24, "either “choices” or a “number”"),
-        ("run: recall-50-lstm-usual", "run: recall-50-lstm-usual, step: 3", 30, "“solved” has no setting “step”"),
-        ("state: {models: bag_of_words}", "state: nothing", 8, "a mapping is expected here"),
-        ("state: {models: bag_of_words}", "state: {modls: x}", 8, "The page says no to modls"),
-        ("steps:\n", "steps: [\n", 5, "the file is not valid YAML"),
-        (GOOD, "", 1, "the file is empty"),
-        (GOOD, "- a list\n", 1, "a mapping is expected here"),
-        (GOOD, GOOD[: GOOD.index("  - title: First")] + "  []\n", 5, "at least one step"),
-    ],
-)
-def test_an_invalid_lesson_is_reported_with_file_and_line(
-    tmp_path: Path, old: str, new: str, line: int, words: str
-) -> None:
-    assert old in GOOD
-    path = write_lesson(tmp_path, GOOD.replace(old, new, 1))
+INVALID = [
+    ("page: negation", "page: negatoin"),
+    ("    page: negation\n", ""),
+    ("    expects: sustain\n", ""),
+    ("    why: It says", "    because: It says"),
+    ("title: A lesson\n", "title: A lesson\ntitle: Again\n"),
+    ("title: A lesson\n", "title:\n"),
+    ("minutes: 5", "minutes: five"),
+    ("minutes: 5", "minutes: 500"),
+    ("name: says", "name: shouts"),
+    ("run: negation-single-bag_of_words", "run: negation-tripple-rnn"),
+    ("run: negation-single-bag_of_words", "run: reverse-vector"),
+    ("      sentence: human not preserve", "      sentence: human not protect nature"),
+    ("      sentence: human", "      phrase: human"),
+    ("      sentence: human not preserve nature\n", ""),
+    ("        collapse: It collapses\n", ""),
+    ("        collapse: It", "        Col lapse: It"),
+    ("        collapse: It", "        breaks: It"),
+    ("expects: sustain", "expects: both"),
+    ("{share}", "{mean}"),
+    ("{share}", "{share"),
+    ("low: 0, high: 8", "low: 8, high: 8"),
+    ("step: 1", "step: 0"),
+    ("{from: 0, to: 3}", "{from: 9, to: 12}"),
+    ("      number: {low", "      choice: {low"),
+    ("      number: {low: 0, high: 8, step: 1, unit: seeds}\n", ""),
+    ("run: recall-50-lstm-usual", "run: recall-50-lstm-usual, step: 3"),
+    ("state: {models: bag_of_words}", "state: nothing"),
+    ("state: {models: bag_of_words}", "state: {modls: x}"),
+    ("steps:\n", "steps: [\n"),
+    (GOOD, ""),
+    (GOOD, "- a list\n"),
+    (GOOD, GOOD[: GOOD.index("  - title: First")] + "  []\n"),
+]
 
+
+def test_an_invalid_lesson_is_reported_with_file_and_line(tmp_path: Path, snapshot: object) -> None:
     def check(page: str, state: object) -> tuple[str, ...]:
         return ("The page says no to modls.",) if "modls" in state else ()  # type: ignore[operator]
 
-    with pytest.raises(LessonError) as error:
-        read_lesson(path, check)
-    assert str(error.value).startswith(f"lessons/1-first.yaml, line {line}: "), error.value
-    assert_mentions(str(error.value), words)
+    messages = []
+    for old, new in INVALID:
+        assert old in GOOD
+        with pytest.raises(LessonError) as error:
+            read_lesson(write_lesson(tmp_path, GOOD.replace(old, new, 1)), check)
+        messages.append(str(error.value))
+    assert messages == snapshot
 
 
 RANGES = """\

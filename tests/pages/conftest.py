@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
+from explorer.database.engine import close_database
 from explorer.jobs.scheduler import service
+from explorer.run_store import index
 from explorer.tasks.text import corpora, rows, token_arrays
 
 # Each page that is opened looks for components in all installed packages, which takes a third of its time.
@@ -25,9 +29,22 @@ def cookies(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return sent
 
 
+@pytest.fixture(scope="session")
+def included_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the included runs, which takes as long as opening several pages."""
+    folder = tmp_path_factory.mktemp("index")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINEAGE_HOME", str(folder))
+        index.refresh()
+        close_database()
+    return folder / "index.db"
+
+
 @pytest.fixture(autouse=True)
-def reset_jobs(home: object) -> Iterator[None]:
-    """Stop and remove all jobs at the end of a test."""
+def reset_jobs(home: Path, included_index: Path) -> Iterator[None]:
+    """Begin with the included runs; stop and remove all jobs at the end of a test."""
+    home.mkdir()
+    shutil.copy(included_index, home)
     yield
     service.reset()
 

@@ -18,7 +18,7 @@ from streamlit.util import calc_hash
 from explorer.catalogue import PAGES
 from explorer.jobs.scheduler import service
 from explorer.labs.negation.state import NegationLab
-from explorer.training.config import RunConfig, key
+from explorer.training.config import key
 from explorer.ui.state.open_experiment import OpenExperiment
 from explorer.ui.state.url_codec import read
 from explorer.ui.state.widgets import original_key
@@ -46,6 +46,11 @@ def page(file: str, params: Mapping[str, str] | None = None, visitor: str = "") 
     return assert_no_errors(at.run())
 
 
+def open_page(file: str, params: Mapping[str, str] | None = None, visitor: str = "") -> AppTest:
+    """Open a page, and wait until no section of Streamlit's own elements waits for a result."""
+    return wait_until_ready(page(file, params, visitor))
+
+
 def negation_page(params: Mapping[str, str] | None = None, visitor: str = "") -> AppTest:
     """Open the negation page with these URL parameters."""
     return page("negation.py", params, visitor)
@@ -71,8 +76,7 @@ def widget(widgets: WidgetList[AnyWidget], key: str) -> AnyWidget:
 def assert_no_errors(at: AppTest) -> AppTest:
     """Check that the page raised no exception and sent its components the data they declare, and return it."""
     assert [error.value for error in at.exception] == []
-    for _ in _components(at):
-        pass  # each is checked
+    _components(at)
     return at
 
 
@@ -84,12 +88,14 @@ def wait_until_ready(at: AppTest) -> AppTest:
     return at
 
 
-def _components(at: AppTest) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and data of the Streamlit components on the page, from top to bottom."""
+def _components(at: AppTest) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and data of the Streamlit components on the page, from top to bottom; each is checked."""
+    found = []
     for element in at.get("bidi_component"):
         name, data = element.proto.component_name.removeprefix("lineage_"), json.loads(element.proto.json)
         check_fields(name, data)
-        yield name, data
+        found.append((name, data))
+    return found
 
 
 def _section_answer(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,9 +111,18 @@ def _section_answer(data: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def _draw_components(at: AppTest) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Return name, data and, of a section, answer of each component; drawn once per run of the page."""
+    drawn_tree, drawn = at.__dict__.get("drawn_components", (None, []))
+    if drawn_tree is not at._tree:
+        drawn = [(name, data, _section_answer(data) if name == "section" else {}) for name, data in _components(at)]
+        at.__dict__["drawn_components"] = at._tree, drawn
+    return drawn
+
+
 def section_answers(at: AppTest) -> list[dict[str, Any]]:
     """Return what every section of the page shows, from top to bottom."""
-    return [_section_answer(data) for name, data in _components(at) if name == "section"]
+    return [answer for name, _, answer in _draw_components(at) if name == "section"]
 
 
 def _flatten(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -127,13 +142,10 @@ def blocks(at: AppTest, *kinds: str) -> list[dict[str, Any]]:
 def component_data(at: AppTest, component: str) -> list[dict[str, Any]]:
     """Return the data of every component of this name, in and outside sections, from top to bottom."""
     found = []
-    for name, data in _components(at):
+    for name, data, answer in _draw_components(at):
         if name == component:
             found.append(data)
-        if name == "section":
-            found += [
-                b["data"] for b in _flatten(_section_answer(data).get("blocks", ())) if b.get("name") == component
-            ]
+        found += [b["data"] for b in _flatten(answer.get("blocks", ())) if b.get("name") == component]
     return found
 
 
@@ -192,17 +204,16 @@ def url_params(at: AppTest) -> dict[str, str]:
     return {name: value[0] if isinstance(value, list) else value for name, value in params}
 
 
-def wait_for_runs(configs: Iterable[RunConfig], visitor: str = "") -> None:
-    """Wait until these runs are trained; `visitor` is needed for runs on an own text."""
-    keys = [key(config) for config in configs]
-    deadline = time.monotonic() + 600
+def wait_for_keys(keys: Iterable[str], visitor: str = "") -> None:
+    """Wait until the runs with these keys are trained; `visitor` is needed for runs on an own text."""
+    keys, deadline = list(keys), time.monotonic() + 600
     while not all((job := service.find(each, visitor)) and job.view().done for each in keys):
         assert time.monotonic() < deadline, "the training did not end within ten minutes"
-        time.sleep(0.02)
+        time.sleep(0.01)
 
 
 def wait_for_training(at: AppTest, kind: type[OpenExperiment] = NegationLab, visitor: str = "") -> AppTest:
     """Wait until every job of the page has ended, and rerun the page."""
     lab, _ = read(kind, url_params(at))
-    wait_for_runs(lab.configs.values(), visitor)
+    wait_for_keys(map(key, lab.configs.values()), visitor)
     return assert_no_errors(at.run())

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from concurrent.futures import wait
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.attention.attend import attend, unpack_weights
-from explorer.labs.attention.measurements import compute_reading, compute_snapshots, tokenize_text
+from explorer.labs.attention.measurements import compute_reading, tokenize_text
 from explorer.labs.attention.state import AttentionState
-from explorer.run_store import index, store
-from explorer.training.config import default_config, with_settings
-from explorer.training.recorder import record_run
+from explorer.run_store import store
 from explorer.ui.training.stored_models import find_run
 from explorer.web import background, results
 from tests.pages.screen import (
-    assert_no_errors,
     component_data,
     headings,
-    page,
+    open_page,
     page_text,
     plot_frame_figures,
     url_params,
@@ -35,7 +32,7 @@ NEGATION = "negation-single-transformer-usual-start"
 
 
 def attention(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("attention.py", address))
+    return open_page("attention.py", address)
 
 
 def heads(at: AppTest) -> dict[str, Any]:
@@ -67,10 +64,11 @@ def test_the_default_state_shows_results() -> None:
     [
         ({"say": "the king near the queens"}, "The model predicts “is” after “…king near the queens”"),
         ({"at": "3"}, "The model was not trained to predict anything after “the king near the”"),
-        ({"say": "THE king is proud of " * 4}, "The model reads 13 words at once. The end was left out"),
+        (
+            {"say": "THE king is proud of " * 4, "unmasked": "true"},
+            "The model reads 13 words at once. The end was left",
+        ),
         ({"say": "the king loves"}, "The models never saw “loves”"),
-        ({"say": ""}, "There is no word in this sentence."),
-        ({"unmasked": "true"}, "This model has no causal mask that can be removed."),
         (
             {"off": "0.0,0.1,0.2,0.3,1.0,1.1,1.2,1.3", "unplaced": "true"},
             "With eight heads switched off and the positions",
@@ -101,10 +99,10 @@ def test_the_snapshots_are_computed_when_the_browser_fetches_their_address() -> 
     wait(futures.values())
     packed = results.find(str(section.draw(futures)["address"]).rpartition("/")[2])
     assert isinstance(packed, results.Arrays)
-    assert arrays(packed.content)["weights"].shape == (9, 4, 4, 21 * 22 // 2)
+    assert arrays(packed.content)["weights"].shape == (9, 4, 4, 21 * 22 // 2) and len(packed.content) < 2_000_000
 
 
-@pytest.mark.parametrize("name", ["agreement-heads", "text-through-training", "text-assignment", NEGATION])
+@pytest.mark.parametrize("name", ["agreement-heads", NEGATION])
 def test_what_is_sent_is_what_the_model_computed(name: str) -> None:
     stored_model = find_run(name)
     found = compute_reading(stored_model, AttentionState(name))
@@ -114,24 +112,12 @@ def test_what_is_sent_is_what_the_model_computed(name: str) -> None:
     assert np.allclose(np.nan_to_num(sent).sum(axis=-1), 1, atol=1e-3)
 
 
-def test_the_reading_and_the_snapshots_stay_within_their_size_limits() -> None:
-    stored_model = find_run("text-through-training")
-    state = AttentionState(say="To be, or not to be: that is the question, whether 'tis nobler in the mind")
-    found = compute_reading(stored_model, state)
-    assert len(found.input.ids) == 64 and len(found.content) < 300_000
-    snapshots = compute_snapshots(stored_model, state)
-    assert len(snapshots.steps) == 9 and len(snapshots.content) <= 2_000_000
-    assert arrays(snapshots.content)["weights"].shape == (9, 4, 4, 64 * 65 // 2)
-
-
 def test_a_long_text_is_truncated_to_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("explorer.labs.attention.measurements.MAX_BYTES", 2 * 16 * 50)  # bytes of all heads
-    stored_model = find_run("text-through-training")
-    found = tokenize_text(stored_model, AttentionState(say="abcdefghijklmnop"))
-    assert "".join(found.tokens) == "ghijklmnop" and found.truncated == "abcdef" and found.truncated_at == "start"
-    assert (
-        len(tokenize_text(stored_model, AttentionState(say="abcdefghijklmnop", unmasked=True)).ids) == 7
-    )  # all pairs then, not half of them
+    stored_model, state = find_run("text-through-training"), AttentionState(say="abcdefghijklmnop")
+    found = tokenize_text(stored_model, state)
+    assert ("".join(found.tokens), found.truncated, found.truncated_at) == ("ghijklmnop", "abcdef", "start")
+    assert len(tokenize_text(stored_model, replace(state, unmasked=True)).ids) == 7, "all pairs, not half of them"
 
 
 def test_an_ablation_is_reported_and_drawn_with_the_original() -> None:
@@ -150,35 +136,29 @@ def test_an_ablation_is_reported_and_drawn_with_the_original() -> None:
     [
         ({"model": "text-lstm"}, "This run is of the architecture “LSTM”, which has no attention to look at."),
         ({"model": "gone"}, "There is no model “gone” to ask"),
-        ({"step": "7"}, "There are no weights of step 7; the end of the training is shown."),
         ({"model": NEGATION, "say": "human loves nature"}, "The models never saw “loves”"),
-        ({"off": "1"}, "“1” names no heads."),
         ({"off": "0.1,9.9"}, "This model has no head 9.9; it has layers 0 to 3, heads 0 to 3."),
-        ({"layer": "9", "head": "1"}, "This model has no head 9.1;"),
-        ({"seed": "7"}, "This run has no seed 7, counted from 0; its first seed is shown."),
+        ({"off": "1"}, "“1” names no heads."),
+        ({"layer": "9", "head": "1", "seed": "7", "step": "7"}, "This model has no head 9.1;"),
     ],
 )
 def test_an_invalid_request_is_reported_in_one_sentence(params: dict[str, str], sentence: str) -> None:
     at = attention(params)
     assert not at.exception
     assert [warning for warning in warnings_of(at) if warning.startswith(sentence)], warnings_of(at)
+    if "step" in params:
+        assert "There are no weights of step 7; the end of the training is shown." in warnings_of(at)
+        assert "This run has no seed 7, counted from 0; its first seed is shown." in warnings_of(at)
     assert "Code and papers" in headings(at)
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens", "note"),
-    [
-        ("", 1, "no text to read … line"),
-        ("e", 1, ""),
+def test_any_text_is_read_and_changes_to_it_are_reported() -> None:
+    for text, tokens, note in (
         ("日", 1, "no text to read … line … no “日”: left out"),
         ("x" * 70, 64, "64 letters … beginning … left out … “xxxxxx”"),
-    ],
-)
-def test_any_text_is_read_and_changes_to_it_are_reported(text: str, tokens: int, note: str) -> None:
-    at = attention({"say": text})
-    assert not at.exception and warnings_of(at) == []
-    assert len(heads(at)["tokens"]) == tokens
-    if note:
+    ):
+        at = attention({"say": text})
+        assert warnings_of(at) == [] and len(heads(at)["tokens"]) == tokens
         assert_mentions(page_text(at), note)
 
 
@@ -189,18 +169,6 @@ def test_similar_words_are_offered_for_an_unknown_one() -> None:
     at = wait_until_ready(word.click().run())
     assert url_params(at)["say"] == "human preserve nature" and warnings_of(at) == []
     assert heads(at)["tokens"][2] == "preserve"
-
-
-def test_a_model_that_was_deleted_is_reported() -> None:
-    settings = {"corpus": "toy", "size": 2_000, "iterations": 2, "width": 8, "heads": 2, "layers": 1, "context": 16}
-    config = with_settings(default_config("text", "transformer"), settings)
-    run = store.save_run(record_run(config), store.run_folder(config))
-    index.refresh()
-    at = attention({"model": run.key, "say": "abca"})
-    assert heads(at)["heads"] == 2
-    shutil.rmtree(run.folder)
-    at = assert_no_errors(at.run())
-    assert_mentions(warnings_of(at)[0], f"no … “{run.key}” … deleted")
 
 
 PATCHING = {"unfold": "patching"}
@@ -245,9 +213,7 @@ def test_a_click_and_the_menus_select_a_state() -> None:
         ({"changed": "the queen near the queens"}, "The first text has 11 tokens, the changed text 5."),
         ({"changed": "the king near the queens behind the aunts is proud of"}, "The two texts are the same."),
         ({"changed": "the emperor"}, "The models never saw “emperor”"),
-        ({"say": "the nun near the queens is proud of"}, "Write a changed text with the same number of words"),
         ({"patch": "head.7.7"}, "The model or the text has no such state"),
-        ({"patch": "nothing"}, "“nothing” names no state of a model."),
         ({"model": "negation-single-transformer-attending"}, "The first text leads to “"),
         ({"off": "0.0"}, "Patched is the unchanged model"),
     ],
@@ -280,3 +246,26 @@ def test_the_parts_of_the_answer_are_shown_below_the_importance_of_heads() -> No
     [bars] = plot_frame_figures(at, "gaze-attribution")
     assert bars["plot"]["layout"]["yaxis"]["ticktext"][-1] == "together"
     assert "because a norm follows each part" in page_text(attention({"unfold": "importance"}))
+
+
+@pytest.mark.parametrize(
+    ("beside", "sentence"),
+    [
+        ("hub:nothing", "The second model cannot be shown: The real model “nothing” is not open"),
+        ("text-lstm", "The second model cannot be shown: This run"),
+        ("x", "The second model cannot be shown: There is no model “x”"),
+        (NEGATION, "“abc”"),
+    ],
+)
+def test_a_second_model_that_cannot_be_shown_is_explained(beside: str, sentence: str) -> None:
+    at = attention({"model": "text-toy-transformer", "beside": beside, "say": "abc"})
+    assert sentence in "\n".join([*warnings_of(at), page_text(at)])
+    assert len(component_data(at, "attention_heads")) == 1
+
+
+def test_another_model_or_text_keeps_the_second_model_without_its_query() -> None:
+    state = AttentionState(model="a", beside="b", beside_layer=1, beside_head=2, beside_at=3)
+    assert state.with_text("x").beside == "b" and state.with_text("x").beside_at is None
+    changed = state.with_model("c")
+    assert (changed.beside, changed.beside_layer, changed.beside_at) == ("b", 0, None)
+    assert state.with_model("b").beside == "" and state.with_second_model("d").beside_head == 0

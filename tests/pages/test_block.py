@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.screen import (
     assert_no_errors,
     component_data,
     headings,
-    page,
+    open_page,
     page_text,
     url_params,
     wait_until_ready,
@@ -17,16 +15,12 @@ from tests.pages.screen import (
 )
 
 
-def open_page(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("block.py", address))
-
-
 def diagram_data(at: AppTest) -> dict[str, object]:
     return component_data(at, "block_diagram")[0]
 
 
 def test_page_shows_results_without_interaction() -> None:
-    at = open_page()
+    at = open_page("block.py")
     assert warnings_of(at) == [] and url_params(at) == {}
     assert diagram_data(at)["names"]["text"][:4] == ["t", "h", "e", "␣"]  # type: ignore[index]
     assert diagram_data(at)["usual"] == "embedding.out"
@@ -35,10 +29,10 @@ def test_page_shows_results_without_interaction() -> None:
 
 
 def test_every_kind_opens_with_its_default_model() -> None:
-    at = open_page({"kind": "encoder", "unfold": "why"})
+    at = open_page("block.py", {"kind": "encoder", "unfold": "why"})
     assert diagram_data(at)["names"]["text"] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]  # type: ignore[index]
     assert diagram_data(at)["total"] == 3522 and "after each sum" in page_text(at)
-    at = open_page({"layer": "3", "open": "attention.scores", "unfold": "why"})
+    at = open_page("block.py", {"layer": "3", "open": "attention.scores", "unfold": "why"})
     assert warnings_of(at) == []
     assert [box["title"] for box in diagram_data(at)["boxes"]][1] == "Blocks 1 to 2"  # type: ignore[attr-defined]
     assert diagram_data(at)["chosen"]["open"] == "attention.scores" and "before each part" in page_text(at)  # type: ignore[index]
@@ -49,7 +43,7 @@ def test_every_kind_opens_with_its_default_model() -> None:
 
 
 def test_invalid_url_parameters_are_reported_and_the_page_is_shown() -> None:
-    at = open_page({"layer": "7", "seed": "9", "open": "nothing"})
+    at = open_page("block.py", {"layer": "7", "seed": "9", "open": "nothing"})
     assert len(warnings_of(at)) == 3
     assert (
         "there is no block 7" in warnings_of(at)[0]

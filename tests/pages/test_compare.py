@@ -1,30 +1,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.experiments.learning_rates import COMPARISONS, tuned_configs
+from explorer.experiments.learning_rates import tuned_configs
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.jobs.scheduler import service
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, default_runs
 from explorer.run_store import store
-from explorer.training.config import RunConfig, key
+from explorer.sweeps import stored
+from explorer.sweeps.driver import sweep_driver
+from explorer.sweeps.space import make_sweep
+from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.verdict_sentences import verdict_words
 from tests.export.alike import short_config
 from tests.pages.screen import (
     assert_no_errors,
+    blocks,
+    component_data,
     headings,
     page,
     page_text,
     plot_frame_figures,
     table,
     url_params,
+    wait_for_keys,
     warnings_of,
     widget,
 )
@@ -38,15 +44,6 @@ RNN, GRU = SINGLE["rnn"].key, SINGLE["gru"].key
 
 def compare_page(params: Mapping[str, str] | None = None) -> AppTest:
     return page("compare.py", params, "ada")
-
-
-def wait_until_done(run: str) -> None:
-    for _ in range(6_000):
-        job = service.find(run)
-        if job and job.view().done:
-            return
-        time.sleep(0.01)
-    pytest.fail(f"{run} did not end")
 
 
 def figure(at: AppTest) -> dict[str, Any]:
@@ -68,7 +65,7 @@ def test_the_default_runs_are_compared_without_interaction() -> None:
     assert "**Same initial weights.** 1 RNN and 2 GRU have the same initial values of" in page_text(at)
 
 
-@pytest.mark.parametrize("measure", TASK_MEASURES["negation"])
+@pytest.mark.parametrize("measure", ["batch_loss", "test_accuracy", "exact_accuracy"])
 def test_the_results_table_shows_the_numbers_of_each_run(measure: str) -> None:
     runs = list(SINGLE.values())
     at = compare_page({"runs": ",".join(run.key for run in runs), "y": measure})
@@ -97,12 +94,7 @@ def test_runs_keep_the_order_of_the_url_and_an_unknown_run_is_reported() -> None
     at = compare_page({"runs": f"{GRU},abcdefghijkl,{RNN}"})
     assert [row["name"]["text"] for row in table(at, "comparison-results")] == ["1 GRU", "2 RNN"]
     assert len(warnings_of(at)) == 1 and "Run “abcdefghijkl” is not on this machine" in warnings_of(at)[0]
-
-
-def test_without_runs_the_page_says_what_to_do() -> None:
-    at = compare_page({"runs": "abcdefghijkl"})
-    assert "Choose runs above" in page_text(at)
-    assert len(warnings_of(at)) == 1
+    assert "Choose runs above" in page_text(compare_page({"runs": "abcdefghijkl"}))
 
 
 def test_language_models_are_compared_by_their_own_measures() -> None:
@@ -122,22 +114,16 @@ def test_language_models_are_compared_by_their_own_measures() -> None:
 # ---- branches
 
 
-def train_run(**changes: object) -> RunConfig:
-    """Train and store a run, so that it can be branched from."""
-    config = short_config("rnn", replicas=2, **changes)
-    store.save_run(record_run(config), store.run_folder(config), "ada")
-    return config
-
-
 def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
-    parent = key(train_run())
+    config = short_config("rnn", replicas=2)
+    parent = store.save_run(record_run(config), store.run_folder(config), "ada").key
     at = compare_page({"runs": parent, "unfold": "branch"})
     at = assert_no_errors(widget(at.select_slider, f"branch.{parent}.step").set_value(10).run())
     rate = next(box for box in at.number_input if box.label == "Learning rate")
     at = assert_no_errors(rate.set_value(0.01).run())
     at = assert_no_errors(next(b for b in at.button if b.label == "Train the branch").click().run())
     _, child = url_params(at)["runs"].split(",")
-    wait_until_done(child)
+    wait_for_keys([child])
     at = assert_no_errors(at.run())
     run, before = store.find(child), store.find(parent).curves
     assert run.config.branch is not None
@@ -162,7 +148,7 @@ def test_a_shipped_run_is_trained_here_before_it_can_be_branched(monkeypatch: py
     assert submitted == [(SINGLE["rnn"].config, "ada")]
 
 
-@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("comparison", ["recall", "text"])
 def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate(comparison: str) -> None:
     at = compare_page({"unfold": "tuned", "tuned": comparison})
     rows, configs = table(at, f"tuned-{comparison}-results"), tuned_configs(comparison)
@@ -174,3 +160,81 @@ def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate
     assert_mentions(page_text(at), "best for it among five; every one had the same five")
     assert any(heading.startswith("At equal tuning budget") for heading in headings(at))
     assert len(table(at, f"{comparison}-learning-rates")) == len(configs)
+
+
+SPACE = "learning_rate=0.0001,0.01;hidden=4,8"
+FORM = {"unfold": "sweeps", "sweep_models": "rnn", "sweep_space": SPACE, "sweep_seeds": "2"}
+SWEEP = make_sweep(
+    with_settings(default_config("negation", "rnn"), {"epochs": 3}), {"learning_rate": [1e-4, 1e-2], "hidden": [4, 8]}
+)
+
+
+@pytest.fixture(autouse=True)
+def end_of_driver() -> Iterator[None]:
+    yield
+    sweep_driver.close()
+    service.reset()
+
+
+def test_the_form_proposes_a_search_and_another_task_brings_its_own_settings() -> None:
+    at = page("compare.py", {"unfold": "sweeps"}, "ada")
+    assert warnings_of(at) == []
+    assert widget(at.multiselect, "compare.sweep_models").value == ["rnn", "transformer"]
+    assert widget(at.multiselect, "compare.sweep_settings").value == ["learning_rate", "width"]
+    assert widget(at.text_input, "compare.sweep_values.width").value == "8,16,32"
+    text = " ".join(str(block["text"]) for block in blocks(at, "caption"))
+    assert "RNN: 14 runs, about " in text and "Transformer: 14 runs, about " in text and "ight new seeds" in text
+    at = assert_no_errors(widget(at.selectbox, "compare.sweep_task").set_value("text").run())
+    models = widget(at.multiselect, "compare.sweep_models")
+    assert "RNN" in models.options and "Kneser–Ney" not in " ".join(models.options)
+    settings = widget(at.multiselect, "compare.sweep_settings")
+    assert settings.value[0] == "learning_rate" and url_params(at)["sweep_task"] == "text"
+    at = assert_no_errors(settings.set_value(["learning_rate", "batch_size"]).run())
+    assert "," in widget(at.text_input, "compare.sweep_values.batch_size").value
+
+
+def test_a_search_trains_and_shows_its_result() -> None:
+    at = page("compare.py", {**FORM, "sweep_halving": "false"}, "ada")
+    at = assert_no_errors(widget(at.button, "sweep.start").click().run())
+    keys = url_params(at)["sweeps"].split(",")
+    assert len(keys) == 1 and warnings_of(at) == []
+    end = time.monotonic() + 600
+    while stored.find(keys[0]).state == "running":
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert stored.find(keys[0]).owner == "ada"
+    at = page("compare.py", {**FORM, "sweeps": keys[0]}, "ada")
+    found = [str(block["text"]) for block in blocks(at, "finding")]
+    assert any(sentence.startswith(("Best: ", "Cannot tell which is best: ")) for sentence in found)
+    assert "sweep.stop" not in [button.key for button in at.button]
+    rows = table(at, f"sweep-trials.{keys[0]}")
+    assert len(rows) == 4 and rows[0]["trial"]["text"].startswith("learning rate 0.01, hidden")
+    figure = plot_frame_figures(at, "sweep-figure")[0]
+    assert figure["plot"]["data"][0]["type"] == "heatmap" and figure["pickable"]
+    best = next(data for data in component_data(at, "table") if data["file"].startswith("sweep-trials"))["rows"][0][
+        "key"
+    ]
+    at.session_state[f"sweep-trials.{keys[0]}: open"] = best
+    assert url_params(assert_no_errors(at.run())) == {"run": best}
+
+
+def test_a_stopped_search_says_so_and_continues() -> None:
+    stored.start(SWEEP, "ada")
+    stored.stop(SWEEP.key, "ada")
+    at = page("compare.py", {"unfold": "sweeps", "sweeps": SWEEP.key}, "bob")
+    assert "4 waiting. It was stopped; “Continue” trains the rest." in page_text(at)
+    assert "sweep.stop" not in [button.key for button in at.button]
+    at = assert_no_errors(widget(at.button, "sweep.continue").click().run())
+    assert stored.find(SWEEP.key).owner == "bob"
+    assert stored.find(SWEEP.key).state != "stopped" and warnings_of(at) == []
+
+
+def test_unknown_searches_and_impossible_values_are_named() -> None:
+    at = page("compare.py", {**FORM, "sweeps": "aaaaaaaaaaaa"}, "ada")
+    assert any("There is no sweep" in text for text in warnings_of(at))
+    assert "No run matches" in page_text(page("runs.py", {"sweep": "aaaaaaaaaaaa"}, "ada"))
+    at = page("compare.py", {**FORM, "sweep_space": "learning_rate=0.1,high"}, "ada")
+    assert any("learning_rate = high is not possible" in str(block["text"]) for block in blocks(at, "problem"))
+    at = assert_no_errors(widget(at.button, "sweep.start").click().run())
+    assert any("RNN: learning_rate = high" in text for text in warnings_of(at))
+    assert stored.newest() == []

@@ -10,7 +10,7 @@ from explorer.experiments.text_setups import SETUPS
 from explorer.labs.context.context_use import FILE, stored_context_use
 from explorer.labs.context.state import TEXTS
 from explorer.training.config import key
-from tests.pages.screen import headings, page, page_text, plot_frame_figures, url_params, wait_until_ready, warnings_of
+from tests.pages.screen import headings, open_page, page_text, plot_frame_figures, url_params, warnings_of
 
 pytestmark = pytest.mark.usefixtures("no_loaded_text")
 
@@ -23,7 +23,7 @@ def test_the_measurements_of_every_choice_are_stored() -> None:
 
 @pytest.mark.parametrize("setup", ["repeats", "brackets"])
 def test_the_page_shows_the_loss_by_context(setup: str) -> None:
-    at = wait_until_ready(page("context.py", {"setup": setup, "models": "ngram,gru"}))
+    at = open_page("context.py", {"setup": setup, "models": "ngram,gru"})
     assert not at.exception and not warnings_of(at)
     (figure,) = plot_frame_figures(at, "text-reach")
     found = stored_context_use(key(SETUPS[setup].config("gru")))
@@ -35,6 +35,6 @@ def test_the_page_shows_the_loss_by_context(setup: str) -> None:
 
 
 def test_without_tiny_shakespeare_or_with_an_unknown_model_the_page_says_so() -> None:
-    at = wait_until_ready(page("context.py", {"models": "nobody"}))
+    at = open_page("context.py", {"models": "nobody"})
     assert not at.exception and len(warnings_of(at)) == 1
     assert "Tiny Shakespeare is not on this machine" in page_text(at)

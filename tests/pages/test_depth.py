@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -13,29 +12,24 @@ from explorer.web import background
 from tests.pages.screen import (
     component_data,
     headings,
-    page,
+    open_page,
     page_text,
     plot_frame_figures,
     url_params,
-    wait_until_ready,
     warnings_of,
 )
 from tests.words import assert_mentions
 
 SIZE = np.broadcast_to(np.linspace(1, 4, depth.LAYERS + 1)[:, None] * [1, 2, 0.5], (10, depth.LAYERS + 1, 3))
+SLOPES = np.ones((10, depth.LAYERS, depth.LAYERS + 1, 3))
+STACKS = StackMeasurements(SIZE, SIZE / 10, SLOPES, SLOPES)
 
 
 @pytest.fixture(autouse=True)
 def synthetic_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the measurements, which take seconds, by synthetic values; drop all cached results."""
-    slopes = np.ones((10, depth.LAYERS, depth.LAYERS + 1, 3))
-    found = StackMeasurements(SIZE, SIZE / 10, slopes, slopes)
-    monkeypatch.setattr(depth, "measure_stacks", lambda heads, start: found)
+    monkeypatch.setattr(depth, "measure_stacks", lambda heads, start: STACKS)
     background.reset()
-
-
-def open_page(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("depth.py", address))
 
 
 def stacks_data(at: AppTest) -> dict[str, object]:
@@ -47,7 +41,7 @@ def heads_data(at: AppTest) -> dict[str, object]:
 
 
 def test_page_shows_results_without_interaction() -> None:
-    at = open_page({"unfold": "training,why"})
+    at = open_page("depth.py", {"unfold": "training,why"})
     assert warnings_of(at) == [] and url_params(at) == {"unfold": "training,why"}
     assert heads_data(at)["tokens"] == list("the night and the day")
     assert heads_data(at)["cuts"]["4"]["finding"].startswith("The attention of four heads")  # type: ignore[index]
@@ -70,7 +64,7 @@ def test_log10_values_keep_the_range_of_double_precision() -> None:
 
 
 def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
-    at = open_page({"layers": "99", "norm": "batch", "say": "x" * 999, "cut": "3", "residual": "false"})
+    at = open_page("depth.py", {"layers": "99", "norm": "batch", "say": "x" * 999, "cut": "3", "residual": "false"})
     assert len(warnings_of(at)) == 4 and any(
         "999 characters is too long here" in sentence for sentence in warnings_of(at)
     )
@@ -79,16 +73,16 @@ def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
 
 
 def test_an_unreadable_text_is_reported() -> None:
-    at = open_page({"say": "日本"})
+    at = open_page("depth.py", {"say": "日本"})
     assert any("knows nothing" in sentence for sentence in warnings_of(at))
     assert component_data(at, "multi_head") == [] and len(component_data(at, "residual_stacks")) == 1
-    at = open_page({"say": "to 日 be"})
+    at = open_page("depth.py", {"say": "to 日 be"})
     assert heads_data(at)["tokens"] == list("to  be")
     assert re.search("never saw “日”", page_text(at).replace("\\", ""))
 
 
 def test_other_seeds_are_offered_for_training() -> None:
-    at = open_page({"first": "7", "unfold": "training"})
+    at = open_page("depth.py", {"first": "7", "unfold": "training"})
     assert warnings_of(at) == [] and url_params(at) == {"first": "7", "unfold": "training"}
     assert not any(heading.startswith("Stacks of") for heading in headings(at)), "there is no finding without a run"
     assert_mentions(page_text(at), "No finished run … norm before each")

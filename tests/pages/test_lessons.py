@@ -16,6 +16,7 @@ from tests.pages.screen import (
     component_data,
     findings,
     headings,
+    open_page,
     page,
     page_text,
     url_params,
@@ -27,7 +28,7 @@ from tests.pages.screen import (
 
 def open_lesson(name: str, step: int, file: str = "negation.py", **more: str) -> AppTest:
     found = find_part(name, step)
-    return wait_until_ready(page(file, {**found.state, **more, "lesson": name, "part": str(step)}, visitor="ada"))
+    return open_page(file, {**found.state, **more, "lesson": name, "part": str(step)}, visitor="ada")
 
 
 def press(at: AppTest, label: str) -> AppTest:
@@ -126,24 +127,20 @@ def test_the_list_says_what_is_needed_and_continues_a_lesson() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    "bad",
     [
-        ({"lesson": "countng"}, "There is no lesson “countng”"),
-        ({"lesson": "<b>"}, "There is no lesson “<b>”"),
-        ({"lesson": "counting", "part": "99"}, "has no step 99. It has 1 to 6"),
-        ({"lesson": "counting", "part": "two"}, "The step of a lesson is a whole number"),
-        ({"class": "ABCDE"}, "There is no class “ABCDE” here"),
-        ({"lock": "a b"}, "There is no control “a b” on this page"),
+        {"lesson": "countng", "class": "ABCDE"},
+        {"lesson": "counting", "part": "99"},
+        {"lesson": "counting", "part": "two"},
     ],
 )
-def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(bad: Mapping[str, str], words: str) -> None:
-    at = wait_until_ready(page("negation.py", bad))
-    assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
-    assert component_data(at, "verdicts")
+def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(bad: Mapping[str, str], snapshot: object) -> None:
+    at = open_page("negation.py", bad)
+    assert warnings_of(at) == snapshot and component_data(at, "verdicts")
 
 
 def test_a_lesson_opened_on_another_page_links_to_its_page() -> None:
-    at = wait_until_ready(page("runs.py", {"lesson": "counting", "part": "1"}, visitor="ada"))
+    at = open_page("runs.py", {"lesson": "counting", "part": "1"}, visitor="ada")
     assert not asks_for_prediction(at)
     at = press(at, "Go to the page of this step")
     assert asks_for_prediction(at) and url_params(at)["models"] == "bag_of_words"
@@ -155,7 +152,7 @@ def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     assert data["teaches"] and data["lesson"] == {"step": 1, "steps": 6} and data["qr"] and not data["open"]
     room = store.find_classroom(str(data["code"]))
     assert url_params(at)["class"] == room.code and "lesson" not in url_params(at)
-    student = wait_until_ready(page("home.py", {"class": room.code}, visitor="bob"))
+    student = open_page("home.py", {"class": room.code}, visitor="bob")
     assert "appears here when your teacher shows the answer" in page_text(student)
     (seen,) = component_data(student, "classroom")
     assert not seen["teaches"] and seen["qr"] is None and url_params(student)["models"] == "bag_of_words"
@@ -185,13 +182,10 @@ def test_a_teacher_shares_a_page_with_a_custom_question() -> None:
     (data,) = component_data(at, "classroom")
     assert data["teaches"] and url_params(at)["length"] == "10"
     assert "“Memory” appears here when you show the result" in page_text(at)
-    student = wait_until_ready(page("home.py", {"class": str(data["code"])}, visitor="bob"))
+    student = open_page("home.py", {"class": str(data["code"])}, visitor="bob")
     assert "“Memory” appears here when your teacher shows the result" in page_text(student)
 
 
-@pytest.mark.parametrize("bad", ["nowhere?x=1", "<b>", "lessons"])
-def test_a_page_that_cannot_be_shared_is_reported(bad: str) -> None:
-    at = page("lessons.py", {"give": bad})
-    assert any("There is no page" in each for each in warnings_of(at))
-    at = page("lessons.py", {"give": "memory?lenght=1"})
-    assert any("This page has no “lenght”" in each for each in warnings_of(at))
+def test_a_page_that_cannot_be_shared_is_reported() -> None:
+    for bad, words in (("lessons", "There is no page"), ("memory?lenght=1", "This page has no “lenght”")):
+        assert any(words in each for each in warnings_of(page("lessons.py", {"give": bad})))

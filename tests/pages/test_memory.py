@@ -2,40 +2,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.recall import DEFAULT_VARIANTS, SWEEP_LENGTHS, VARIANTS
+from explorer.labs.memory.string_model import SEEDS, train_string
 from explorer.run_store import store
-from explorer.training.config import RunConfig
+from explorer.tasks.string import find_errors, loss_floor
 from tests.pages.screen import (
     assert_no_errors,
     blocks,
     component_data,
-    page,
+    open_page,
     page_text,
     plot_frame_figures,
     table,
+    texts,
     url_params,
     wait_until_ready,
     warnings_of,
     widget,
 )
-
-SMALL = {"who": "rnn-usual,gru-chrono", "length": "4", "steps": "20", "seeds": "2"}
+from tests.words import assert_mentions
 
 
 def memory(address: Mapping[str, str] | None = None, unfold: str = "") -> AppTest:
     """Open the page; `unfold` names its unfolded sections."""
-    return wait_until_ready(page("memory.py", {**(address or {}), **({"unfold": unfold} if unfold else {})}))
+    return open_page("memory.py", {**(address or {}), **({"unfold": unfold} if unfold else {})})
 
 
 def words(text: str) -> list[str]:
     return [part for part in text.replace("\u00a0", "").split() if part != "×"]
-
-
-def configs(**shared: object) -> list[RunConfig]:
-    return [VARIANTS[n].config(length=4, iterations=20, replicas=2, **shared) for n in ("rnn-usual", "gru-chrono")]
 
 
 def test_the_default_state_shows_results() -> None:
@@ -90,28 +88,79 @@ def test_the_last_model_cannot_be_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    "bad",
     [
-        ({"length": "10000"}, "10,000 symbols in a sequence"),
-        ({"length": "10000"}, "this server allows 1,000 (LINEAGE_MOST_LENGTH)"),
-        ({"length": "0"}, "Give a number from 1 to"),
-        ({"who": "gru-chrono,perceptron"}, "There is no “perceptron”"),
-        ({"who": "<b>"}, "There is no “<b>”"),
-        ({"symbols": "27"}, "from 2 to 26"),
-        ({"rate": "2"}, "from 0 to 1"),
-        ({"nonsense": "1"}, "This page has no “nonsense”"),
+        {"length": "10000", "who": "gru-chrono,<b>", "symbols": "27", "rate": "2", "run": "abcdefghijkl"},
+        {"run": "negation-single-rnn", "length": "0"},
     ],
 )
-def test_an_invalid_url_parameter_is_reported_and_the_rest_kept(bad: Mapping[str, str], words: str) -> None:
+def test_invalid_url_parameters_are_reported_and_the_rest_kept(bad: Mapping[str, str], snapshot: object) -> None:
     at = memory(bad)
-    assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
-    assert plot_frame_figures(at, "memory-lengths")
+    assert warnings_of(at) == snapshot and plot_frame_figures(at, "memory-lengths")
+
+
+def screen() -> None:
+    from explorer.labs.memory.state import MemoryState
+    from explorer.labs.memory.string_model import section
+    from explorer.ui.state.session import page_session, record_page, write_url
+
+    record_page("memory")
+    session = page_session("memory", MemoryState)
+    section(session)
+    write_url(session)
+
+
+def open_section(**params: str) -> AppTest:
+    at = AppTest.from_function(screen, default_timeout=600)
+    for name, value in params.items():
+        at.query_params[name] = value
+    return assert_no_errors(at.run())
+
+
+def test_all_numbers_follow_from_the_string_and_its_two_runs() -> None:
+    text = "abca abca abca "
+    at = open_section()
+    assert warnings_of(at) == []
+    assert_mentions("\n".join(texts(at)), "Memory saves 0.297 nats … “a”")
+    found = train_string(text, "rnn")
+    (panel,) = plot_frame_figures(at, "memory-string")
+    medians = [trace for trace in panel["plot"]["data"] if trace["name"].endswith("median")]
+    for trace, curves in zip(medians, (found.with_state, found.without_state), strict=True):
+        assert trace["y"] == pytest.approx(np.median(curves.metrics["loss"][1:], axis=1).tolist(), rel=1e-4)
+    (mark,) = panel["plot"]["layout"]["shapes"]
+    assert mark["y0"] == loss_floor(text)
+    with_state, without_state = component_data(at, "generated_errors")[0]["texts"]
+    for shown_text, curves in ((with_state, found.with_state), (without_state, found.without_state)):
+        written = curves.samples[-1][0]
+        assert "".join(run["text"] for run in shown_text["runs"]) == written
+        assert sum(run["why"] is not None for run in shown_text["runs"]) == len(find_errors(text, written))
+    (row,) = table(at, "memory-string-contexts")
+    assert (row["name"]["text"], row["share"]["text"], row["part"]["text"]) == ("“a”", "6 / 14", "0.297")
+    assert r"\tfrac{6}{14} \cdot 0.693" in page_text(at)
+
+
+def test_string_model_and_seed_are_in_the_url() -> None:
+    at = open_section(text="aab", text_seed="7")
+    assert component_data(at, "generated_errors")[0]["texts"][0]["label"].startswith("Text of seed 7")
+    at.text_input[0].set_value("a\u0308b<b>")  # a composed letter is one character
+    assert_no_errors(at.run())
+    assert url_params(at) == {"text": "äb<b>", "text_seed": "7"}
+    at.selectbox[0].set_value(SEEDS - 2)
+    assert_no_errors(at.run())
+    assert url_params(at)["text_seed"] == "6"
+    first = component_data(at, "generated_errors")[0]["texts"][0]
+    assert first["first"] == "ä"
+    assert "<b>" not in page_text(at).replace(r"\<b\>", "")
 
 
 @pytest.mark.parametrize(
-    ("run", "words"),
-    [("abcdefghijkl", "is not on this machine"), ("negation-single-rnn", "stands on another page: Negation")],
+    ("text", "sentence"),
+    [("", "The string is empty"), ("a", "is a single character"), ("x" * 201, "201 characters; 2 to 200")],
 )
-def test_a_run_of_another_page_is_reported(run: str, words: str) -> None:
-    at = memory({"run": run})
-    assert any(words in sentence for sentence in warnings_of(at)) and plot_frame_figures(at, "memory-lengths")
+def test_an_invalid_string_is_reported_and_nothing_else_is_lost(text: str, sentence: str) -> None:
+    at = open_section(text=text)
+    (warning,) = warnings_of(at)
+    assert sentence in warning
+    assert component_data(at, "plot_frame") == []
+    at.text_input[0].set_value("ab")
+    assert warnings_of(assert_no_errors(at.run())) == []

@@ -22,7 +22,6 @@ from tests.pages import screen
 from tests.pages.screen import page as open_page
 from tests.pages.screen import wait_until_ready
 
-PAGES_OF_TEXTS = ("tokens.py", "text.py", "generation.py", "attention.py")
 MARKER = "zwölfboxkämpfer"
 TEXT = f"the {MARKER} hunts eva across the big dyke of sylt, and she laughs about it.\n" * 30
 
@@ -53,21 +52,15 @@ def everything_on(at: AppTest) -> str:
     return "\n".join(sent)
 
 
-@pytest.mark.parametrize("page", [row.file for row in PAGES])
-def test_no_page_shows_the_text_of_another_visitor(page: str, sha: str) -> None:
+def test_no_page_shows_the_text_of_another_visitor(sha: str) -> None:
+    at = wait_until_ready(open_page("tokens.py", {"corpus": "own", "text": sha}, "ada"))
+    assert MARKER in everything_on(at), "its owner sees it"
     job = service.submit(training_on(sha), "ada")
     while not job.view().done:
         service.add_watcher(job.key, "ada")
-    addresses = [{"corpus": "own", "text": sha}, {"run": job.key}]
-    for address in addresses if page in PAGES_OF_TEXTS else [{**addresses[0], **addresses[1], "runs": job.key}]:
-        at = open_page(page, address, "eve")
-        assert MARKER not in everything_on(at), address
-
-
-def test_the_owner_sees_the_text_and_what_was_trained_on_it(sha: str) -> None:
-    """The test above would pass for nothing if its texts were shown to nobody."""
-    at = wait_until_ready(open_page("tokens.py", {"corpus": "own", "text": sha}, "ada"))
-    assert MARKER in everything_on(at)
+    for row in PAGES:
+        for address in ({"corpus": "own", "text": sha}, {"run": job.key, "runs": job.key}):
+            assert MARKER not in everything_on(open_page(row.file, address, "eve")), (row.file, address)
 
 
 def test_results_that_were_computed_for_the_owner_are_not_given_to_others(sha: str) -> None:

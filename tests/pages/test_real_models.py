@@ -79,10 +79,6 @@ def test_visitors_see_opened_models_with_links_but_no_field_and_no_path(folder: 
     assert "model=hub%3Abert" in found and "models=hub%3Abert" not in found
 
 
-def test_without_models_one_sentence_says_how_to_open_one() -> None:
-    assert "lineage open gpt2" in page_text(page("runs.py"))
-
-
 def test_the_operator_opens_and_closes_a_folder(operator: dict[str, str], folder: Path) -> None:
     at = submit(page("runs.py"), str(folder))
     wait_until(lambda: not opening.list_openings())

@@ -1,29 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.pages.screen import (
     captions,
     component_data,
     headings,
-    page,
+    open_page,
     plot_frame_figures,
     url_params,
-    wait_until_ready,
     warnings_of,
 )
 
 
-def open_page(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("scaled_attention.py", address))
-
-
 def test_page_shows_results_without_interaction() -> None:
-    at = open_page({"unfold": "training"})
+    at = open_page("scaled_attention.py", {"unfold": "training"})
     assert warnings_of(at) == [] and url_params(at) == {"unfold": "training"}
     (tables,) = component_data(at, "dot_product")
     assert tables["tokens"] == ["the", "cat", "sat", "down"] and tables["model"] is None
@@ -40,13 +32,15 @@ def test_page_shows_results_without_interaction() -> None:
 
 
 def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
-    at = open_page({"q": "1,nan", "width": "9", "draw": "5", "nobody": "1"})
+    at = open_page("scaled_attention.py", {"q": "1,nan", "width": "9", "draw": "5", "nobody": "1"})
     assert len(warnings_of(at)) == 3 and url_params(at) == {"draw": "5"}
-    assert "do not fill rows of 4" in warnings_of(open_page({"v": "1,2,3"}))[0]
+    assert "do not fill rows of 4" in warnings_of(open_page("scaled_attention.py", {"v": "1,2,3"}))[0]
 
 
 def test_the_tables_of_a_trained_head_are_shown() -> None:
-    at = open_page({"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0"})
+    at = open_page(
+        "scaled_attention.py", {"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0"}
+    )
     assert warnings_of(at) == []
     (tables,) = component_data(at, "dot_product")
     model = tables["model"]
@@ -57,7 +51,10 @@ def test_the_tables_of_a_trained_head_are_shown() -> None:
 
 
 def test_a_long_text_is_cut_and_the_models_mask_is_used() -> None:
-    at = open_page({"source": "model", "model": "text-transformer", "say": "the night and the day", "layer": "1"})
+    at = open_page(
+        "scaled_attention.py",
+        {"source": "model", "model": "text-transformer", "say": "the night and the day", "layer": "1"},
+    )
     (tables,) = component_data(at, "dot_product")
     assert "".join(tables["tokens"]).replace("␣", " ") == "the night an"
     hidden = np.array(tables["model"]["hidden"])
@@ -66,10 +63,11 @@ def test_a_long_text_is_cut_and_the_models_mask_is_used() -> None:
 
 
 def test_missing_models_and_heads_are_reported() -> None:
-    assert "no model" in warnings_of(open_page({"source": "model", "model": "nobody"}))[0]
-    at = open_page({"source": "model", "layer": "9"})
+    assert "no model" in warnings_of(open_page("scaled_attention.py", {"source": "model", "model": "nobody"}))[0]
+    at = open_page("scaled_attention.py", {"source": "model", "layer": "9"})
     assert "there is no head" in warnings_of(at)[0] and component_data(at, "dot_product")
     strange = open_page(
-        {"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0", "say": "xyzzy"}
+        "scaled_attention.py",
+        {"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0", "say": "xyzzy"},
     )
     assert "xyzzy" in warnings_of(strange)[0]

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import numpy as np
-from streamlit.testing.v1 import AppTest
 
 from explorer.labs.sentence_encoder.state import EXAMPLES
 from explorer.run_store.store import find
@@ -12,7 +10,7 @@ from tests.pages.screen import (
     assert_no_errors,
     component_data,
     headings,
-    page,
+    open_page,
     page_text,
     plot_frame_figures,
     url_params,
@@ -23,12 +21,8 @@ from tests.pages.screen import (
 from tests.words import assert_states
 
 
-def open_page(params: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("sentence_encoder.py", params))
-
-
 def test_page_shows_results_without_interaction() -> None:
-    at = open_page()
+    at = open_page("sentence_encoder.py")
     assert warnings_of(at) == [] and url_params(at) == {}
     assert any(re.match(r"After two layers, similarity is 0.\d\d within one sense", each) for each in headings(at))
     assert [panel["title"] for panel in plot_frame_figures(at, "sentences-layers")] == [
@@ -44,25 +38,27 @@ def test_page_shows_results_without_interaction() -> None:
     (look,) = component_data(at, "word_attention")
     assert len(look["vectors"]) == 3 and len(look["vectors"][0][0]) == 48 and look["word"] == 1
     right = float(np.median(find("gloss-two").curves.last("sense")))
-    unfolded = page_text(open_page({"unfold": "accuracy,training,formulas"})).replace("\\", "")
+    unfolded = page_text(open_page("sentence_encoder.py", {"unfold": "accuracy,training,formulas"})).replace("\\", "")
     assert f"On new sentences the accuracy is {right:.2f}" in unfolded and "nearest neighbours alone" in unfolded
     assert "On new sentences" not in page_text(at), "what is folded is not computed"
 
 
 def test_word_encoder_and_layer_can_be_selected() -> None:
-    (map_,) = component_data(open_page({"word": "bat", "who": "alone", "layer": "0"}), "sense_map")
+    (map_,) = component_data(
+        open_page("sentence_encoder.py", {"word": "bat", "who": "alone", "layer": "0"}), "sense_map"
+    )
     assert map_["word"] == "bat" and map_["layer"] == 0 and map_["topics"] == ["game", "night"]
-    at = open_page({"task": "gist", "layers": "1", "who": "untrained", "chosen": "3"})
+    at = open_page("sentence_encoder.py", {"task": "gist", "layers": "1", "who": "untrained", "chosen": "3"})
     (map_,) = component_data(at, "sense_map")
     assert len(map_["points"]) == 2 and map_["chosen"] == 3 and map_["synonyms"] == ["lender", "shore"]
     assert component_data(at, "word_attention")[0]["words"] == EXAMPLES[3].split()
-    assert not component_data(open_page({"who": "alone"}), "word_attention"), (
+    assert not component_data(open_page("sentence_encoder.py", {"who": "alone"}), "word_attention"), (
         "where nobody attends there is nothing to look at"
     )
 
 
 def test_sentences_can_be_typed_and_unreadable_ones_are_reported() -> None:
-    at = open_page()
+    at = open_page("sentence_encoder.py")
     typed = "the bank is near the puppy\nthe bnak\nwe saw the boat"
     at = wait_until_ready(assert_no_errors(widget(at.text_area, "sentences.say").set_value(typed).run()))
     (warning,) = warnings_of(at)
@@ -78,5 +74,7 @@ def test_sentences_can_be_typed_and_unreadable_ones_are_reported() -> None:
 
 
 def test_invalid_url_parameters_are_reported_one_by_one() -> None:
-    at = open_page({"task": "poem", "layers": "9", "word": "dog", "nothing": "1", "run": "aaaaaaaaaaaa"})
+    at = open_page(
+        "sentence_encoder.py", {"task": "poem", "layers": "9", "word": "dog", "nothing": "1", "run": "aaaaaaaaaaaa"}
+    )
     assert len(warnings_of(at)) == 5 and len(component_data(at, "sense_map")) == 1

@@ -3,30 +3,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from explorer.labs.sequence_shapes.state import SequenceShapesState
 from tests.pages.screen import (
     component_data,
     headings,
-    page,
+    open_page,
     page_text,
     plot_frame_figures,
     url_params,
-    wait_until_ready,
     warnings_of,
 )
-
-
-def open_page(address: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("sequence_shapes.py", address))
-
 
 UNFOLDED = {"unfold": "shapes-sum,shapes-clipping,shapes-place,shapes-heads"}
 
 
 def test_every_question_has_an_answer_when_it_is_unfolded() -> None:
-    at = open_page(UNFOLDED)
+    at = open_page("sequence_shapes.py", UNFOLDED)
     assert warnings_of(at) == [] and url_params(at) == UNFOLDED
     verdicts = " ".join(headings(at))
     answers = [word for heading in headings(at) if (word := heading.split(":")[0].rstrip("\\")) in ("No", "Yes")]
@@ -39,19 +31,29 @@ def test_every_question_has_an_answer_when_it_is_unfolded() -> None:
 
 
 def test_folded_questions_compute_nothing() -> None:
-    at = open_page()
+    at = open_page("sequence_shapes.py")
     assert warnings_of(at) == [] and url_params(at) == {} and len(at.expander) == 5
     assert component_data(at, "plot_frame") == [] and len(component_data(at, "unrolled_rnn")) == 1
 
 
 @pytest.mark.parametrize(
-    ("part", "sentence"),
+    ("parts", "steps", "title"),
     [
-        ({"agreeing": "noun"}, "agreeing = noun is not possible. Give one of verb, pronoun."),
-        ({"who": "me"}, "This page has no “who”; that part of the address was left out."),
+        ({"shape": "each", "senses": "the bank", "replica": "4"}, 2, "GRU, seed 4"),
+        ({"shape": "each", "answers": "letters", "letters": "To be", "replica": "7"}, 5, "RNN, seed 2"),
+        ({"shape": "other", "date": "3 may 1997"}, 21, "GRU encoder–decoder, seed 0"),
+        ({"shape": "from-one"}, 20, "RNN, seed 0"),
     ],
 )
-def test_invalid_url_parameters_are_reported(part: dict[str, str], sentence: str) -> None:
-    at = open_page(part)
-    assert any(sentence in each.replace("\\", "") for each in warnings_of(at)) and url_params(at) == {}
-    assert SequenceShapesState().agreeing == "verb"
+def test_every_shape_opens_from_its_url(parts: Mapping[str, str], steps: int, title: str) -> None:
+    at = open_page("sequence_shapes.py", parts)
+    net = component_data(at, "unrolled_rnn")[0]
+    assert warnings_of(at) == [] and url_params(at) == parts
+    assert len(net["steps"]) == steps and net["title"] == title
+
+
+def test_invalid_url_parameters_are_reported(snapshot: object) -> None:
+    at = open_page(
+        "sequence_shapes.py", {"agreeing": "noun", "shape": "two", "replica": "99", "ends": "human eats nature"}
+    )
+    assert warnings_of(at) == snapshot and set(url_params(at)) <= {"ends"}

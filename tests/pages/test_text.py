@@ -17,7 +17,6 @@ from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
 from explorer.run_store import store
-from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import key
 from explorer.ui.state.url_codec import read
@@ -108,8 +107,8 @@ def test_the_page_shows_the_included_runs() -> None:
 
 def test_curves_are_those_of_the_run_in_every_unit_and_on_every_axis() -> None:
     curves = store.find("text-gru").curves
-    for unit, convert in (("loss", lambda v: v), ("perplexity", np.exp), ("bits", lambda v: v / np.log(2))):
-        at = text_page({"unit": unit, "models": "gru", "along": "tokens"})
+    for unit, convert in (("perplexity", np.exp), ("bits", lambda v: v / np.log(2))):
+        at = page("text.py", {"unit": unit, "models": "ngram,gru", "along": "tokens"})
         (figure,) = plot_frame_figures(at, "text-race")
         mean = next(trace for trace in figure["plot"]["data"] if trace["name"].endswith("mean"))
         expected = np.median(convert(curves.metrics["val_loss_part"]), axis=1)
@@ -117,15 +116,10 @@ def test_curves_are_those_of_the_run_in_every_unit_and_on_every_axis() -> None:
         whole = np.median(convert(curves.last("val_loss")))
         assert mean["y"][-1] == pytest.approx(float(whole), rel=1e-4), "the last point is that of the table"
         assert mean["x"] == pytest.approx(curves.tokens[curves.evaluated].tolist(), rel=1e-4)
-
-
-def test_the_ngram_loss_is_a_horizontal_line() -> None:
-    at = text_page()
-    (figure,) = plot_frame_figures(at, "text-race")
-    value = float(store.find("text-shakespeare-ngram").curves.last("val_loss")[0])
-    (line,) = figure["plot"]["layout"]["shapes"]
-    assert line["y0"] == pytest.approx(value)
-    assert any(f"6-gram {value:.3f}" in note["text"] for note in figure["plot"]["layout"]["annotations"])
+        value = float(convert(store.find("text-shakespeare-ngram").curves.last("val_loss")[0]))
+        (line,) = figure["plot"]["layout"]["shapes"]
+        assert line["y0"] == pytest.approx(value)
+        assert any(f"6-gram {value:.3f}" in note["text"] for note in figure["plot"]["layout"]["annotations"])
 
 
 def test_a_comparison_on_another_corpus_is_trained_shown_and_stored() -> None:
@@ -143,26 +137,17 @@ def test_a_comparison_on_another_corpus_is_trained_shown_and_stored() -> None:
     assert table(again, "text-results")[1]["loss"]["text"] == rows["GRU"]["loss"]["text"]
 
 
-def test_bits_per_byte_include_unknown_words() -> None:
-    at = trained({**SMALL, "models": "ngram", "tokenizer": "word", "vocabulary": "4"})
-    task = lab_of(at).task
+def test_bits_per_byte_include_unknown_words_and_the_test_split_stands_in_the_results() -> None:
+    at = trained({**SMALL, "models": "ngram", "tokenizer": "word", "vocabulary": "4", "test": "0.5"})
+    task, run = lab_of(at).task, store.find_by_config(lab_of(at).config("ngram"))
+    assert run and task.test == 0.5
     share, counted = text_data(task).unknown_rate, held_out_text(task)
     assert share > 0.5
     (row,) = table(at, "text-results")
-    run = store.find_by_config(lab_of(at).config("ngram"))
-    assert run
-    loss = run.curves.last("val_loss").mean()
-    assert row["bytes"]["text"] == f"{float(counted.bits_per_byte(loss)):.3f}"
+    assert row["bytes"]["text"] == f"{float(counted.bits_per_byte(run.curves.last('val_loss').mean())):.3f}"
     assert counted.omitted_bits > 0.5
     (caption,) = [data["caption"] for data in component_data(at, "table") if data["file"] == "text-results"]
     assert_mentions(caption, f"add {counted.spelling_bits:.3f} … {percentage(share)} … held-out tokens")
-
-
-def test_the_loss_on_the_test_split_stands_in_the_results() -> None:
-    at = trained({**SMALL, "models": "ngram", "test": "0.5"})
-    run = store.find_by_config(lab_of(at).config("ngram"))
-    assert run and run.config.task_as(TextConfig).test == 0.5
-    (row,) = table(at, "text-results")
     expected = final_test_loss(run)
     assert expected.reserved and row["test"]["text"] == f"{expected.test.mean():.3f}" != row["loss"]["text"]
     assert row["loss"]["text"] == f"{expected.validation.mean():.3f}"
@@ -186,15 +171,6 @@ def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     assert store.find_by_config(lab.config("gru"))
     assert [message.value for message in at.toast] == ["The runs are saved. The page “Runs” lists them."]
     assert not [button for button in at.button if button.key == "text.save"]
-
-
-def test_a_text_that_is_too_short_is_rejected() -> None:
-    at = text_page({"models": "ngram"}, ME)
-    widget(at.segmented_control, "text.corpus").set_value("own").run()
-    widget(at.text_area, "text.pasted").set_value("too short")
-    next(button for button in at.button if button.label == "Use this text").click().run()
-    assert any("9 characters" in sentence for sentence in warnings_of(assert_no_errors(at)))
-    assert table(at, "text-results")
 
 
 def test_parameter_counts_can_be_matched() -> None:
@@ -231,8 +207,6 @@ def test_a_vocabulary_larger_than_possible_is_reported() -> None:
     assert "5,000 tokens were requested; this text gives " in page_text(at)
 
 
-@pytest.mark.parametrize("params", [{"run": "nothere00000"}, {"gru.hidden": "-1"}, {"unit": "ells"}])
-def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(params: dict[str, str]) -> None:
-    at = text_page(params)
-    assert len(warnings_of(at)) == 1
-    assert table(at, "text-results")
+def test_invalid_url_parameters_are_reported_and_the_page_is_shown(snapshot: object) -> None:
+    at = text_page({"run": "nothere00000", "gru.hidden": "-1", "unit": "ells"})
+    assert warnings_of(at) == snapshot and table(at, "text-results")

@@ -13,7 +13,7 @@ from explorer.catalogue import PAGES, page_file
 from explorer.errors import InvalidSetting
 from explorer.lessons.parse import FOLDER, read_lesson, read_lessons
 from explorer.lessons.yaml_lines import LessonError
-from explorer.ui.classroom import hidden_controls
+from explorer.ui.classroom import classroom_card, hidden_controls
 from explorer.ui.state import page_states
 from explorer.web import lesson_results
 
@@ -123,3 +123,12 @@ def test_an_invalid_lesson_stops_the_server_at_startup(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "tracebacklimit", 1_000, raising=False)  # the server sets it, and later tests need it
     with pytest.raises(LessonError, match="line 7"):
         asyncio.run(start())
+
+
+def test_a_qr_code_has_its_quiet_zone_and_only_dark_modules() -> None:
+    code = classroom_card._qr_code("http://example.org/?class=ABCDE")
+    size, path = code["size"], str(code["path"])
+    modules = [tuple(map(int, part.split("h")[0].split())) for part in path.split("M")[1:]]
+    assert min(map(min, modules)) == 4 and max(map(max, modules)) == int(str(size)) - 5
+    finder = {(x, y) for x, y in modules if x < 11 and y < 11}
+    assert {(4 + i, 4) for i in range(7)} <= finder and (5, 5) not in finder and (7, 7) in finder

@@ -48,7 +48,7 @@ def open_address(kind: type[Any], params: dict[str, str]) -> tuple[dict[str, str
 
 @pytest.mark.parametrize("page", RECORDED["pages"])  # a page without records is newer
 def test_recorded_addresses_open_the_same_state(page: str) -> None:
-    """The file was recorded by `make_addresses.py` with the code of commit 52ba472.
+    """The file was recorded by `make_addresses.py` of commit 52ba472, which also has the code of that time.
 
     Since then the negation page shows two more models if its address names none, and a Transformer with eight heads if
     its address names no setting of the Transformer.

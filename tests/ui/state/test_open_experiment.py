@@ -170,36 +170,35 @@ def test_a_change_on_the_page_keeps_the_other_settings_of_the_preset() -> None:
 
 
 BAD = {
-    "p_not": ("2", "p_not = 2 is not possible. Give a number from 0 to 1."),
-    "max_nots": ("many", "max_nots = many is not possible. Give a whole number from 0 to 3."),
-    "held_out": ("human", "held_out = human is not possible. Give one of none, consume, preserve, destroy."),
-    "fresh_data": ("perhaps", "fresh_data = perhaps is not possible. Give true or false."),
-    "replicas": ("33", "replicas = 33 is not possible. Give a whole number from 1 to 32."),
-    "rnn.hidden": ("-3", "hidden = -3 is not possible. Give a whole number from 1 to 256."),
-    "transformer.heads": ("3", "heads = 3 does not divide width = 16. Change one of the two."),
-    "lstm.epochs": ("0", "epochs = 0 is not possible. Give a whole number from 1 to 2,000."),
-    "gru.learning_rate": ("nan", "learning_rate = nan is not possible. Give a number from 1e-06 to 1.0."),
-    "rnn.seed": ("1", "This page has no “rnn.seed”; that part of the address was left out."),
-    "rnn.window": ("1", "This page has no “rnn.window”; that part of the address was left out."),
-    "colour": ("red", "This page has no “colour”; that part of the address was left out."),
-    "models": ("rnn,markov", "There is no model “markov”."),
-    "metric": ("f1", "metric = f1 is not possible. Give accuracy or loss."),
-    "look": ("8", "look = 8 is not possible. Give a whole number from 0 to 7."),
-    "layer": ("1", "layer = 1 is not possible. Give a whole number from 0 to 0."),
-    "head": ("x", "head = x is not possible. Give a whole number from 0 to 7."),
-    "run": ("nonsense", "Run “nonsense” is not on this machine"),
+    "p_not": "2",
+    "max_nots": "many",
+    "held_out": "human",
+    "fresh_data": "perhaps",
+    "replicas": "33",
+    "rnn.hidden": "-3",
+    "transformer.heads": "3",
+    "lstm.epochs": "0",
+    "gru.learning_rate": "nan",
+    "rnn.seed": "1",
+    "rnn.window": "1",
+    "colour": "red",
+    "models": "rnn,markov",
+    "metric": "f1",
+    "look": "8",
+    "layer": "1",
+    "head": "x",
+    "run": "nonsense",
 }
 GOOD = {"say": "human destroy nature", "train_size": "900", "rnn.width": "9", "feedforward.epochs": "3"}
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_an_invalid_parameter_is_reported_and_the_others_are_read(name: str) -> None:
-    value, sentence = BAD[name]
-    lab, problems = read(NegationLab, {name: value, **GOOD})
-    assert len(problems) == 1
-    assert problems[0].startswith(sentence)
-    assert lab == read(NegationLab, GOOD)[0]
-    assert write(lab) == GOOD
+def test_an_invalid_parameter_is_reported_and_the_others_are_read(snapshot: object) -> None:
+    messages = []
+    for name, value in BAD.items():
+        lab, problems = read(NegationLab, {name: value, **GOOD})
+        assert lab == read(NegationLab, GOOD)[0] and write(lab) == GOOD
+        messages += problems
+    assert messages == snapshot
 
 
 def test_settings_above_a_limit_are_reported_with_advice() -> None:
@@ -265,12 +264,6 @@ def test_an_invalid_change_raises_an_error_with_the_reason() -> None:
         NegationLab().with_models([])
     with pytest.raises(InvalidSetting, match="leaves nothing to train"):
         NegationLab().with_shared(p_not=1.0, held_out="destroy")
-
-
-def test_every_setting_of_every_model_can_be_in_the_url() -> None:
-    for model in MODELS:
-        config = ROWS[model].by_task["negation"].config
-        assert NegationLab.own_settings(model) == (*(f.name for f in dataclasses.fields(config)), *NegationLab.OWN)
 
 
 @settings(deadline=None, max_examples=8)

@@ -10,11 +10,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.errors import InvalidSetting
+from explorer.jobs.scheduler import service
+from explorer.run_store import store
+from explorer.training.config import key, with_settings
+from explorer.training.recorder import record_run
 from explorer.ui.state import session as sessions
 from explorer.ui.state import widgets
 from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.run_lookup import find_config
 from explorer.ui.state.session import PageSession, follow_url, record_page
 from explorer.ui.state.widgets import bind_widget, original_key, reset_button
+from tests.export.alike import short_config
 
 
 @dataclass(frozen=True)
@@ -331,3 +337,23 @@ def test_what_a_browser_sends_to_a_server_that_does_not_know_the_page_changes_th
     assert continued.session_state["page"].state.say == continued.text_area[0].value == "typed meanwhile"
     continued.text_area[0].set_value("typed later").run()
     assert continued.session_state["page"].state.say == "typed later"
+
+
+@pytest.fixture(autouse=True)
+def no_jobs_left(home: object) -> Iterator[None]:
+    yield
+    service.reset()
+
+
+def test_shipped_and_stored_runs_are_found_by_key() -> None:
+    shipped, stored = store.find("negation-half-gru"), short_config()
+    assert find_config(shipped.key) == find_config("negation-half-gru") == shipped.config
+    store.save_run(record_run(stored), store.run_folder(stored))
+    assert find_config(key(stored)) == stored
+
+
+def test_a_running_training_is_found_before_anything_is_stored() -> None:
+    config = with_settings(short_config(), {"epochs": 2_000})
+    service.submit(config, "ada")
+    assert find_config(key(config)) == config
+    service.stop(key(config), "ada")

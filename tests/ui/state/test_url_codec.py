@@ -4,57 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import get_args, get_type_hints
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.labs.compare.state import Comparison
 from explorer.labs.runs.state import RunsState
 from explorer.ui.state.url_codec import read, write
-
-LIST_ITEM = st.text(st.characters(exclude_characters=",", codec="utf-8"), min_size=1, max_size=20)
-LISTS = st.lists(LIST_ITEM, max_size=6).map(tuple)
-
-
-def choice(kind: type, name: str) -> st.SearchStrategy[str]:
-    return st.sampled_from(get_args(get_type_hints(kind)[name]))
-
-
-RUNS_STATES = st.fixed_dictionaries(
-    {
-        "text": st.text(max_size=100),
-        **dict.fromkeys(("models", "tasks", "tags", "runs"), LISTS),
-        "when": choice(RunsState, "when"),
-        "whose": choice(RunsState, "whose"),
-        "sort": LIST_ITEM,
-        "run": st.text(max_size=30),
-    }
-)
-COMPARISON_STATES = st.fixed_dictionaries(
-    {
-        "runs": LISTS,
-        "run": st.text(max_size=30),
-        "x": choice(Comparison, "x"),
-        "y": choice(Comparison, "y"),
-        "smooth": st.integers(0, 99).map(lambda v: v / 100),
-        "log_x": st.booleans(),
-        "log_y": st.booleans(),
-        "target": st.none() | st.floats(0, 1e6).map(lambda v: float(f"{v:.6g}")),
-    }
-)
-
-
-@settings(deadline=None)
-@given(st.tuples(st.just(RunsState), RUNS_STATES) | st.tuples(st.just(Comparison), COMPARISON_STATES))
-@example((Comparison, {"target": 0.0}))
-@example((Comparison, {"target": 1e-6, "log_y": True}))
-@example((RunsState, {"runs": ("a" * 12,) * 40}))
-def test_a_state_round_trips_through_the_url(case: tuple[type, dict[str, object]]) -> None:
-    kind, values = case
-    state = kind(**values)
-    assert read(kind, write(state)) == (state, ())
 
 
 @pytest.mark.parametrize("kind", [RunsState, Comparison])
@@ -64,34 +21,23 @@ def test_defaults_are_not_written(kind: type) -> None:
 
 
 GOOD = {"smooth": "0.5", "log_x": "true", "runs": "aaaaaaaaaaaa,bbbbbbbbbbbb"}
-BAD = {
-    "x": ("epochs", "x = epochs is not possible. Give one of step, tokens, seconds."),
-    "y": ("f1", "y = f1 is not possible. Give one of test_accuracy,"),
-    "log_y": ("perhaps", "log_y = perhaps is not possible. Give true or false."),
-    "colour": ("red", "This page has no “colour”; that part of the address was left out."),
-    "__class__": ("x", "This page has no “__class__”; that part of the address was left out."),
-    "rising": ("true", "This page has no “rising”; that part of the address was left out."),
-}
-BAD |= {
-    f"target={v}": (v, "is not possible. Give a number from 0 to 1e+06.")
-    for v in ("nan", "inf", "-inf", "-1", "2e6", "x")
-}
+BAD = [("x", "epochs"), ("y", "f1"), ("log_y", "perhaps"), ("colour", "red"), ("__class__", "x"), ("rising", "true")]
+BAD += [("target", value) for value in ("nan", "inf", "-1", "2e6", "x")]
+BAD += [("smooth", value) for value in ("nan", "1", "0.995", "-0.1", "much")]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_an_invalid_parameter_is_reported_and_the_others_are_read(case: str) -> None:
-    value, sentence = BAD[case]
-    state, problems = read(Comparison, {case.split("=")[0]: value, **GOOD})
-    assert len(problems) == 1 and sentence in problems[0]
-    assert write(state) == GOOD
+def test_an_invalid_parameter_is_reported_and_the_others_are_read(snapshot: object) -> None:
+    messages = []
+    for name, value in BAD:
+        state, problems = read(Comparison, {**GOOD, name: value})
+        assert write(state) == {each: text for each, text in GOOD.items() if each != name}
+        messages += problems
+    assert messages == snapshot
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "1", "0.995", "-0.1", "much"])
-def test_an_invalid_smoothing_is_refused(value: str) -> None:
-    assert read(Comparison, {"smooth": value}) == (
-        Comparison(),
-        (f"smooth = {value} is not possible. Give a number from 0 to 0.99.",),
-    )
+@pytest.mark.parametrize("values", [{"target": 0.0}, {"target": 1e-6, "log_y": True}, {"runs": ("a" * 12,) * 40}])
+def test_small_numbers_and_long_lists_are_read_as_they_were_written(values: dict[str, object]) -> None:
+    assert read(Comparison, write(Comparison(**values))) == (Comparison(**values), ())
 
 
 def test_a_value_too_long_for_a_url_is_not_written() -> None:

@@ -1,0 +1,165 @@
+"""What holds for every page: it opens from any address, shows what its address says, and trains what it offers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.catalogue import PAGES
+from explorer.inspection.transformer import depth
+from explorer.jobs.scheduler import service
+from explorer.labs.runs.state import RunsState
+from explorer.run_store import store
+from explorer.training.config import RunConfig, key
+from explorer.ui.code_and_papers import _notebook_text
+from explorer.ui.state.page_states import STATES
+from explorer.web import background
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    page_text,
+    table,
+    url_params,
+    visit_url,
+    wait_for_keys,
+    wait_until_ready,
+    warnings_of,
+)
+from tests.pages.test_depth import STACKS
+
+# Words of a comparison or of an outcome. A page may still say what holds without any training.
+VERDICT = re.compile(
+    r"\b(best|better|worse|beats?|higher|lower|larger|largest|fewer|most|least|different|alike|same|"
+    r"solved?|learns?|learned|right|wrong|(every|all|of) \w+ seeds?)\b"
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def synthetic_stacks() -> Iterator[None]:
+    """Replace the slowest measurement of a page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(depth, "measure_stacks", lambda heads, start: STACKS)
+        yield
+    background.reset()
+
+
+FILES = {row.address: row.file for row in PAGES}
+ADDRESSES = json.loads((Path(__file__).parents[1] / "ui" / "state" / "addresses.json").read_text())["pages"]
+HOSTILE = {"screen": "cinema" * 20, "<b>": "1", "unfold": ",<i>,code", "lock": "a b", "lesson": "<b>", "class": "??"}
+
+
+def fields_of(address: str) -> list[str]:
+    """Return the names of the parameters of a page."""
+    if address not in STATES:
+        return [field.name for field in dataclasses.fields(RunsState)] if address == "runs" else []
+    module, name = STATES[address].split(":")
+    kind: type[Any] = getattr(import_module(module), name)
+    return [field.name for field in dataclasses.fields(kind) if field.metadata.get("in_url", True)]
+
+
+@pytest.mark.parametrize("address", FILES)
+def test_a_page_opens_from_a_hostile_address_and_names_what_it_cannot_use(address: str) -> None:
+    values = ["<script>alert(1)</script>", "\x00\ud7ff", "9" * 4_400, "../../etc/passwd", "nan", ",,,", "' OR 1=1 --"]
+    params = {name: values[i % len(values)] for i, name in enumerate(fields_of(address))}
+    at = page(FILES[address], {**params, **HOSTILE})
+    assert at.title and "<script>" not in "".join(warning.value for warning in at.warning)
+    warnings = [warning for warning in warnings_of(at) if len(warning) < 500]
+    assert warnings == warnings_of(at) and len(warnings) <= len(params) + len(HOSTILE) + 1
+    for words in ("There is no screen “cinemacinema", "This page has no “<b>”", "no control “a b”", "no lesson “<b>”"):
+        assert sum(words in warning for warning in warnings) == 1, (words, warnings)
+
+
+@pytest.mark.usefixtures("no_loaded_text")
+@pytest.mark.parametrize("address", FILES)
+def test_the_address_determines_what_is_shown(address: str) -> None:
+    recorded = [dict(parse_qsl(row[0])) for row in ADDRESSES.get(address, ()) if row[1:] == [0]]
+    params = next((each for each in recorded if len(each) > 1 and not {"run", "text", "seed", "say"} & each.keys()), {})
+    at = page(FILES[address], {**params, "screen": "projector"})
+    assert (url_params(at), warnings_of(at)) == ({**params, "screen": "projector"}, [])
+    assert component_data(at, "presentation") == [{"page": address}]
+    at = visit_url(at, address, {})
+    assert (url_params(at), warnings_of(at)) == ({}, [])
+    if address != "text":  # which opens with the included setup, and comes back with the settings of the first one
+        assert page_text(at) == page_text(page(FILES[address]))
+
+
+TRAINED: dict[str, dict[str, str]] = {
+    "memory.py": {"who": "rnn-usual", "length": "4"},
+    "translation.py": {"who": "vector", "longest": "3"},
+    "masks.py": {"reads": "noise"},
+    "positions.py": {"who": "none", "unfold": "positions-lengths"},
+    "scaled_attention.py": {"unfold": "training"},
+    "induction.py": {},
+    "sentence_encoder.py": {},
+    "word_vectors.py": {},
+}
+
+
+@pytest.mark.parametrize("file", TRAINED)
+def test_a_training_starts_and_ends(file: str) -> None:
+    at = page(file, {**TRAINED[file], "steps": "1", "seeds": "1"}, "ada")
+    at = assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
+    wait_for_keys(key(view.config) for view in service.views("ada"))
+    views = service.views("ada")
+    assert views and {(view.state, view.config.steps, view.config.replicas) for view in views} == {("finished", 1, 1)}
+    assert all(store.find(key(view.config)).card.owner == "ada" for view in views)
+    at = wait_until_ready(assert_no_errors(at.run()))
+    assert warnings_of(at) == [] and "No finished run" not in page_text(at)
+    assert "Train" not in [button.label for button in at.button]
+
+
+def test_the_run_of_one_page_is_opened_on_the_others() -> None:
+    run = store.find("negation-half-gru").key
+
+    def switch(at: AppTest, file: str) -> tuple[AppTest, Mapping[str, str]]:
+        at.query_params.clear()
+        at = assert_no_errors(at.switch_page(file).run())
+        return at, url_params(at)
+
+    at, params = switch(page("negation.py", {"run": run}), "runs.py")
+    assert params == {"run": run}
+    assert any(metric.label == "model" and metric.value == "GRU" for metric in at.metric)
+    at, params = switch(at, "compare.py")
+    assert params == {"runs": run}
+    assert [row["name"]["text"] for row in table(at, "comparison-results")] == ["1 GRU"]
+    assert switch(at, "negation.py")[1] == {"run": run}
+
+
+def test_a_lab_and_an_open_run_offer_the_file_and_the_notebook() -> None:
+    for file, address in (("negation.py", {"unfold": "code"}), ("runs.py", {"run": "negation-half-gru"})):
+        labels = [element.proto.label for element in page(file, address).get("download_button")]
+        assert labels[-1] == "As a notebook" and labels[-2].endswith("s one file")
+    stored = store.find("negation-half-gru")
+    head = json.loads(_notebook_text(stored.config, "ada"))["cells"][0]["source"]
+    assert f"{stored.curves.losses[-1][0]:.6g} (seed {stored.config.seed})" in head
+
+
+def test_a_stopped_training_is_no_basis_for_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs as if they had been stopped at their first evaluation give no comparison and no outcome."""
+    find_finished, folds = store.find_by_config, {"unfold": "why,task,training,results"}
+
+    def find_stopped(config: RunConfig, excluded: object = (), unfinished: bool = False, visitor: str = "") -> object:
+        run = find_finished(config, (), unfinished, visitor) if unfinished else None
+        if run is None:
+            return None
+        curves = run.curves.up_to(max(1, int(run.curves.evaluated[run.curves.evaluated > 0][0])))
+        return replace(run, card=run.card.model_copy(update={"state": "stopped", "step": curves.step}), curves=curves)
+
+    for file in ("negation.py", "masks.py", "word_vectors.py", "induction.py"):
+        usual = headings(page(file, folds))
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "find_by_config", find_stopped)
+            found = [heading for heading in headings(page(file, folds)) if heading not in usual]
+        assert [heading for heading in found if VERDICT.search(heading)] == [], file
