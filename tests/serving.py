@@ -67,6 +67,12 @@ class Server:
             self.process.terminate()
             self.process.wait()
 
+    def kill(self) -> None:
+        """Kill the process without a shutdown, as in a power failure."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
 
 @contextmanager
 def running_server(home: Path, **settings: str) -> Iterator[str]:
