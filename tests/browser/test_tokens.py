@@ -91,7 +91,7 @@ def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
 
 
 def test_own_texts_are_pasted_and_uploaded_shown_as_text_and_needed_elsewhere(visit: Any, tmp_path: Path) -> None:
-    page = visit("/tokens?corpus=own&tokenizer=word")
+    page = visit("/tokens?corpus=own&tokenizer=word&unfold=tokens-cut")
     page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
     unreadable, readable = tmp_path / "bad.txt", tmp_path / "good.txt"
     unreadable.write_bytes("a text in UTF-16".encode("utf-16"))
