@@ -64,10 +64,8 @@ def test_the_default_state_shows_results() -> None:
     [
         ({"say": "the king near the queens"}, "The model predicts “is” after “…king near the queens”"),
         ({"at": "3"}, "The model was not trained to predict anything after “the king near the”"),
-        (
-            {"say": "THE king is proud of " * 4, "unmasked": "true"},
-            "The model reads 13 words at once. The end was left",
-        ),
+        ({"say": "THE king is proud of " * 4}, "The model reads 13 words at once. The end was left out"),
+        ({"unmasked": "true"}, "This model has no causal mask that can be removed."),
         ({"say": "the king loves"}, "The models never saw “loves”"),
         (
             {"off": "0.0,0.1,0.2,0.3,1.0,1.1,1.2,1.3", "unplaced": "true"},

@@ -141,7 +141,7 @@ def test_changes_to_a_prompt_are_reported() -> None:
         ("Röm", "It never saw “ö”: left out."),
         ("x" * 90, "only … last 58 letters … “…xxxxxxxxxxxxxxxxxxxxxxxx” … forgotten"),
     ):
-        at = open_page("generation.py", {"tokens": "5", "prompt": prompt, "models": "text-transformer"})
+        at = open_page("generation.py", {"tokens": "20", "prompt": prompt, "models": "text-transformer"})
         assert warnings_of(at) == []
         [model] = temperature(at)["models"]
         assert_states(model["note"], note)

@@ -124,7 +124,7 @@ def _states(kind: type[Any]) -> SearchStrategy[Any]:
 FLAT = {page: kind for page, kind in KINDS.items() if not issubclass(kind, OpenExperiment)}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=10)
 @pytest.mark.parametrize("page", FLAT)
 @given(data=st.data())
 def test_a_state_is_read_as_it_was_written(page: str, data: st.DataObject) -> None:
@@ -133,7 +133,7 @@ def test_a_state_is_read_as_it_was_written(page: str, data: st.DataObject) -> No
     assert read(FLAT[page], dict(parse_qsl(urlencode(write(state)), keep_blank_values=True))) == (state, ())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=10)
 @pytest.mark.parametrize("page", RECORDED["pages"])
 @given(data=st.data())
 def test_an_opened_address_stays_as_it_is(page: str, data: st.DataObject) -> None:
