@@ -86,7 +86,7 @@ def test_a_page_opens_from_a_hostile_address_and_names_what_it_cannot_use(addres
 def test_the_address_determines_what_is_shown(address: str) -> None:
     recorded = [dict(parse_qsl(row[0])) for row in ADDRESSES.get(address, ()) if row[1:] == [0]]
     params = next(
-        (each for each in recorded if len(each) > 1 and not {"run", "text", "seed", "say", "model"} & each.keys()), {}
+        (each for each in recorded if len(each) > 1 and not {"run", "text", "seed", "say", "model", "open"} & each.keys()), {}
     )
     at = page(FILES[address], {**params, "screen": "projector"})
     assert (url_params(at), warnings_of(at)) == ({**params, "screen": "projector"}, [])

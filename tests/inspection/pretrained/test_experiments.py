@@ -77,6 +77,8 @@ def test_a_random_network_has_its_own_weights_which_depend_on_the_seed(name: str
     first, again, other = (random_network(module, seed)(ids) for seed in (0, 0, 1))
     assert torch.equal(first, again) and not torch.allclose(first, other) and not torch.allclose(first, before)
     assert torch.equal(module(ids), before) and first.shape == before.shape
+    for key, weight in random_network(module).model.named_parameters():
+        assert weight.dim() > 1 or (weight == (0 if key.endswith("bias") else 1)).all(), key
 
 
 @pytest.mark.parametrize("name", ["bert", "llama"])
@@ -153,10 +155,15 @@ def test_a_random_network_has_other_similarities_and_the_model_stays_unchanged(
     before = word_similarity(*loaded, SENTENCES, "cat")
     random = random_word_similarity(*loaded, SENTENCES, "cat")
     assert random.shape == before.shape and not np.allclose(random, before, atol=0.05)
+    drawn = word_similarity(random_network(loaded[0], 0), loaded[1], SENTENCES, "cat")
+    np.testing.assert_array_equal(random, drawn)
     np.testing.assert_array_equal(word_similarity(*loaded, SENTENCES, "cat"), before)
     with pytest.raises(InvalidSetting, match="“catch a dog” does not have the word “cat”"):
         word_similarity(*loaded, (*SENTENCES, "catch a dog"), "cat")
-    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
+    both = 2 * 4 * sum(weight.numel() for weight in loaded[0].model.parameters())
+    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", str(both))
+    random_word_similarity(*loaded, SENTENCES, "cat")
+    monkeypatch.setenv("LINEAGE_MODELS_MEMORY", str(both - 1))
     with pytest.raises(InvalidSetting, match="LINEAGE_MODELS_MEMORY"):
         random_word_similarity(*loaded, SENTENCES, "cat")
 

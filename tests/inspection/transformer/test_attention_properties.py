@@ -132,6 +132,7 @@ def test_two_weights_by_hand_and_uniform_weights() -> None:
     assert jacobian_norm(np.array([[tiny, 1 - tiny]]))[0] == pytest.approx(2 * tiny, rel=1e-9)
     assert entropy(np.full((2, 64), 1 / 64)) == pytest.approx(math.log(64))
     assert entropy(np.array([[1.0, 0.0]]))[0] == 0.0
+    assert softmax(np.array([1e4, 0.0, 1e4])).tolist() == [0.5, 0, 0.5]
 
 
 def test_each_width_uses_the_first_dimensions_of_the_same_vectors() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.generation.sampling import gumbel_noise, noise_generator
 from explorer.inspection.load_model import load_model
 from explorer.inspection.transformer.unmasked_generation import (
     generate_signs,
@@ -38,3 +39,5 @@ def test_each_step_reads_the_last_signs_of_a_row_length() -> None:
         p = loaded.stack(last)[..., -1, :].softmax(dim=-1)
     np.testing.assert_allclose(sample.top_probability[:, -1], p.amax(dim=-1).mean(dim=-1), atol=1e-6)
     np.testing.assert_array_equal(longer.ids[..., :60], sample.ids)
+    sampled = (p.log() + gumbel_noise(noise_generator(59, 0), *p.shape[1:])).argmax(dim=-1)
+    np.testing.assert_array_equal(sample.ids[..., -1], sampled)
