@@ -72,8 +72,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if not hasattr(session.config, "workerinput") and not session.config.getoption("skipped"):
-        session.config.cache.set(SKIPPED, _skipped)
+    """Remember what was skipped, in the process that collects the reports of all others."""
+    config = session.config
+    if hasattr(config, "cache") and not hasattr(config, "workerinput") and not config.getoption("skipped"):
+        config.cache.set(SKIPPED, _skipped)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -54,8 +54,7 @@ def bind_widget(
     """
     state = session.state
     declared: Mapping[str, Any] = {each.name: each.metadata for each in dataclasses.fields(state)}.get(name, {})
-    value = getattr(state, name) if shown is _FIELD else shown
-    value = _as_list(value)
+    value = _as_list(getattr(state, name) if shown is _FIELD else shown)
     key = key or _widget_key(session, name)
     arguments = _widget_arguments(draw, declared, more, state)
     options = list(arguments.get("options", ()))
