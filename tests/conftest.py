@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pkgutil
@@ -25,8 +26,8 @@ with jaxtyping.install_import_hook([f"explorer.{name}" for name in SHAPE_CHECKED
             importlib.import_module(module.name)
 
 from explorer.jobs import machine_speed  # noqa: E402
+from explorer.run_store import store  # noqa: E402
 from explorer.tasks.text import corpora  # noqa: E402
-from tests.terminal import RunCommand  # noqa: E402
 
 # A busy machine is slow: no property may fail by the time that its examples take.
 settings.register_profile("lineage", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -100,6 +101,14 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     return tmp_path / "home"
 
 
+@pytest.fixture
+def included_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the included runs, which is empty."""
+    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
+    monkeypatch.setattr(store, "pretrained_folders", functools.lru_cache(store.pretrained_folders.__wrapped__))
+    return tmp_path / "pretrained"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each kind of database in turn, empty."""
@@ -112,18 +121,3 @@ def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("LINEAGE_DATABASE_URL", postgres.fresh_database())
     yield request.param
     db.close_database()
-
-
-@pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
-    """Run a command; answers with its exit code and what it wrote."""
-    from explorer import __main__ as command_line
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["explorer", *words])
-        with pytest.raises(SystemExit) as stopped:
-            command_line.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return run

@@ -106,11 +106,6 @@ def _open(url: str, home: Path) -> Storage:
     return Storage(place)
 
 
-def reset() -> None:
-    """Forget every opened storage. For tests."""
-    _open.cache_clear()
-
-
 def save_checkpoint(run_key: str, folder: Path) -> None:
     """Copy the checkpoint of a training, a folder as `store.write_run` makes it, so that another server can continue.
 

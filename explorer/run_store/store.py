@@ -401,13 +401,6 @@ def pretrained_folders() -> dict[str, str]:
     return found
 
 
-def reset(shipped: bool = False) -> None:
-    """Forget every loaded run, and with `shipped` also the list of the included runs. For tests."""
-    _load.cache_clear()
-    if shipped:
-        pretrained_folders.cache_clear()
-
-
 def run_folder(config: RunConfig) -> Path:
     """Return the folder in which this machine stores the run of a configuration."""
     return environment().runs / key(config)

@@ -1,11 +1,27 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from explorer import __main__ as command_line
 from tests.terminal import RunCommand, parse_json_lines
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
+    """Run a command; answers with its exit code and what it wrote."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["explorer", *words])
+        with pytest.raises(SystemExit) as stopped:
+            command_line.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return run
 
 
 @pytest.fixture

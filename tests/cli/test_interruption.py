@@ -206,14 +206,13 @@ def test_a_file_is_overwritten_with_force_only(
 
 
 @pytest.fixture
-def three_included(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def three_included(monkeypatch: pytest.MonkeyPatch, included_folder: Path) -> Path:
     """Three short runs that are to be included, of which one is there."""
     base = with_settings(default_config("negation", "bag_of_words"), {"epochs": 2, "train_size": 64})
     runs = {f"short-{seed}": with_settings(base, {"seed": seed}) for seed in range(3)}
     monkeypatch.setattr(pretraining, "shipped_configs", lambda: runs)
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
-    store.save_run(record_run(runs["short-1"]), tmp_path / "pretrained" / "short-1")
-    return tmp_path / "pretrained"
+    store.save_run(record_run(runs["short-1"]), included_folder / "short-1")
+    return included_folder
 
 
 def test_pretrain_trains_the_missing_runs(

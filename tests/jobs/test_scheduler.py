@@ -96,16 +96,13 @@ class HoldingExecutor(InProcessExecutor):
 
 
 @pytest.fixture(autouse=True)
-def fast_scheduling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def fast_scheduling(monkeypatch: pytest.MonkeyPatch, included_folder: Path) -> Iterator[None]:
     """Every event ends a time slice and is published, and no runs ship, because each home would list them."""
     monkeypatch.setattr(executor_module, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(one_job, "_PUBLISH_SECONDS", 0.0)
     monkeypatch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.01)
     monkeypatch.setattr(scheduler, "_STORE_SECONDS", 0.01)
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
-    store.reset(shipped=True)
     yield
-    store.reset(shipped=True)
     with suppress(StoreError):
         db.close_database()
 

@@ -33,11 +33,12 @@ StartServer = Callable[..., JobServer]
 
 
 @pytest.fixture
-def start(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StartServer]:
+def start(
+    database: str, tmp_path: Path, included_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[StartServer]:
     """Start servers that share a database and a folder of runs; all are killed at the end."""
     monkeypatch.setenv("LINEAGE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
     (tmp_path / "runs").mkdir()
     db.database()  # the servers find its tables
     started: list[JobServer] = []
@@ -49,7 +50,7 @@ def start(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield make
     for server in started:
         server.end()
-    storage.reset()
+    storage._open.cache_clear()
     local_copies.reset()
 
 

@@ -41,10 +41,8 @@ MONDAY = datetime.datetime(2026, 3, 2, 12, 0, tzinfo=datetime.UTC)
 
 
 @pytest.fixture(autouse=True)
-def included_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return the empty folder of included runs."""
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
-    yield tmp_path / "pretrained"
+def own_index(included_folder: Path) -> Iterator[None]:
+    yield
     db.close_database()
 
 
@@ -60,7 +58,7 @@ def store_run(
 def edit_card(folder: Path, **card: Any) -> StoredRun:
     """Edit fields of a card on disk and load the run again."""
     small_runs.edit_card(folder, **card)
-    store.reset()
+    store._load.cache_clear()
     return store.load(folder)
 
 
@@ -243,7 +241,7 @@ def test_a_refresh_detects_manual_changes_and_reads_only_new_folders(monkeypatch
     monkeypatch.setattr(index, "_read_entry", lambda folder: (read.append(folder.name), original(folder))[1])
     a, b, damaged = store_run(0), store_run(1), store_run(3)
     (damaged.folder / "events.parquet").unlink()
-    store.reset()
+    store._load.cache_clear()
     for _ in range(2):
         index.refresh()
         assert sorted(read) == sorted([a.key, b.key, damaged.key])
@@ -281,7 +279,7 @@ def test_a_damaged_folder_is_skipped_and_logged_once(caplog: pytest.LogCaptureFi
     events = (bad.folder / "events.parquet").read_bytes()
     (bad.folder / "events.parquet").write_bytes(events[:50])
     os.utime(bad.folder / "card.json", ns=(1, 1))
-    store.reset()
+    store._load.cache_clear()
     with caplog.at_level(logging.WARNING):
         index.refresh()
         index.refresh()

@@ -21,12 +21,9 @@ from tests.run_store.small_runs import indexed_keys, key_of, record_of_seed, sto
 
 
 @pytest.fixture(autouse=True)
-def included_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoredRun]:
+def included_run(included_folder: Path) -> Iterator[StoredRun]:
     """Replace the included runs by a single one."""
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
-    store.reset(shipped=True)
-    yield store.save_run(record_of_seed(99), tmp_path / "pretrained" / "shipped-one")
-    store.reset(shipped=True)
+    yield store.save_run(record_of_seed(99), included_folder / "shipped-one")
     db.close_database()
 
 

@@ -38,13 +38,10 @@ UseServer = Callable[[str], None]
 
 
 @pytest.fixture(autouse=True)
-def included_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoredRun]:
+def included_run(included_folder: Path) -> Iterator[StoredRun]:
     """Replace the included runs by a single one."""
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
-    store.reset(shipped=True)
-    yield store.save_run(record_of_seed(99), tmp_path / "pretrained" / "included-one")
-    storage.reset()
-    store.reset(shipped=True)
+    yield store.save_run(record_of_seed(99), included_folder / "included-one")
+    storage._open.cache_clear()
 
 
 @pytest.fixture
@@ -76,7 +73,7 @@ def servers(kind: str, database: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
     use("a")
     yield use
-    storage.reset()
+    storage._open.cache_clear()
     local_copies.reset()
     for each in opened_databases:
         each.engine.dispose()
@@ -388,14 +385,15 @@ def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(server: UseServer, t
     for operation in (index.compare_with_storage, lambda: store_run(1)):
         with pytest.raises(StoreError, match="Mount it again"):
             operation()
-    storage.reset()  # a server that starts now creates a new storage there, which is not that of the database
+    # a server that starts now creates a new storage there, which is not that of the database
+    storage._open.cache_clear()
     with pytest.raises(ForeignDatabase, match="LINEAGE_RUNS"):
         index.check_store()
     (tmp_path / "shared" / ".lineage-store").unlink()
     (tmp_path / "shared").rmdir()
     with pytest.raises(StoreError, match="does not answer"):
         open_storage().keys()
-    storage.reset()
+    storage._open.cache_clear()
     with pytest.raises(StoreError, match="no such folder"):
         index.check_store()
     (tmp_path / "elsewhere").rename(tmp_path / "shared")
@@ -535,7 +533,7 @@ def test_what_an_object_storage_does_not_have_or_what_is_too_large_is_not_fetche
     with pytest.raises(StoreError, match=r"s3://.* there is no such bucket") as raised:
         index.check_store()
     assert "tester" not in str(raised.value)
-    storage.reset()
+    storage._open.cache_clear()
     monkeypatch.setenv("LINEAGE_RUNS", bucket)
     place = open_storage().place
     place.write("runs/file", b"x" * 1_000)

@@ -52,7 +52,7 @@ def test_loading_returns_the_saved_run(changes: dict[str, object], tmp_path: Pat
     changes = {"epochs": 3, "train_size": 211, "test_size": 53, **changes}
     record = record_run(with_settings(default_config("negation", "gru"), changes))
     saved = store.save_run(record, tmp_path / "run")
-    store.reset()
+    store._load.cache_clear()
     run = store.load(tmp_path / "run")
     assert run.config == record.config
     assert run.card == saved.card
@@ -189,7 +189,7 @@ def test_a_damaged_folder_raises_one_sentence(tmp_path: Path) -> None:
     for name, damage in DAMAGES.items():
         folder = store.save_run(record(), tmp_path / name / "run").folder
         damage(folder)
-        store.reset()
+        store._load.cache_clear()
         with pytest.raises(DamagedRun, match="run cannot be read") as raised:
             store.load(folder)
         assert "\n" not in str(raised.value) and len(str(raised.value)) < 400, name
@@ -258,7 +258,7 @@ def test_neither_an_empty_folder_nor_a_damaged_run_is_found_by_its_configuration
     assert store.find(key(CONFIG)).config == CONFIG
     assert store.find_by_config(CONFIG, excluded={saved.cache_key}) is None
     (saved.folder / "events.parquet").write_bytes(b"")
-    store.reset()
+    store._load.cache_clear()
     assert store.find_by_config(CONFIG) is None
     assert saved.folder in list(store.run_folders())  # it uses space and can be deleted
     store.remove_folder(saved.folder)
@@ -309,7 +309,7 @@ def test_loading_returns_the_saved_branch(tmp_path: Path) -> None:
     for event in train(config, as_checkpoint(10, parent.snapshots[10])):
         recorder.add(event)
     run = store.save_run(recorder.record(), tmp_path / "branch")
-    store.reset()
+    store._load.cache_clear()
     run = store.load(run.folder)
     assert run.config == config
     assert (run.curves.first, run.card.step) == (10, 32)
@@ -377,7 +377,7 @@ class PowerCut(BaseException):
 
 def read_stored_step(folder: Path, complete: Record) -> tuple[int, str] | None:
     """Return the step and state of the run in a folder, or None; check that its curves and weights are complete."""
-    store.reset()
+    store._load.cache_clear()
     try:
         run = store.load(folder)
     except RunError:
@@ -466,7 +466,7 @@ def test_name_tags_note_and_pin_are_stored(folder: Path) -> None:
     before = store.load(folder)
     after = store.update_card(before, **CARD_FIELDS)
     assert {name: getattr(after.card, name) for name in CARD_FIELDS} == CARD_FIELDS
-    store.reset()
+    store._load.cache_clear()
     assert store.load(folder).card == after.card == before.card.model_copy(update=CARD_FIELDS)
     assert store.update_card(after, note="").card.note == ""
     assert store.load(folder).card.name == "Mine"

@@ -48,14 +48,10 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def short_periods(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def short_periods(monkeypatch: pytest.MonkeyPatch, included_folder: Path) -> None:
     monkeypatch.setattr(driver, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(driver, "_DRIVER_SECONDS", 0.01)
     monkeypatch.setattr(scheduler, "_SCHEDULE_SECONDS", 0.01)
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")  # each home would list the included runs
-    store.reset(shipped=True)
-    yield
-    store.reset(shipped=True)
 
 
 @pytest.fixture

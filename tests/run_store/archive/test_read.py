@@ -769,12 +769,10 @@ def test_random_changes_are_noticed(data: st.DataObject) -> None:
 
 
 def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_importer(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, included_folder: Path
 ) -> None:
-    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
-    store.reset(shipped=True)
     shipped = dataclasses.replace(record(), config=with_settings(CONFIG, {"seed": 9}))
-    included = write.pack(store.save_run(shipped, store.PRETRAINED / "one"))
+    included = write.pack(store.save_run(shipped, included_folder / "one"))
     content = valid_zip()
     imported = read.import_zip(content, "ada", limits.check)
     assert (imported.folder, imported.card.owner, imported.card.imported) == (home / "runs" / imported.key, "ada", True)
@@ -786,4 +784,3 @@ def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_
     assert store.find_by_config(imported.config, visitor="eve") is None
     assert store.find(imported.key).key == imported.key  # everyone can open it by its key
     close_database()
-    store.reset(shipped=True)
