@@ -1,11 +1,11 @@
 """Random gestures on every page: blank pages, exceptions, and differences between the screen and the URL.
 
-    python -m benchmarks.fuzz [--gestures 300] [--pages NAMES] [--seed 0] [--minutes 10]
+    python -m benchmarks.fuzz [--gestures 420] [--pages NAMES] [--seed 0] [--minutes 10]
 
 NAMES are paths of pages with commas between (`home` for the first one). The gestures of a page are divided into
-episodes of 30 by visitors of their own, each with the next seed; at the end of an episode the URL is opened anew and
-compared. Every failure is printed with its seed and the last 15 gestures; `--pages NAME --seed SEED --gestures 30`
-repeats an episode.
+episodes of 30 by visitors of their own, each with the next seed, half in a wide window and half on a phone; at the end
+of an episode the URL is opened anew and compared. Every failure is printed with its seed and the last 15 gestures;
+`--pages NAME --seed SEED --gestures 30` repeats an episode.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ def fuzz_page(
     while done < count and time.monotonic() < end:
         context = browser.new_context()
         fuzzer = Fuzzer(context, server, log, page, seed)
-        fuzzer.run(min(EPISODE, count - done))
-        fuzzer.check_state(browser.new_context)
-        fuzzer.check_log()
-        fuzzer.close()
+        fuzzer.episode(min(EPISODE, count - done))
         context.close()
         if verbose:
             print(*fuzzer.gestures, sep="\n")
@@ -58,7 +55,7 @@ def fuzz_page(
 
 
 def main(
-    gestures: Annotated[int, typer.Option(help="Gestures on each page.")] = 300,
+    gestures: Annotated[int, typer.Option(help="Gestures on each page.")] = 420,
     pages: Annotated[str, typer.Option(help="Paths of the pages, with commas between; all if empty.")] = "",
     seed: Annotated[int, typer.Option(help="Seed of the first episode of each page.")] = 0,
     minutes: Annotated[float, typer.Option(help="No episode of a page begins later.")] = 10,

@@ -33,6 +33,7 @@ from explorer.tasks.text import corpora  # noqa: E402
 settings.register_profile("lineage", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lineage")
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
+LONGEST = ("test_fuzz", "test_every_page")
 SKIPPED = "lineage/skipped"  # in pytest's cache
 _skipped: list[tuple[str, str]] = []
 os.environ.setdefault("LINEAGE_FUZZ_SEED", str(random.randrange(1_000_000)))  # the processes of xdist inherit it
@@ -44,17 +45,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist writes the groups into the names
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, those of the browser last: Playwright leaves an event loop running."""
+    """Tests of the browser come last, because Playwright leaves an event loop running, the longest of them first."""
     if config.getoption("skipped"):
         chosen = set(map(tuple, config.cache.get(SKIPPED, [])))
         config.hook.pytest_deselected(items=[item for item in items if item.location[::2] not in chosen])
         items[:] = [item for item in items if item.location[::2] in chosen]
-    items.sort(key=lambda item: item.path.parent.name == "browser")
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    items.sort(key=lambda item: (item.path.parent.name == "browser", item.path.stem not in LONGEST))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -115,7 +115,7 @@ def note_foreign_requests(page: Any, errors: list[str], site: str) -> None:
     page.on("websocket", check)
 
 
-def _clear(profile: Any, server: str) -> None:
+def clear(profile: Any, server: str) -> None:
     """Close all pages and remove the visitor's cookies and local storage."""
     for page in profile.pages[1:]:  # the first one is empty; without it the browser would end
         page.close()
@@ -163,7 +163,7 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
                 stop_url, headers = f"{server}/jobs/{job['key']}/stop", {"X-Lineage": "1"}
                 context.request.post(stop_url, headers=headers, max_retries=RETRIES)
         if context is profile:
-            _clear(profile, server)
+            clear(profile, server)
         else:
             context.close()
     if "Traceback" in (new_lines := log.read_text()[before:]):  # a page shows its visitor no traceback

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -195,7 +194,7 @@ class Fuzzer:
     start: path of the page; after going to another page the visitor comes back to it.
     seed: determines all choices.
     gestures: what was done, in words.
-    width: of the window, in pixels; `rotate` changes it.
+    width: of the window, in pixels.
     private: whether this visitor has a run or a text of their own, which nobody else can open.
     """
 
@@ -215,7 +214,7 @@ class Fuzzer:
         self.random = random.Random(f"{self.start} {self.seed}")
         self.log_position = len(self.log.read_text())
         self.context.set_default_timeout(5_000)
-        self.page = self.new_page(self.context)
+        self.page = self.new_page()
         self.page.goto(f"{self.server}/{self.start}")
         self.check_not_blank()
 
@@ -225,9 +224,9 @@ class Fuzzer:
         failure = Failure(kind, message, self.start, self.seed, [*self.gestures, f"(at {self.page.url})"])
         self.failures.append(failure)
 
-    def new_page(self, context: BrowserContext) -> Page:
+    def new_page(self) -> Page:
         """Open a browser tab whose errors are failures."""
-        page = context.new_page()
+        page = self.context.new_page()
         page.set_viewport_size({"width": self.width, "height": 900})
 
         def console(message: Any) -> None:
@@ -264,25 +263,25 @@ class Fuzzer:
         elif lines.strip():
             self.fail("exception", f"unexpected line in the log: {lines[-500:]}")
 
-    def wait_until_idle(self, page: Page) -> bool:
-        """Wait until the page has been idle for a second; return whether it came to that."""
+    def wait_until_idle(self) -> bool:
+        """Wait until the page has been idle for 0.7 s; return whether it came to that."""
         for patience in (COMPUTED_AFTER, IDLE_AFTER):
             try:
                 for _ in range(30):
-                    page.wait_for_function(IDLE, timeout=patience)
-                    page.wait_for_timeout(700)
-                    if page.evaluate(IDLE):
+                    self.page.wait_for_function(IDLE, timeout=patience)
+                    self.page.wait_for_timeout(700)
+                    if self.page.evaluate(IDLE):
                         return True
             except Error:
                 if 202 in self.answers.values():  # the server is still computing
-                    page.evaluate(CANCEL)
+                    self.page.evaluate(CANCEL)
         return False
 
-    def check_state(self, open_context: Callable[[], BrowserContext]) -> None:
-        """Compare the page with what its URL shows in another browser context."""
+    def check_state(self) -> None:
+        """Compare the page with what its URL shows to a new visitor, or again to one who has something private."""
         self.stop_trainings()
         self.page.evaluate("document.activeElement?.blur()")  # what was typed and not sent
-        if not self.wait_until_idle(self.page):
+        if not self.wait_until_idle():
             busy = self.page.evaluate(
                 "[...document.querySelectorAll('[aria-busy]')].map((each) =>"
                 " each.closest('[class*=st-key]')?.className.match(/st-key-\\S+/)?.[0])"
@@ -293,25 +292,21 @@ class Fuzzer:
         if self.page.locator("[data-testid=stException]").count():
             self.fail("exception", "the page shows an exception")
         shown, url = self.page.evaluate(READ), self.page.url
-        context = open_context()
+        self.page.close()
+        if not self.private:
+            self.context.clear_cookies()
         try:
-            context.set_default_timeout(20_000)
-            if self.private:
-                context.add_cookies(self.context.cookies())  # type: ignore[arg-type]
-            page = self.new_page(context)
-            page.goto(url)
-            page.wait_for_function(NOT_BLANK, arg=TITLES, timeout=30_000)
-            if not self.wait_until_idle(page):
-                self.fail("blank", f"the page of {url} does not become idle")
-                return
-            expected = page.evaluate(READ)
+            self.page = self.new_page()
+            self.page.goto(url)
+            self.page.wait_for_function(NOT_BLANK, arg=TITLES, timeout=30_000)
         except Error as error:
             self.fail("blank", f"opened anew: {error}")
             return
-        finally:
-            context.close()
-        for difference in differences(shown, expected):
-            self.fail("difference", difference)
+        if self.wait_until_idle():
+            for difference in differences(shown, self.page.evaluate(READ)):
+                self.fail("difference", difference)
+        else:
+            self.fail("blank", f"the page of {url} does not become idle")
 
     def stop_trainings(self) -> None:
         """Stop the trainings that this visitor started."""
@@ -321,6 +316,18 @@ class Fuzzer:
                 request.post(f"{self.server}/jobs/{job['key']}/stop", headers=headers, max_retries=RETRIES)
 
     # ---- gestures ----
+
+    def episode(self, count: int) -> None:
+        """Do `count` gestures, half in a wide window and half on a phone, and check the page at the end."""
+        self.run(count - count // 2)
+        self.gestures.append(f"a window of {NARROW} px")
+        self.width = NARROW
+        self.page.set_viewport_size({"width": NARROW, "height": 900})
+        self.run(count // 2)
+        self.check_state()
+        self.check_log()
+        self.stop_trainings()
+        self.page.close()
 
     def run(self, count: int) -> None:
         """Do some gestures, each followed by the check that the page is not blank."""
@@ -549,16 +556,6 @@ class Fuzzer:
     def reload(self) -> None:
         self.gestures.append("reload")
         self.page.reload(wait_until="commit", timeout=20_000)
-
-    def rotate(self) -> None:
-        """Change from a wide window to that of a phone, or back."""
-        self.width = NARROW if self.width == WIDE else WIDE
-        self.gestures.append(f"a window of {self.width} px")
-        self.page.set_viewport_size({"width": self.width, "height": 900})
-
-    def close(self) -> None:
-        self.stop_trainings()
-        self.page.close()
 
 
 def differences(shown: dict[str, Any], expected: dict[str, Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,14 +71,7 @@ def find_violations(page: Page, name: str, values: list[str], kind: str) -> list
     ]
 
 
-# In the process that has the page's own tests: its server has the page's first results already.
-@pytest.mark.parametrize(
-    "address",
-    [
-        pytest.param(row.address, marks=pytest.mark.xdist_group(str(Path(__file__).with_name(f"test_{row.file}"))))
-        for row in PAGES
-    ],
-)
+@pytest.mark.parametrize("address", [row.address for row in PAGES])
 def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, address: str) -> None:
     page = visit(f"/{address}")
     found = find_violations(page, "light, 1440", EVERYTHING, "tag")

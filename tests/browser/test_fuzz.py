@@ -13,22 +13,18 @@ from typing import Any
 import pytest
 
 from explorer.catalogue import PAGES
+from tests.browser.conftest import clear
 from tests.browser.fuzzing import Fuzzer, differences
 
 
 @pytest.mark.parametrize("address", [row.address for row in PAGES])
 def test_random_gestures_leave_no_page_blank_and_the_url_says_what_is_shown(
-    browser: Any, server: str, home: Path, address: str
+    profile: Any, server: str, home: Path, address: str
 ) -> None:
-    context = browser.new_context()
-    fuzzer = Fuzzer(context, server, home / "server.log", address, int(os.environ["LINEAGE_FUZZ_SEED"]), patience=1_000)
-    fuzzer.run(8)
-    fuzzer.rotate()
-    fuzzer.run(7)
-    fuzzer.check_state(browser.new_context)
-    fuzzer.check_log()
-    fuzzer.close()
-    context.close()
+    seed = int(os.environ["LINEAGE_FUZZ_SEED"])
+    fuzzer = Fuzzer(profile, server, home / "server.log", address, seed, patience=1_000)
+    fuzzer.episode(15)
+    clear(profile, server)
     assert not fuzzer.failures, "\n".join(map(str, fuzzer.failures))
 
 

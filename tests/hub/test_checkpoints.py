@@ -24,6 +24,7 @@ pytestmark = needs.transformers
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path) -> Path:
     """A cache with four checkpoints and the main branch, whose commit is the one of the allow list."""
+    memory.reset()  # of models of other tests
     return write_pythia_cache(tmp_path / "hf", monkeypatch)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import explorer
 from explorer.hub import opened
 from explorer.inspection.attention.logit_attribution import attribute_logit
 from tests import needs
 from tests.hub import real_models
-
-pytestmark = pytest.mark.xdist_group("smollm2")
 
 
 @needs.minilm

@@ -38,7 +38,6 @@ from tests.training.objectives.test_text import short as short_text
 
 pytestmark = [
     needs.ray,
-    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # Ray leaves files open
 ]
 LONG = short_config(epochs=2_000)
