@@ -46,7 +46,7 @@ def asks_for_prediction(at: AppTest) -> bool:
 
 @pytest.fixture(autouse=True)
 def reset_stores(monkeypatch: pytest.MonkeyPatch) -> None:
-    store._load.cache_clear()
+    store.reset()
 
 
 def test_all_lessons_are_offered_and_one_begins() -> None:
@@ -165,7 +165,7 @@ def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     assert url_params(student) == {"max_nots": "2", "lock": "say", "class": room.code}
     assert component_data(student, "verdicts")
     assert any("st-key-say" in str(each.proto) for each in student.get("html")), student
-    store._load.cache_clear()
+    store.reset()
     student = wait_until_ready(assert_no_errors(student.run()))
     assert any("The class has ended" in each for each in warnings_of(student))
 

@@ -176,7 +176,7 @@ def test_a_training_that_is_stopped_is_counted_once(service: JobService) -> None
 
 
 def test_classes_are_counted_without_their_codes_while_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    store._load.cache_clear()
+    store.reset()
     classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": MARKER}))
     for student in ("ada", "bob"):
         store.record_presence(classroom, student)
@@ -185,7 +185,7 @@ def test_classes_are_counted_without_their_codes_while_the_database_answers(monk
     assert found["lineage_classes", ()] == 1
     assert found["lineage_class_members", ("present",)] == found["lineage_class_members", ("joined",)] == 2
     assert not {classroom.code, "ada", "bob", MARKER} & {label for _, labels in found for label in labels}
-    store._load.cache_clear()
+    store.reset()
     found = read()
     assert (found["lineage_classes", ()], found["lineage_database_up", ()]) == (0, 1)
     missing: Future[int] = Future()

@@ -40,7 +40,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[JobService]:
 def visitor(service: JobService, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A browser of somebody who has not signed in, at a server that runs."""
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", PASSWORD)
-    store._load.cache_clear()
+    store.reset()
     server_log.reset()
     server_facts.register()
     server_facts.read_memory.cache_clear()
@@ -54,7 +54,7 @@ def visitor(service: JobService, home: Path, monkeypatch: pytest.MonkeyPatch) ->
     ]
     yield TestClient(Starlette(routes=routes))
     servers.stop()
-    store._load.cache_clear()
+    store.reset()
     server_log.reset()
 
 
