@@ -49,8 +49,8 @@ _T = TypeVar("_T")
 _LOCK_TIMEOUT = 2.0  # seconds to wait for another transaction
 _MOST_OPENED = 8  # databases of one process; a server has one
 _WRITE_LOCK_ID = 0x11EA6E  # the advisory locks of writers to a PostgreSQL database
-# Of a connection to PostgreSQL: each end notices within 20 s that the other machine is gone. By default the locks of a
-# server without power would be held for two hours.
+# Of a connection to PostgreSQL: each end notices within 20 s that the other machine is gone, and within 10 s that a
+# server is frozen in a transaction. By default a server without power would hold its locks for two hours.
 _CONNECTION = {
     "connect_timeout": "5",
     "keepalives_idle": "10",
@@ -58,7 +58,7 @@ _CONNECTION = {
     "keepalives_count": "2",
     "tcp_user_timeout": "20000",
     "options": "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2 "
-    "-c tcp_user_timeout=20000",
+    "-c tcp_user_timeout=20000 -c idle_in_transaction_session_timeout=10000",
 }
 _UNREACHABLE = (
     "The list of runs cannot be read now: the database does not answer. "

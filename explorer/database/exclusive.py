@@ -19,7 +19,7 @@ _WAIT_SECONDS = 30.0
 def hold_for_all_servers(number: int) -> Iterator[None]:
     """Hold the lock with this number; nothing is locked with SQLite, whose only server has locks of its own.
 
-    PostgreSQL releases the lock of a server that ends. Raises StoreError if another server holds it for too long, or if
+    PostgreSQL releases the lock of a server that ends, and after five minutes that of one which is frozen. Raises StoreError if another server holds it for too long, or if
     the database does not answer.
     """
     if not is_shared():
@@ -29,6 +29,7 @@ def hold_for_all_servers(number: int) -> Iterator[None]:
         try:
             connection = stack.enter_context(database().engine.connect())
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_WAIT_SECONDS * 1000)}")
+            connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = '5min'")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({number})")
         except SQLAlchemyError as error:
             raise StoreError(

@@ -436,6 +436,7 @@ class Fuzzer:
             self.page.keyboard.press("Escape")
 
     def do_text(self, found: Any, element: Any) -> None:
+        self.private |= element["key"].endswith("-pasted")
         text = self.random.choice(TEXTS)
         found.fill(text, timeout=self.patience)
         ending = self.random.choice(("Enter", "Control+Enter", "leave", "Escape", "nothing"))

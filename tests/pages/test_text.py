@@ -116,7 +116,7 @@ def test_curves_are_those_of_the_run_in_every_unit_and_on_every_axis() -> None:
         whole = np.median(convert(curves.last("val_loss")))
         assert mean["y"][-1] == pytest.approx(float(whole), rel=1e-4), "the last point is that of the table"
         assert mean["x"] == pytest.approx(curves.tokens[curves.evaluated].tolist(), rel=1e-4)
-        value = float(convert(store.find("text-shakespeare-ngram").curves.last("val_loss")[0]))
+        value = float(convert(store.find("text-ngram-modified").curves.last("val_loss")[0]))
         (line,) = figure["plot"]["layout"]["shapes"]
         assert line["y0"] == pytest.approx(value)
         assert any(f"6-gram {value:.3f}" in note["text"] for note in figure["plot"]["layout"]["annotations"])
