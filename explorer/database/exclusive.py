@@ -19,8 +19,8 @@ _WAIT_SECONDS = 30.0
 def hold_for_all_servers(number: int) -> Iterator[None]:
     """Hold the lock with this number; nothing is locked with SQLite, whose only server has locks of its own.
 
-    PostgreSQL releases the lock of a server that ends, and after five minutes that of one which is frozen. Raises StoreError if another server holds it for too long, or if
-    the database does not answer.
+    PostgreSQL releases the lock of a server that ends, and after five minutes that of one which is frozen. Raises
+    StoreError if another server holds it for too long, or if the database does not answer.
     """
     if not is_shared():
         yield
