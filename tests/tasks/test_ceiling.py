@@ -7,12 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from explorer.tasks.ceiling import (
-    cross_entropy_accuracy,
-    cross_entropy_scores,
-    fit_linear_readout,
-    linear_readout_ceiling,
-)
+from explorer.tasks import ceiling
+from explorer.tasks.ceiling import cross_entropy_accuracy, fit_linear_readout, linear_readout_ceiling
 from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig, Sentence
 from explorer.tasks.own_sentences import negation_data, own_task
 from explorer.tasks.text import corpora
@@ -20,15 +16,12 @@ from explorer.tasks.text import corpora
 WORLDS: list[dict[str, object]] = [
     {},
     {"p_not": 0.0},
-    {"p_not": 0.5},
     {"p_not": 0.71},
     {"p_not": 1.0},
     {"max_nots": 2, "p_not": 0.6},
     {"max_nots": 3, "p_not": 0.83},
-    {"held_out": "destroy"},
     {"held_out": "preserve", "p_not": 0.6},
 ]
-worlds = pytest.mark.parametrize("world", WORLDS, ids=str)
 
 
 def sentences(world: dict[str, object]) -> tuple[Sentence, ...]:
@@ -40,12 +33,6 @@ def counts(data: tuple[Sentence, ...]) -> np.ndarray:
     return np.array([[s.words.count(token) for token in VOCABULARY.tokens] for s in data], dtype=float)
 
 
-def accuracies(data: tuple[Sentence, ...], weights: np.ndarray) -> np.ndarray:
-    """Return the accuracy of each column of weights (one weight per token)."""
-    right = (counts(data) @ weights > 0) == np.array([[s.label == 1] for s in data])
-    return np.array([s.probability for s in data]) @ right
-
-
 def test_ceilings_worked_by_hand() -> None:
     assert linear_readout_ceiling(sentences({})) == pytest.approx(1 - 0.35 / 3)  # one of six sentences must be wrong
     assert cross_entropy_accuracy(sentences({})) == pytest.approx(1 - 0.35 / 3)
@@ -55,16 +42,18 @@ def test_ceilings_worked_by_hand() -> None:
         assert linear_readout_ceiling(alone) == pytest.approx(1 / 3)
 
 
-@worlds
+@pytest.mark.parametrize("world", WORLDS, ids=str)
 def test_ceiling_is_reached_by_the_best_of_all_step_scores_and_no_higher(world: dict[str, object]) -> None:
     # A sentence's answer depends on a_v + b k only; with b = -1, 0 or 1 half numbers reach every threshold.
     halves = np.arange(-3.5, 4)
     tried = np.array(list(product(halves, halves, halves, (-1, 0, 1)))).T
     weights = np.zeros((len(VOCABULARY.tokens), tried.shape[1]))
     weights[[VOCABULARY.id(word) for word in ("consume", "preserve", "destroy", "not")]] = tried
-    ceiling = linear_readout_ceiling(sentences(world))
-    assert accuracies(sentences(world), weights).max() == pytest.approx(ceiling)
-    assert cross_entropy_accuracy(sentences(world)) <= ceiling + 1e-12
+    data = sentences(world)
+    right = (counts(data) @ weights > 0) == np.array([[s.label == 1] for s in data])
+    best = linear_readout_ceiling(data)
+    assert (np.array([s.probability for s in data]) @ right).max() == pytest.approx(best)
+    assert cross_entropy_accuracy(data) <= best + 1e-12
 
 
 @pytest.mark.parametrize("world", [w for w in WORLDS if w.get("p_not", 0.35) not in (0, 1)], ids=str)
@@ -86,7 +75,7 @@ def test_cross_entropy_scores_minimize_the_expected_loss(world: dict[str, object
 
     lbfgs.step(loss)
     minimum = (x @ weights).detach()
-    scores = torch.from_numpy(cross_entropy_scores(data))
+    scores = torch.from_numpy(ceiling.cross_entropy_scores(data))
     # As probabilities: the score of a verb that training shows only plain has its minimum at infinity.
     torch.testing.assert_close(
         scores[probabilities > 0].sigmoid(), minimum[probabilities > 0].sigmoid(), atol=1e-4, rtol=0
@@ -95,19 +84,14 @@ def test_cross_entropy_scores_minimize_the_expected_loss(world: dict[str, object
     assert cross_entropy_accuracy(data) == pytest.approx(accuracy)
 
 
-# own sentences
-
-
 def own_data(rows: list[tuple[str, str]]) -> Negation:
     table = "text,label\n" + "".join(f"{text},{label}\n" for text, label in rows)
     return negation_data(own_task(corpora.store_text(table)))
 
 
-ADJECTIVES = [f"{sound}{i}" for i in range(8) for sound in ("good", "bad")]
-
-
 def test_sums_of_weights_separate_what_single_words_decide_and_no_exclusive_or() -> None:
-    rows = [(f"the {noun} is {a}", "up" if "good" in a else "down") for a in ADJECTIVES for noun in ("a", "b", "c")]
+    adjectives = [f"{sound}{i}" for i in range(8) for sound in ("good", "bad")]
+    rows = [(f"the {noun} is {a}", "up" if "good" in a else "down") for a in adjectives for noun in ("a", "b", "c")]
     several = [(f"{name}{i} word{i % 5}", name) for name in ("red", "green", "blue", "white") for i in range(10)]
     for each in (rows, several):
         fitted = fit_linear_readout(own_data(each))

@@ -7,11 +7,9 @@ import pytest
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig, pad, true_label
 
 HARDER: list[dict[str, object]] = [
-    {},
     {"p_not": 0.0},
     {"p_not": 1.0},
     {"p_not": 0.7, "max_nots": 3},
-    {"held_out": "destroy"},
     {"held_out": "preserve", "max_nots": 2, "p_not": 0.9},
 ]
 worlds = pytest.mark.parametrize("world", HARDER, ids=str)
@@ -62,12 +60,8 @@ def test_labels_of_typed_sentences() -> None:
     assert true_label(["human", "not", "not", "not", "not", "not", "preserve", "nature"]) == 0
     others = ("human preserve not nature", "human nature", "human human preserve nature", "human sustain nature", "")
     assert {true_label(text.split()) for text in others} == {None}
-
-
-def test_true_label_agrees_with_the_labels_and_each_not_flips_it() -> None:
     for sentence in negation(max_nots=3).sentences:
         assert true_label(sentence.words) == sentence.label
-        assert {sentence.label, true_label((sentence.words[0], "not", *sentence.words[1:]))} == {0, 1}
 
 
 @worlds

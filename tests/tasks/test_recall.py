@@ -12,25 +12,16 @@ from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequen
 
 def test_sequences_are_deterministic_and_differ() -> None:
     task, few = RecallConfig(length=12, symbols=5), RecallConfig(length=12, sequences=9)
-    sequences = [
-        batch(task, 3, 1, 7, 4),
-        evaluation_sequences(task, 20, 6),
-        fixed_sequences(few, 2),
-        batch(few, 2, 0, 5, 4),
-    ]
+    sequences = [batch(task, 3, 1, 7, 4), evaluation_sequences(task, 20, 6)]
+    sequences += [fixed_sequences(few, 2), batch(few, 2, 0, 5, 4)]
     assert [tuple(each.shape) for each in sequences] == [(4, 12), (6, 20), (9, 12), (4, 12)]
     values = "/".join(str(each.tolist()) for each in sequences)
     assert hashlib.sha256(values.encode()).hexdigest()[:16] == "65c16d7b0ca8c14f"
     task = RecallConfig(length=30)
     one = batch(task, 0, 0, 0, 8)
-    for other in (
-        batch(task, 1, 0, 0, 8),
-        batch(task, 0, 1, 0, 8),
-        batch(task, 0, 0, 1, 8),
-        evaluation_sequences(task, 30, 8),
-    ):
-        assert not torch.equal(one, other)
-    assert torch.equal(one, batch(task, 0, 0, 0, 8))
+    for other in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
+        assert not torch.equal(one, batch(task, *other, 8))
+    assert not torch.equal(one, evaluation_sequences(task, 30, 8))
     task = RecallConfig(length=10, sequences=6)
     own = fixed_sequences(task, 4)
     rows = {tuple(row) for row in own.tolist()}

@@ -5,25 +5,16 @@ import hashlib
 import pytest
 import torch
 
-from explorer.tasks.seq2seq.batches import (
-    Pairs,
-    batch,
-    build_pairs,
-    evaluation_dates,
-    evaluation_digits,
-    stack_replicas,
-)
+from explorer.tasks.seq2seq.batches import batch, build_pairs, evaluation_dates, evaluation_digits, stack_replicas
 from explorer.tasks.seq2seq.config import TranslationConfig, source_text, target_text
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, parse_date, split_days
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 
-CONFIGS = [ReverseConfig(), CopyConfig(longest=7, symbols=3), DatesConfig()]
-NAMES = ["reverse", "copy", "dates"]
-
-
-def fingerprint(drawn: Pairs) -> str:
-    parts = (drawn.source, drawn.decoder_input, drawn.targets, drawn.mask)
-    return hashlib.sha256(b"".join(part.long().numpy().tobytes() for part in parts)).hexdigest()[:12]
+FINGERPRINTS = {
+    ReverseConfig(): ("fd1f186d43c6", "51ee95d6fc35"),
+    CopyConfig(longest=7, symbols=3): ("15bf4ae30fd6", "a89db0ee306c"),
+    DatesConfig(): ("be105e895e54", "1d33393b103a"),
+}
 
 
 def test_build_pairs_and_stack_replicas_of_worked_examples() -> None:
@@ -46,16 +37,15 @@ def test_build_pairs_and_stack_replicas_of_worked_examples() -> None:
     assert torch.equal(mixed.slice_rows(0, 2).targets, mixed.targets[:2, :3])
 
 
-FINGERPRINTS = (("fd1f186d43c6", "51ee95d6fc35"), ("15bf4ae30fd6", "a89db0ee306c"), ("be105e895e54", "1d33393b103a"))
-
-
-@pytest.mark.parametrize(("config", "fingerprints"), list(zip(CONFIGS, FINGERPRINTS, strict=True)), ids=NAMES)
+@pytest.mark.parametrize(("config", "fingerprints"), FINGERPRINTS.items(), ids=lambda value: type(value).__name__)
 def test_batches_are_deterministic(config: TranslationConfig, fingerprints: tuple[str, str]) -> None:
     before = torch.get_rng_state()
-    drawn = [fingerprint(batch(config, *which, 16)) for which in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))]
-    examples = evaluation_dates(config, 3) if isinstance(config, DatesConfig) else evaluation_digits(config, [2, 5], 3)
-    assert (drawn[0], fingerprint(examples)) == fingerprints
-    assert len({*drawn}) == 4
+    drawn = [batch(config, *which, 16) for which in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    drawn += [evaluation_dates(config, 3) if isinstance(config, DatesConfig) else evaluation_digits(config, [2, 5], 3)]
+    parts = [(each.source, each.decoder_input, each.targets, each.mask) for each in drawn]
+    content = [b"".join(part.long().numpy().tobytes() for part in each) for each in parts]
+    found = [hashlib.sha256(each).hexdigest()[:12] for each in content]
+    assert (found[0], found[-1]) == fingerprints and len({*found[:4]}) == 4
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -69,5 +59,4 @@ def test_evaluated_days_are_never_trained() -> None:
     texts = [source_text(config, row.tolist()) for row in evaluation.source]
     assert {parse_date(text).day for text in texts} <= held_out
     assert len(texts) == 5 * len(DATE_FORMATS)
-    assert ["mon" in text or "," in text for text in texts[:5]].count(True) == 0  # the first format: "3 march 1997"
     assert target_text(config, evaluation.targets[0].tolist()) == str(parse_date(texts[0]).day)

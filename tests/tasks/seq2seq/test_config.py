@@ -1,47 +1,33 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting, NeedsText
-from explorer.tasks.seq2seq.config import (
-    max_answer_length,
-    source_ids,
-    source_text,
-    source_vocabulary,
-    target_ids,
-    target_text,
-    target_vocabulary,
-)
+from explorer.tasks.seq2seq import config as seq2seq
+from explorer.tasks.seq2seq.config import source_ids, source_text, target_ids, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
-from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths, target_digits
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
 from explorer.tasks.seq2seq.own_pairs import drop_pairs, known_target, own_pairs_task, pair_table
-from explorer.tasks.seq2seq.pairs import (
-    PairsConfig,
-    PairTable,
-    example_pairs,
-    example_table,
-    normalize_text,
-    split_pairs,
-)
+from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable, example_pairs, normalize_text, split_pairs
 from explorer.tasks.text import corpora
 
 
 def test_vocabularies_and_texts_of_ids() -> None:
-    assert "".join(source_vocabulary(ReverseConfig())) == "0123456789<PAD>"
-    assert "".join(target_vocabulary(CopyConfig(symbols=3))) == "012<BOS><EOS>"
-    assert "".join(source_vocabulary(DatesConfig())) == " ',-./0123456789abcdefghijlmnoprstuvwy<PAD>"
-    assert "".join(target_vocabulary(DatesConfig())) == "0123456789-<BOS><EOS>"
+    assert "".join(seq2seq.source_vocabulary(ReverseConfig())) == "0123456789<PAD>"
+    assert "".join(seq2seq.target_vocabulary(CopyConfig(symbols=3))) == "012<BOS><EOS>"
+    assert "".join(seq2seq.source_vocabulary(DatesConfig())) == " ',-./0123456789abcdefghijlmnoprstuvwy<PAD>"
+    assert "".join(seq2seq.target_vocabulary(DatesConfig())) == "0123456789-<BOS><EOS>"
     assert target_ids(DatesConfig(), source_ids(DatesConfig(), "31 february 1997")) is None
     for other, answer in ((ReverseConfig(), "413"), (CopyConfig(), "314")):
         right = target_ids(other, source_ids(other, "3 1 4"))
         assert right is not None and target_text(other, right) == answer
-        assert max_answer_length(other, 3) == 9
+        assert seq2seq.max_answer_length(other, 3) == 9
+    assert evaluation_lengths(ReverseConfig(longest=3)) == (1, 2, 3, 4, 5, 8, 13)
     config = ReverseConfig()
     assert target_text(config, [1, 2, 11, 11]) == "12"
     assert target_text(config, [1, 10, 2]) == "1<BOS>2"
@@ -60,34 +46,13 @@ def test_unreadable_sources_raise_one_sentence(snapshot: SnapshotAssertion) -> N
     assert messages == snapshot
 
 
-# Digits
-
-
-def test_targets_and_evaluated_lengths() -> None:
-    for config, target in ((ReverseConfig(), (4, 1, 3)), (CopyConfig(), (3, 1, 4))):
-        assert target_digits(config, (3, 1, 4)) == target
-    assert evaluation_lengths(ReverseConfig(longest=3)) == (1, 2, 3, 4, 5, 8, 13)
-
-
-def test_settings_do_not_import_torch() -> None:
-    modules = "explorer.tasks.seq2seq.config, explorer.tasks.text.config"
-    code = f"import sys, {modules}; print({{'torch', 'numpy'}} & {{*sys.modules}})"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
-
-
-# Pairs
-
-
 def test_the_example_does_not_change() -> None:
     pairs = example_pairs()
     assert len({source for source, _ in pairs}) == len(pairs) == 300
-    assert {("bix", "bixes"), ("bary", "baries"), ("bay", "bays"), ("belf", "belves"), ("tinch", "tinches")} < set(
-        pairs
-    )
     assert hashlib.sha256(repr(pairs).encode()).hexdigest()[:12] == "1fbdbd0bf91c"
 
 
-@pytest.mark.parametrize(("count", "share"), [(3, 0.05), (3, 0.5), (4, 0.2), (10, 0.05), (301, 0.2), (301, 0.5)])
+@pytest.mark.parametrize(("count", "share"), [(3, 0.05), (3, 0.5), (4, 0.2), (10, 0.05), (301, 0.2)])
 def test_no_source_is_in_both_parts_and_neither_is_too_small(count: int, share: float) -> None:
     pairs = [(f"source {i}", f"target {i % 2}") for i in range(count)]
     splits = [split_pairs(pairs, PairsConfig(held_out_share=share, split_seed=seed)) for seed in range(5)]
@@ -103,22 +68,20 @@ def test_texts_are_normalized_and_characters_that_training_never_shows_are_found
     table = PairTable((("ab", "x"), ("b", "xy")), (("ba", "y"), ("ac", "x"), ("a", "z")))
     assert table.new_characters == (("ac", "x"), ("a", "z"))
     assert (table.target_of("ab"), table.target_of("ac"), table.target_of("none")) == ("x", "x", None)
-    assert example_table(PairsConfig()).new_characters == ()
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
+def test_impossible_settings_are_refused() -> None:
+    own: dict[str, Any] = {"corpus": "own", "text": "0" * 64}
+    problems: list[tuple[dict[str, Any], str]] = [
         ({"corpus": "own"}, "needs text"),
         ({"text": "0" * 64}, "goes with corpus = own only"),
-        ({"corpus": "own", "text": "0" * 64, "sources": "ba"}, "sources needs each character once"),
-        ({"corpus": "own", "text": "0" * 64, "targets": "aab"}, "targets needs each character once"),
+        (own | {"sources": "ba"}, "sources needs each character once"),
+        (own | {"targets": "aab"}, "targets needs each character once"),
         ({"longest_source": 7}, "corpus = own only"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, object], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        PairsConfig(**settings)  # type: ignore[arg-type]
+    ]
+    for settings, problem in problems:
+        with pytest.raises(ValueError, match=problem):
+            PairsConfig(**settings)
 
 
 # Pairs of a visitor
@@ -143,13 +106,16 @@ def test_the_settings_of_a_file_follow_from_it_and_others_are_refused(own_config
 
 
 def test_texts_of_a_file_become_ids_and_back_for_who_entered_it(own_config: PairsConfig) -> None:
-    assert source_vocabulary(own_config)[-1] == "<PAD>" and target_vocabulary(own_config)[-2:] == ("<BOS>", "<EOS>")
+    assert seq2seq.source_vocabulary(own_config)[-1] == "<PAD>" and seq2seq.target_vocabulary(own_config)[-2:] == (
+        "<BOS>",
+        "<EOS>",
+    )
     ids = source_ids(own_config, "  Émile ")
     assert source_text(own_config, ids) == "Émile"
     right = target_ids(own_config, ids)
     assert right is not None and target_text(own_config, right) == "elimÉ!"
     assert target_ids(own_config, source_ids(own_config, "bbb")) is None, "the file has no such source"
-    assert max_answer_length(own_config, 50) == 6 + 1 + 5
+    assert seq2seq.max_answer_length(own_config, 50) == 6 + 1 + 5
     with pytest.raises(InvalidSetting, match=r"“x”, which the model never saw\. Give a source of these characters: "):
         source_ids(own_config, "bxb")
     assert known_target(own_config, "bb") == "bb!"

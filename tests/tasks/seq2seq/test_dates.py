@@ -8,19 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
+from explorer.tasks.seq2seq import dates
 from explorer.tasks.seq2seq.config import source_ids, source_text, target_ids, target_text
-from explorer.tasks.seq2seq.dates import (
-    CHARACTERS,
-    DATE_FORMATS,
-    FIRST_DAY,
-    LAST_DAY,
-    DatesConfig,
-    format_date,
-    parse_date,
-    split_days,
-)
-
-DAYS = st.dates(FIRST_DAY, LAST_DAY)
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, FIRST_DAY, DatesConfig, format_date, parse_date, split_days
 
 
 def test_every_format_of_a_day(snapshot: SnapshotAssertion) -> None:
@@ -29,13 +19,12 @@ def test_every_format_of_a_day(snapshot: SnapshotAssertion) -> None:
 
 
 @settings(max_examples=30)
-@given(DAYS, st.sampled_from(list(DATE_FORMATS)))
+@given(st.dates(FIRST_DAY, dates.LAST_DAY), st.sampled_from(list(DATE_FORMATS)))
 def test_formatted_dates_parse_in_any_case_and_spacing(day: date, way: str) -> None:
     text = format_date(day, way)
     assert parse_date(text).day == day
     assert parse_date(f"  {text.upper().replace(' ', '  ')} ").day == day
     assert parse_date(text).error == ""
-    assert set(text) <= set(CHARACTERS)
     ids = source_ids(DatesConfig(), f" {text.upper()} ")
     assert source_text(DatesConfig(), ids) == text
     right = target_ids(DatesConfig(), ids)

@@ -20,19 +20,9 @@ def test_released_defaults_do_not_change(snapshot: SnapshotAssertion) -> None:
     assert {task: dataclasses.asdict(default_config(task, models_of(task)[-1]).task) for task in TASKS} == snapshot
 
 
-def test_compatible_settings_and_the_smallest_vocabularies_are_accepted() -> None:
-    possible: list[dict[str, Any]] = [
-        {"corpus": "own", "text": SHA},
-        {"split": "windows"},
-        {"vocabulary": 2},
-        {"tokenizer": "bpe", "vocabulary": 3},
-        {"tokenizer": "bytes", "vocabulary": 256},
-        {"batches": "contiguous"},
-        *({"rows": rows, "split": split} for rows in ("sentences", "prefixes") for split in ("sentences", "pairs")),
-    ]
-    for settings in possible:
-        assert dataclasses.asdict(TextConfig(**settings)).items() >= settings.items()
+def test_the_smallest_vocabularies_are_accepted() -> None:
     for kind, fewest in MIN_VOCABULARY.items():
+        TextConfig(tokenizer=kind, vocabulary=max(fewest, 2))  # type: ignore[arg-type]
         if kind != "char":
             train(kind, "one two", fewest)
             with pytest.raises(InvalidSetting):

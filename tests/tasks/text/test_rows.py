@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -57,13 +56,10 @@ def read(data: TextData, ids: Tensor) -> str:
     return "".join(data.tokenizer.tokens[i] for i in ids.tolist())
 
 
-def unmasked_targets(data: TextData, batches: Iterable[Batch]) -> list[str]:
+def unmasked_targets(data: TextData, batches: Iterable[Batch]) -> str:
     """Return every target in the loss."""
-    return [token for batch in batches for token in read_masked(data, batch)]
-
-
-def read_masked(data: TextData, batch: Batch) -> str:
-    return read(data, batch.targets.flatten() if batch.mask is None else batch.targets[batch.mask])
+    parts = (batch.targets[... if batch.mask is None else batch.mask] for batch in batches)
+    return "".join(read(data, part.flatten()) for part in parts)
 
 
 def equal_batches(left: Batch, right: Batch) -> bool:
@@ -89,9 +85,6 @@ KINDS: dict[str, dict[str, Any]] = {
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: " ".join(kind.values()) or "blocks")
 
 
-# All kinds
-
-
 @pytest.mark.parametrize(("fingerprint", "kind"), KINDS.items())
 def test_a_batch_is_determined_by_its_arguments(fingerprint: str, kind: dict[str, Any]) -> None:
     data = repeats(**kind)
@@ -111,8 +104,6 @@ def test_targets_are_ids_shifted_by_one_and_each_occurs_once(kind: dict[str, Any
     batches = [data.batch(0, 0, 0, 7), data.full_training_batch(), *data.held_out_batches(), *data.training_sample(200)]
     for batch in batches:
         assert batch.ids.dtype == batch.targets.dtype == torch.int64
-        assert batch.ids.is_contiguous() and batch.targets.is_contiguous()
-        assert batch.ids.shape == batch.targets.shape
         if data.config.rows != "prefixes":
             there = slice(None) if batch.mask is None else batch.mask[:, 1:]
             assert (batch.ids[:, 1:] == batch.targets[:, :-1])[there].all()
@@ -127,13 +118,6 @@ def test_targets_are_ids_shifted_by_one_and_each_occurs_once(kind: dict[str, Any
     assert len(unmasked_targets(data, sample)) == pytest.approx(300, rel=0.3)
     assert all(len(batch.ids) <= 4 for batch in sample)
     assert (data.characters_per_token, data.unknown_rate, data.characters) == (1, 0, 3_001)
-    assert data.vocabulary == len(data.tokenizer.tokens)
-    short = repeats(**kind | {"context": 1})
-    assert short.batch(0, 0, 0, 3).ids.shape == (3, 1)
-    assert len(unmasked_targets(short, short.held_out_batches())) == short.held_out_targets
-
-
-# Blocks
 
 
 def test_blocks_of_worked_examples() -> None:
@@ -153,22 +137,14 @@ def test_blocks_of_worked_examples() -> None:
     for targets, firsts in ((1, "F"), (12, "FNZ"), (16, "FNV3"), (31, "FJNRVZ37"), (None, "FJNRVZ37")):
         batches = list(data.held_out_batches(targets, rows=3))
         assert "".join(read(data, batch.targets[:, 0]) for batch in batches) == firsts
-        assert [len(batch.ids) for batch in batches] == [3, 3, 3][: len(firsts) // 3] + [len(firsts) % 3] * (
-            len(firsts) % 3 > 0
-        )
+        assert [len(batch.ids) for batch in batches] == [len(firsts[i : i + 3]) for i in range(0, len(firsts), 3)]
     data = own(ALPHABET * 10, context=10, held_out=0.1, training_share=0.1)
     read_in = {letter for step in range(50) for letter in read(data, data.batch(0, 0, step, 4).ids.flatten())}
     assert read_in == set(ALPHABET[:55])  # of the 558 letters of the training part, without the last, which is a target
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    size=st.integers(20, 300),
-    context=st.integers(1, 60),
-    held_out=st.floats(0.05, 0.5),
-    batch_rows=st.integers(1, 70),
-    batch_size=st.integers(1, 40),
-)
+@given(st.integers(20, 300), st.integers(1, 60), st.floats(0.05, 0.5), st.integers(1, 70), st.integers(1, 40))
 def test_blocks_of_any_size_cover_all_targets(
     size: int, context: int, held_out: float, batch_rows: int, batch_size: int
 ) -> None:
@@ -180,9 +156,9 @@ def test_blocks_of_any_size_cover_all_targets(
     except TextError:
         assert cut - 1 < context
         return
-    assert unmasked_targets(data, data.held_out_batches(rows=3)) == list(text[cut:])
-    assert unmasked_targets(data, data.training_sample(10**9, rows=3)) == list(text[1:cut])
-    assert unmasked_targets(data, [data.full_training_batch()]) == list(text[1:cut])
+    assert unmasked_targets(data, data.held_out_batches(rows=3)) == text[cut:]
+    assert unmasked_targets(data, data.training_sample(10**9, rows=3)) == text[1:cut]
+    assert unmasked_targets(data, [data.full_training_batch()]) == text[1:cut]
     blocks = list(data.held_out_contiguous(batch_rows, context))
     assert sorted(unmasked_targets(data, blocks)) == list(text[cut:])
     for before, after in itertools.pairwise(blocks):
@@ -210,16 +186,13 @@ def test_held_out_contiguous_of_a_worked_example() -> None:
     assert [read(data, row) for row in first.ids] == ["WXY", "123", "678"]
     assert [read(data, row) for row in first.targets] == ["XYZ", "234", "789"]
     assert second.mask is not None and second.mask.tolist() == [[True, True, False]] * 2 + [[False] * 3]
-    assert read_masked(data, second) == "0156"
+    assert unmasked_targets(data, [second]) == "0156"
     larger = own(ALPHABET, context=4, held_out=0.5, batches="contiguous")  # 31 letters
     assert [len(batch.ids[0]) for batch in larger.held_out_contiguous(4, 3, targets=20)] == [3, 3]
     assert len(unmasked_targets(larger, larger.held_out_contiguous(4, 3, targets=10**9))) == 31
     for kind in ({"split": "windows"}, {"rows": "sentences", "split": "pairs"}):
         with pytest.raises(ValueError, match="cannot be read contiguously"):
             next(repeats(**kind).held_out_contiguous(4, 8))
-
-
-# Windows
 
 
 def test_held_out_windows_are_not_drawn_but_overlap_training() -> None:
@@ -231,7 +204,7 @@ def test_held_out_windows_are_not_drawn_but_overlap_training() -> None:
     assert len(held_out) == data.held_out_rows == round(0.2 * 199 / 6)
     assert not held_out & drawn
     assert held_out | drawn == set(text[: 200 - 6])  # every window is one or the other
-    learned = {target for batch in batches for target in read_masked(data, batch)}
+    learned = set(unmasked_targets(data, batches))
     assert set(unmasked_targets(data, data.held_out_batches())) <= learned  # the leak
     assert read(data, data.full_training_batch().targets[0]) == text[1:]
     assert not equal_held_out(data, text_data(replace(data.config, split_seed=4)))
@@ -239,9 +212,6 @@ def test_held_out_windows_are_not_drawn_but_overlap_training() -> None:
     assert (data.training_rows, data.held_out_rows) == (1, 1)
     with pytest.raises(TextError, match="20 training tokens; rows with this context need at least 22"):
         own("To be, or not to be.", context=20, split="windows")
-
-
-# Sentences
 
 
 def rows_of(data: TextData, batch: Batch) -> list[str]:
@@ -286,10 +256,8 @@ def test_pairs_are_split_like_random_split(seed: int) -> None:
 def test_prefixes_are_the_pairs_of_sentences_one_by_one(split: str) -> None:
     rows, prefixes = sentences(split=split, context=30), sentences(split=split, context=30, rows="prefixes")
     assert (rows.training_targets, rows.held_out_targets) == (prefixes.training_targets, prefixes.held_out_targets)
-    for left, right in (
-        (rows.held_out_batches(), prefixes.held_out_batches()),
-        (rows.training_sample(10**9), prefixes.training_sample(10**9)),
-    ):
+    parts = [[each.held_out_batches(), each.training_sample(10**9)] for each in (rows, prefixes)]
+    for left, right in zip(*parts, strict=True):
         expected = [
             (ids[: place + 1].tolist(), int(targets[place]))
             for batch in left
@@ -329,9 +297,6 @@ def test_the_full_training_batch_is_as_wide_as_its_longest_line(monkeypatch: Pat
         data.full_training_batch()
 
 
-# Characters per token
-
-
 def test_characters_per_token_count_dropped_spaces_and_unknown_tokens() -> None:
     text = "one two three four five six seven eight nine ten " * 20
     data = own(text, tokenizer="bpe", vocabulary=40, held_out=0.25, context=8)
@@ -359,26 +324,16 @@ def test_bits_per_character_use_only_held_out_pairs(split: str, kind: str) -> No
     assert data.characters_per_token == characters / data.held_out_targets
 
 
-# The test split
-
-
 @every_kind
 def test_validation_and_test_split_are_together_what_is_held_out(kind: dict[str, Any]) -> None:
     everything, validation = repeats(**kind), repeats(**kind, test=0.4)
     test = text_data(validation.config, "test")
-    assert validation.tokenizer.tokens == everything.tokenizer.tokens
     assert equal_batches(validation.full_training_batch(), everything.full_training_batch())
     assert equal_batches(validation.batch(1, 0, 2, 5), everything.batch(1, 0, 2, 5))
     targets = [Counter(unmasked_targets(data, data.held_out_batches())) for data in (validation, test, everything)]
     assert targets[0] + targets[1] == targets[2]
     assert validation.held_out_targets + test.held_out_targets == everything.held_out_targets
     assert test.held_out_targets / everything.held_out_targets == pytest.approx(0.4, abs=0.1)
-    if isinstance(validation, text_rows.Sentences) and isinstance(test, text_rows.Sentences):
-        assert isinstance(everything, text_rows.Sentences)
-        assert test.training_positions.tolist() == validation.training_positions.tolist()
-        parts = (validation.training_positions, validation.held_out_positions, test.held_out_positions)
-        whole = np.concatenate([everything.training_positions, everything.held_out_positions])
-        assert sorted(np.concatenate(parts).tolist()) == sorted(whole.tolist())
     with pytest.raises(TextError, match=r"The test split (of|at the end of) this text"):
         text_data(everything.config, "test")
 
@@ -390,33 +345,17 @@ def test_the_tokenizer_of_training_lines_has_not_seen_the_held_out_ones(kind: st
     settings: Any = {"rows": "sentences", "split": "sentences", "tokenizer": kind, "vocabulary": 900}
     seen, unseen = (own("\n".join(lines), **settings, tokenizer_from_training=each) for each in (False, True))
     assert seen._held_out_rows.tolist() == unseen._held_out_rows.tolist()  # type: ignore[attr-defined]
+    assert len(unseen.tokenizer.tokens) < len(seen.tokenizer.tokens)
     if kind == "word":
         assert (seen.unknown_rate, unseen.unknown_rate) == (0.0, 1.0)
-    else:
-        assert len(unseen.tokenizer.tokens) < len(seen.tokenizer.tokens)
-
-
-# Unusual texts
-
-
-SHORT = "To be, or not to be."
 
 
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
-        (SHORT, {}, r"training tokens; rows with this context need at least 65\."),
-        (SHORT, {"tokenizer": "word"}, r"training tokens; rows with this context need at least 65\."),
-        (
-            ALPHABET * 2,
-            {"context": 20, "held_out": 0.5, "training_share": 0.08},
-            r"^This text has 5 training tokens; rows with this context need at least 21\.",
-        ),
-        (
-            "word " * 20 + " " * 30,
-            {"tokenizer": "word", "context": 2},
-            r"The last 10% of this text hold no token .* hold out more",
-        ),
+        ("To be, or not to be.", {}, r"training tokens; rows with this context need at least 65\."),
+        (ALPHABET * 2, {"context": 20, "held_out": 0.5, "training_share": 0.08}, "^This text has 5 training .* 21"),
+        ("word " * 20 + " " * 30, {"tokenizer": "word", "context": 2}, "last 10% .* hold no token .* hold out more"),
         ("one single line that has just enough words", {"rows": "sentences", "split": "pairs"}, "two such lines"),
         ("no line here\nhas enough words\n" * 9, {"rows": "sentences", "split": "pairs"}, "two such lines"),
     ],
@@ -424,9 +363,6 @@ SHORT = "To be, or not to be."
 def test_a_text_that_is_too_short_raises_one_sentence(text: str, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(TextError, match=message):
         own(text, **settings)
-
-
-# Sharing and caching
 
 
 def test_rows_of_a_configuration_are_computed_once_and_can_be_dropped() -> None:
@@ -437,17 +373,12 @@ def test_rows_of_a_configuration_are_computed_once_and_can_be_dropped() -> None:
         text_data(config)
 
 
-# The share of the training part that training reads
-
-
 @every_kind
 def test_a_share_of_the_training_part_is_its_start(kind: dict[str, Any]) -> None:
     everything, data = repeats(**kind), repeats(**kind, training_share=0.25)
-    assert data.tokenizer.tokens == everything.tokenizer.tokens
     assert equal_held_out(data, everything)
     assert data.characters_per_token == everything.characters_per_token
     assert data.training_targets / everything.training_targets == pytest.approx(0.25, abs=0.04)
     assert data.steps_per_pass(2) / everything.steps_per_pass(2) == pytest.approx(0.25, abs=0.06)
-    read_part = "".join(unmasked_targets(data, [data.full_training_batch()]))
-    whole = "".join(unmasked_targets(everything, [everything.full_training_batch()]))
+    read_part, whole = (unmasked_targets(each, [each.full_training_batch()]) for each in (data, everything))
     assert whole.startswith(read_part) and 0.2 < len(read_part) / len(whole) < 0.3
