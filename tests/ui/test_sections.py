@@ -44,11 +44,7 @@ def test_more_than_three_sections_are_listed_by_name_and_title() -> None:
     at = AppTest.from_function(make_page).run()
     sections = component_data(at, "contents")[0]["sections"]
     assert (
-        sections[:2]
-        == [
-            {"name": "first", "title": "The first section"},
-            {"name": "one", "title": "Is this fold one?"},
-        ]
+        sections[:2] == [{"name": "first", "title": "The first section"}, {"name": "one", "title": "Is this fold one?"}]
         and len(sections) == 4
     )
     at.session_state["folds"] = 2

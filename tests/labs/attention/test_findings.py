@@ -34,50 +34,38 @@ def make_importance(rise: list[float], error: float) -> HeadImportance:
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = make_reading([0.2, 0.8], [0.2, 0.8])
     letters, classes = ("xy".__getitem__, ["collapse", "sustain"].__getitem__)
+    unanswered = replace(make_reading([0.2, 0.8], [0.2, 0.8]), answers=None)
+    state = AttentionState(off=("0.0", "1.1"), flat=("0.1",), unmasked=True, unplaced=True)
+    one = HeadImportance("loss", 0.001, np.array([[0.7]]), np.zeros((1, 1)), 6, "grammar")
     assert [
         findings.answer_finding(found, 1, letters, AFTER),
         findings.answer_finding(found, 1, classes, ""),
-    ] == snapshot(name="finding has the answer")
-    found = replace(make_reading([0.2, 0.8], [0.2, 0.8]), answers=None)
-    assert findings.answer_finding(found, 1, "xy".__getitem__, AFTER) == snapshot(
-        name="model without predictions has no answer"
-    )
-    assert findings.answer_finding(
-        make_reading([0.2, 0.8], [0.2, 0.8]), 1, "xy".__getitem__, AFTER, trained=False
-    ) == snapshot(name="prediction that was never trained")
-    assert [
+        findings.answer_finding(unanswered, 1, "xy".__getitem__, AFTER),
+        findings.answer_finding(make_reading([0.2, 0.8], [0.2, 0.8]), 1, "xy".__getitem__, AFTER, trained=False),
         findings.text_end(["the", "king", "is", "proud", "of"], " "),
         findings.text_end(["a", "b"], ""),
         findings.text_end(list("abcdefghijklmnopqrst"), ""),
         findings.text_end(["The", " capital", " of", " France", " is"], ""),
         findings.text_end(["internationalization"], ""),
         findings.text_end(["a", "\n"], " "),
-    ] == snapshot(name="long text is named")
-    assert [
-        findings.answer_finding(
-            make_reading([1 - now, now], [0.2, 0.8], AttentionState(off=("0.0",))), 1, "xy".__getitem__, AFTER
-        )
-        for now in [0.8, 0.8049, 0.8051, 0.6, 0.3]
-    ] == snapshot(name="finding says whether an ablation changes")
-    state = AttentionState(off=("0.0", "1.1"), flat=("0.1",), unmasked=True, unplaced=True)
-    assert findings.describe_ablation(state) == snapshot(name="every ablation is named")
-    assert [
+        *(
+            findings.answer_finding(
+                make_reading([1 - now, now], [0.2, 0.8], AttentionState(off=("0.0",))), 1, "xy".__getitem__, AFTER
+            )
+            for now in [0.8, 0.8049, 0.8051, 0.6, 0.3]
+        ),
+        findings.describe_ablation(state),
         findings.importance_finding(make_importance([0.1, 0.01, 0.2, 0.001], 0.005), LABELS),
         findings.importance_finding(make_importance([0.1, 0.05, 0.2, -0.04], 0.001), LABELS),
-    ] == snapshot(name="most important head is named")
-    one = HeadImportance("loss", 0.001, np.array([[0.7]]), np.zeros((1, 1)), 6, "grammar")
-    assert [
         findings.importance_finding(one, LABELS[:1]),
         findings.importance_caption(one),
         findings.importance_caption(make_importance([0.0] * 4, 0.1)),
-    ] == snapshot(name="only head is not compared")
-    assert findings.importance_finding(make_importance([0.001, -0.001, 0.0, 0.002], 0.01), LABELS) == snapshot(
-        name="where no head matters none"
-    )
-    assert [
-        findings.lens_finding(["the embedding", "layer 1", "layer 2"], np.array([0.1, 0.5, 0.9]), np.array(right))
-        for right in [[True, True, True], [True, False, True], [False, True, True]]
-    ] == snapshot(name="finding has the layer after")
+        findings.importance_finding(make_importance([0.001, -0.001, 0.0, 0.002], 0.01), LABELS),
+        *(
+            findings.lens_finding(["the embedding", "layer 1", "layer 2"], np.array([0.1, 0.5, 0.9]), np.array(right))
+            for right in [[True, True, True], [True, False, True], [False, True, True]]
+        ),
+    ] == snapshot
 
 
 def test_only_the_most_probable_answers_are_kept() -> None:

@@ -40,12 +40,8 @@ MOVES = make_patching([[1.0, 0.0], [0.8, 0.1], [0.2, 0.7], [0.0, 1.0]], [[0.1, 0
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert findings.patching_finding(MOVES, TOKENS) == snapshot(name="finding names where the answer")
     name = {7: "himself", 8: "herself"}.__getitem__
     nearly = replace(MOVES, changed=np.array(as_logs(0.95), np.float32))
-    assert [findings.answers_to_both_texts(MOVES, name), findings.answers_to_both_texts(nearly, name)] == snapshot(
-        name="answers to both texts are named"
-    )
 
     def logs(*probabilities: float) -> np.ndarray:
         return np.log(np.array(probabilities, np.float32))
@@ -60,17 +56,19 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         changed=logs(0.05, 0.25, 0.7),
     )
     other = replace(chosen, clean=logs(0.6, 0.1, 0.3))
+    names = ["himself", "herself"]
+    some = replace(MOVES, positions=(3, 40))
+    found = LogitAttribution(1, 3, 4, 1.5, 0.25, np.array([[0.5, -1.0]]), np.array([1.75]), np.array([0.0]), 0.0)
+    lower = replace(found, logit=-1.5)
+    of_head = replace(found, heads=np.array([[2.5, -1.0]]))
     assert [
+        findings.patching_finding(MOVES, TOKENS),
+        findings.answers_to_both_texts(MOVES, name),
+        findings.answers_to_both_texts(nearly, name),
         findings.answers_to_both_texts(chosen, {7: "a", 8: "b"}.__getitem__),
         findings.answers_to_both_texts(other, {7: "a", 8: "b"}.__getitem__),
-    ] == snapshot(name="chosen answers are not called")
-    names = ["himself", "herself"]
-    assert [
         findings.patched_state_finding(MOVES, MOVES.heads[1, 0], names),
         findings.patched_state_finding(MOVES, MOVES.changed, names),
-    ] == snapshot(name="one state is described by probability")
-    some = replace(MOVES, positions=(3, 40))
-    assert [
         findings.stream_caption(MOVES, ("a", "b"), 3),
         findings.stream_caption(MOVES, ("a", "b"), 2),
         findings.stream_caption(some, ("a", "b"), 41),
@@ -78,15 +76,10 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.token_pair("a", "a"),
         findings.token_pair(" ", "\n"),
         findings.token_pair("a", " a"),
-    ] == snapshot(name="captions say which tokens are left")
-    found = LogitAttribution(1, 3, 4, 1.5, 0.25, np.array([[0.5, -1.0]]), np.array([1.75]), np.array([0.0]), 0.0)
-    lower = replace(found, logit=-1.5)
-    of_head = replace(found, heads=np.array([[2.5, -1.0]]))
-    assert [
         findings.attribution_finding(found, ("a", "b")),
         findings.attribution_finding(lower, ("a", "b")),
         findings.attribution_finding(of_head, ("a", "b")),
-    ] == snapshot(name="largest part is named")
+    ] == snapshot
 
 
 def test_the_finding_is_no_stronger_than_the_shares(snapshot: SnapshotAssertion) -> None:

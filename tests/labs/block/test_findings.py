@@ -20,22 +20,20 @@ def contribution(part: str, stream: int, much: int, half: str = "") -> Contribut
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     parts = [contribution("attention", 2, 1), contribution("feedforward", 2, 6)]
     assert [
-        findings.largest_contribution_finding(*each)
-        for each in ((parts, 2, 4), (parts[:1], 1, 1), ([contribution("cross", 1, 1, "decoder")], 1, 2))
-    ] == snapshot(name="part that adds most is named")
-    assert [
+        *(
+            findings.largest_contribution_finding(*each)
+            for each in ((parts, 2, 4), (parts[:1], 1, 1), ([contribution("cross", 1, 1, "decoder")], 1, 2))
+        ),
         findings.contributions_text([contribution("attention", 2, 1), contribution("feedforward", 2, 6)]),
         findings.norm_text(np.array([4.0, 9.0]), np.ones(2), False),
         findings.norm_text(np.array([4.0]), np.array([1.5]), True),
         findings.parameter_share_text({"feedforward layers": 60, "attention": 30}, 100),
-    ] == snapshot(name="parts norms and parameters are described")
-    assert [
         *(formulas.block_formula(*each) for each in ((True, True), (False, True), (False, False))),
         *(formulas.norm_placement_text(*each) for each in ((True, False), (True, True), (False, True))),
         *(formulas.norm_formula(*each) for each in (("layer", True), ("layer", False), ("rms", True))),
         formulas.norm_example_text(NormExample("layernorm", True, "a", -1.0, 0.5, 4.0, 2.0, 0.25, -1.25)),
         formulas.norm_example_text(NormExample("rmsnorm", False, "a", 1.0, 0.0, 4.0, 2.0, 0.0, 1.0)),
-    ] == snapshot(name="formula depends on the model")
+    ] == snapshot
 
 
 def test_the_state_survives_the_url() -> None:

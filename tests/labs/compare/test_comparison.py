@@ -73,91 +73,78 @@ A, B, C = make_run("A", 10, 100, 1), make_run("B", 20, 10, 1, seed=10), make_run
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert target_finding(STATE, [A, B, C], 0.95) == snapshot(name="three axes may have three winners")
     fast = make_run("D", 8, 10, 0.1, seed=30)
-    assert [target_finding(STATE, [A, fast], 0.95), target_finding(STATE, [fast], 0.95)] == snapshot(
-        name="one run may be first"
-    )
     same = make_run("D", 10, 100, 0.1, seed=30)
     sooner = make_run("E", 10, 99.99, 1, seed=40)
-    assert [target_finding(STATE, [A, same], 0.95), target_finding(STATE, [A, sooner], 0.95)] == snapshot(
-        name="runs that reach the target after"
-    )
-    low = make_run("low", end=0.9)
-    assert [target_finding(STATE, [low], 0.95), target_finding(STATE, [], 0.95)] == snapshot(
-        name="no run is first if none"
-    )
+    below = make_run("low", end=0.9)
     runs = [on_machines(A, "M1"), on_machines(C, "M1")]
-    assert [machines_note([A, C]), target_finding(STATE, runs, 0.95), machines_note(runs)] == snapshot(
-        name="runs of one machine are ranked"
-    )
     stopped = unfinished_run(B, 5)
     document = Document()
+    add_results_table(document, STATE, [A, stopped], 0.95)
+    first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])
+    low = list(np.linspace(0.7, 0.72, 8))
+    worst = run_of_seeds("first", low)
+    better = run_of_seeds("better", [x + 0.1 + 0.001 * (x > 0.71) for x in low], hidden=9)
+    mixed = run_of_seeds("mixed", low[::-1], hidden=10)
+    dash, *found = describe_differences([worst, better, mixed, worst], STATE)
+    few = [run_of_seeds(str(i), [low[0] + 0.1 * i, low[1]], hidden=9 + i) for i in range(2)]
+    alone = [run_of_seeds(str(i), [0.7], hidden=9 + i) for i in range(2)]
+    right, never = (run_of_seeds("right", [1.0] * 8), run_of_seeds("never", [0.883] * 8, hidden=9))
+    some = run_of_seeds("some", [1.0] * 5 + [0.9] * 3, hidden=10)
+    losses = Comparison(y="test_loss")
+    named = load_named("negation-single-rnn", "negation-half-rnn", "negation-single-gru")
+    parent = store.find("negation-single-rnn").config
+    views = {"a": RunView(parent, None, None), "b": RunView(branch_from(parent, 30, {"order": 1}), None, None)}
+    state = Comparison(y="val_loss_part")
+    texts = load_named("text-gru", "text-transformer")
     assert [
+        target_finding(STATE, [A, B, C], 0.95),
+        target_finding(STATE, [A, fast], 0.95),
+        target_finding(STATE, [fast], 0.95),
+        target_finding(STATE, [A, same], 0.95),
+        target_finding(STATE, [A, sooner], 0.95),
+        target_finding(STATE, [below], 0.95),
+        target_finding(STATE, [], 0.95),
+        machines_note([A, C]),
+        target_finding(STATE, runs, 0.95),
+        machines_note(runs),
         target_finding(STATE, [A, stopped], 0.95),
         target_finding(STATE, [stopped], 0.99999999),
         target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95),
-    ] == snapshot(name="comparison with an unfinished run says")
-    add_results_table(document, STATE, [A, stopped], 0.95)
-    first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])
-    assert [
         (first["end"]["text"], first["against"]["text"]),
         (second["end"]["text"], second["against"]["text"]),
-    ] == snapshot(name="comparison with an unfinished run says 2")
-    assert [
-        format_amount(value, axis)
-        for value, axis in [
-            (1234.4, "step"),
-            (999.0, "tokens"),
-            (1.2, "step"),
-            (0.0994, "seconds"),
-            (2.71, "seconds"),
-            (None, "step"),
-            (float("nan"), "seconds"),
-        ]
-    ] == snapshot(name="position is formatted with its unit")
-    assert [step_cost_finding(each) for each in ([A, B, C], [A, C], [A])] == snapshot(name="what a step costs explains")
-    low = list(np.linspace(0.7, 0.72, 8))
-    first = run_of_seeds("first", low)
-    better = run_of_seeds("better", [x + 0.1 + 0.001 * (x > 0.71) for x in low], hidden=9)
-    mixed = run_of_seeds("mixed", low[::-1], hidden=10)
-    dash, *found = describe_differences([first, better, mixed, first], STATE)
-    few = [run_of_seeds(str(i), [low[0] + 0.1 * i, low[1]], hidden=9 + i) for i in range(2)]
-    alone = [run_of_seeds(str(i), [0.7], hidden=9 + i) for i in range(2)]
-    assert [
+        *(
+            format_amount(value, axis)
+            for value, axis in [
+                (1234.4, "step"),
+                (999.0, "tokens"),
+                (1.2, "step"),
+                (0.0994, "seconds"),
+                (2.71, "seconds"),
+                (None, "step"),
+                (float("nan"), "seconds"),
+            ]
+        ),
+        *(step_cost_finding(each) for each in ([A, B, C], [A, C], [A])),
         dash,
         found[0],
         found[1],
         found[2],
         describe_differences(few, STATE)[1],
         describe_differences(alone, STATE),
-    ] == snapshot(name="differences have a verdict and three")
-    right, never = (run_of_seeds("right", [1.0] * 8), run_of_seeds("never", [0.883] * 8, hidden=9))
-    some = run_of_seeds("some", [1.0] * 5 + [0.9] * 3, hidden=10)
-    losses = Comparison(y="test_loss")
-    assert [
         describe_differences([right, never], STATE)[1],
         describe_differences([right, some], STATE)[1],
         describe_differences([right, never], losses)[1],
-    ] == snapshot(name="seeds that reach an accuracy")
-    found = load_named("negation-single-rnn", "negation-half-rnn", "negation-single-gru")
-    parent = store.find("negation-single-rnn").config
-    views = {"a": RunView(parent, None, None), "b": RunView(branch_from(parent, 30, {"order": 1}), None, None)}
-    assert [
-        [e.name for e in found],
-        [e.label for e in found],
+        [e.name for e in named],
+        [e.label for e in named],
         list(comparison._display_names(views).values()),
-    ] == snapshot(name="runs of one model are named")
-    state = Comparison(y="val_loss_part")
-    runs = load_named("text-gru", "text-transformer")
-    assert [
-        target_finding(state, runs, 1.8),
+        target_finding(state, texts, 1.8),
         target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8),
-        comparability_note(state, runs),
+        comparability_note(state, texts),
         comparability_note(state, load_named("text-ngram", "text-transformer")),
         comparability_note(state, load_named("text-assignment", "text-transformer")),
         comparability_note(Comparison(y="test_accuracy"), load_named("negation-half-rnn", "negation-half-lstm")),
-    ] == snapshot(name="losses that cannot be compared")
+    ] == snapshot
 
 
 def with_card(run: ComparedRun, **changes: object) -> StoredRun:

@@ -152,19 +152,6 @@ def test_results_on_a_private_text_are_deleted_with_the_text(
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert [
-        dynamic_evaluation_finding([FinalBits(*end) for end in ends])
-        for ends in [
-            [("GRU", 2.31, 2.27)],
-            [("RNN", 2.31, 2.4)],
-            [("Feedforward", 2.31, 2.309)],
-            [("RNN", 2.31, math.nan)],
-            [("RNN", 2.5, 2.4), ("GRU", 2.3, 2.1), ("LSTM", 2.3, 2.4), ("Transformer", 2.2, 2.2)],
-            [("RNN", math.nan, math.nan)],
-            [("RNN", math.inf, math.nan), ("GRU", 2.3, 2.1)],
-            [("RNN", 2.5, 2.6), ("GRU", 2.3, 2.3)],
-        ]
-    ] == snapshot(name="finding states the measured bits")
     gru, rnn, lstm = (
         NgramRival(FinalBits(title, 2.5, bits), context, cached)
         for title, bits, context, cached in (
@@ -173,22 +160,35 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
             ("LSTM", 1.971, "reading on", 1.97),
         )
     )
-    assert [
-        ngram_cache_finding(each)
-        for each in ([gru, rnn, lstm], [replace(gru, end=FinalBits("GRU", 2.5, math.nan))], [])
-    ] == snapshot(name="finding compares the ngram")
     progress = RunningLoss(np.array([64, 128]), np.array([1.5, 1.4]))
     found = DynamicEvaluation(0.1, progress, progress, np.array([0.5, 2.0]), 0.0123, 198273, True, 111540, 1.0, 3.21)
     weights = {"GRU": 0.1, "LSTM": 0.1, "RNN": 0.2}
     cold = replace(found, carries_state=False)
     short = replace(cold, static=RunningLoss(np.array([64]), np.array([1.5])))
     assert [
+        *(
+            dynamic_evaluation_finding([FinalBits(*end) for end in ends])
+            for ends in [
+                [("GRU", 2.31, 2.27)],
+                [("RNN", 2.31, 2.4)],
+                [("Feedforward", 2.31, 2.309)],
+                [("RNN", 2.31, math.nan)],
+                [("RNN", 2.5, 2.4), ("GRU", 2.3, 2.1), ("LSTM", 2.3, 2.4), ("Transformer", 2.2, 2.2)],
+                [("RNN", math.nan, math.nan)],
+                [("RNN", math.inf, math.nan), ("GRU", 2.3, 2.1)],
+                [("RNN", 2.5, 2.6), ("GRU", 2.3, 2.3)],
+            ]
+        ),
+        *(
+            ngram_cache_finding(each)
+            for each in ([gru, rnn, lstm], [replace(gru, end=FinalBits("GRU", 2.5, math.nan))], [])
+        ),
         method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, {"GRU": 0.1}),
         method_caption({"GRU": found}, TextConfig(), "characters", 3, weights),
         method_caption({"RNN": cold}, TextConfig(), "tokens", 1, {}),
         method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, {}),
         steps_sentence("GRU", found, "characters"),
-    ] == snapshot(name="caption describes the measurement")
+    ] == snapshot
 
 
 def test_only_models_with_the_same_held_out_tokens_are_compared() -> None:

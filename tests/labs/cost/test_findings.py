@@ -40,44 +40,33 @@ def test_the_length_from_which_attention_costs_more_is_reported(snapshot: Snapsh
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = results_of_all_parts("length", {"feedforward": 1e-09})
+    flat, steep = (
+        findings.width_finding(results_of_all_parts("width", {}, power), CostState()) for power in (1.0, 2.0)
+    )
+    fast = results_of_all_parts("length", {"gru": 2e-05, "lstm": 1e-06})
+    slow = results_of_all_parts("length", {"gru": 6e-06, "lstm": 8e-06})
     assert [
         findings.length_finding(results_of_all_parts("length", {"feedforward": 0.001}), CostState(width=32)),
         findings.length_finding(found, CostState()),
         findings.fused_note(found, CostState(width=32)),
-    ] == snapshot(name="parts that never cross are reported")
-    flat, steep = (
-        findings.width_finding(results_of_all_parts("width", {}, power), CostState()) for power in (1.0, 2.0)
-    )
-    assert [flat, steep] == snapshot(name="exponents of width are reported")
-    assert findings.layers_finding(results_of_all_parts("layers", {}, 1.0), CostState()) == snapshot(
-        name="cost of layers is reported"
-    )
-    assert [
+        flat,
+        steep,
+        findings.layers_finding(results_of_all_parts("layers", {}, 1.0), CostState()),
         findings.sweep_note(results_of_all_parts("layers", {}, 1.0), CostState(), "layers"),
         findings.sweep_note(results_of_all_parts("width", {}, 0.5), CostState(), "width"),
-    ] == snapshot(name="sizes where formulas fail are named")
-    found = results_of_all_parts("length", {"gru": 2e-05, "lstm": 1e-06})
-    slow = results_of_all_parts("length", {"gru": 6e-06, "lstm": 8e-06})
-    assert [
-        findings.kernel_note(found, CostState()),
+        findings.kernel_note(fast, CostState()),
         findings.kernel_note(slow, CostState()),
         findings.sweep_note(slow, CostState(), "length"),
-    ] == snapshot(name="fast lstm is explained by kernels")
-    assert [
         findings.layer_name("blocks[0–3].attention.project"),
         findings.layer_name("decoder[0–1].cross.key"),
         findings.layer_name("encoder.recurrent"),
         findings.layer_name("embedding"),
         findings.layer_name("summary.squeeze"),
-    ] == snapshot(name="layer names are described")
-    assert [
         findings.parameters_finding("RNN", [("a", 60), ("b", 40)], 100),
         findings.parameters_finding("RNN", [("a", 40), ("b", 40), ("c", 20)], 100),
-    ] == snapshot(name="largest parts are named")
-    assert [
         findings.source_caption({"rnn": "this server", "gru": "this server"}),
         findings.source_caption({"rnn": "this server", "gru": "that one", "lstm": "that one"}),
-    ] == snapshot(name="source of each measurement is named")
+    ] == snapshot
 
 
 def test_the_cost_of_a_recurrent_step_is_reported(snapshot: SnapshotAssertion) -> None:

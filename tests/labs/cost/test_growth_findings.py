@@ -31,44 +31,36 @@ def overfitting(cell: Cell) -> float:
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
+
     def run(*losses: float) -> GrowthResult:
         return GrowthResult(1, 1.0, losses, losses)
 
+    unclear = results(overfitting, spread=1.0)
+    falling = results(lambda cell: 2.0 - 0.1 * cell.size)
+    results_of_all = results(overfitting)
+    worse = {cell: GrowthResult(1, 1.0, each.losses, (float(cell.size),)) for cell, each in results_of_all.items()}
+    some = {cell: each for cell, each in results(overfitting).items() if cell.model in ("rnn", "gru")}
     assert [
         findings.change(run(2.0, 2.1), run(1.8, 1.9)),
         findings.change(run(1.8, 1.9), run(2.0, 2.1)),
         findings.change(run(1.8, 2.0), run(1.9, 2.1)),
         findings.change(run(2.0), run(2.0)),
-    ] == snapshot(name="change counts only if the seeds")
-    assert [findings.all_finding(results(overfitting)), findings.all_notes(results(overfitting))] == snapshot(
-        name="finding counts networks on much"
-    )
-    unclear = results(overfitting, spread=1.0)
-    assert [
+        findings.all_finding(results(overfitting)),
+        findings.all_notes(results(overfitting)),
         findings.all_finding(unclear),
         findings.all_notes(unclear),
         findings.model_finding(unclear, "gru"),
-    ] == snapshot(name="overlapping seeds cannot be told apart")
-    assert [findings.model_finding(results(overfitting), model) for model in NETWORKS] == snapshot(
-        name="finding of one architecture states both"
-    )
-    assert [
+        *(findings.model_finding(results(overfitting), model) for model in NETWORKS),
         findings.model_notes(results(overfitting), "gru"),
         findings.model_notes(results(overfitting, spread=1.0), "gru"),
         findings.model_notes(results(overfitting), "ngram"),
-    ] == snapshot(name="best size on each share")
-    falling = results(lambda cell: 2.0 - 0.1 * cell.size)
-    assert [findings.model_finding(falling, "gru"), findings.all_notes(falling)] == snapshot(
-        name="same change is not named twice"
-    )
-    results_of_all = results(overfitting)
-    worse = {cell: GrowthResult(1, 1.0, each.losses, (float(cell.size),)) for cell, each in results_of_all.items()}
-    assert findings.all_notes(worse) == snapshot(name="network with a higher training loss")
-    some = {cell: each for cell, each in results(overfitting).items() if cell.model in ("rnn", "gru")}
-    assert [findings.all_finding(some), findings.model_finding(some, "lstm"), findings.all_finding({})] == snapshot(
-        name="missing runs are not counted"
-    )
-    assert [findings.progress_note(0, 16), findings.progress_note(3, 16)] == snapshot(
-        name="runs trained here are counted"
-    )
-    assert snapshot(name="page says that it") == findings.LIMITS
+        findings.model_finding(falling, "gru"),
+        findings.all_notes(falling),
+        findings.all_notes(worse),
+        findings.all_finding(some),
+        findings.model_finding(some, "lstm"),
+        findings.all_finding({}),
+        findings.progress_note(0, 16),
+        findings.progress_note(3, 16),
+        findings.LIMITS,
+    ] == snapshot

@@ -10,45 +10,13 @@ from explorer.labs.depth import findings
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = ([0.4, 0.37, 0.43], [0.03, 0.03, 0.04])
     trained, untrained = (np.linspace(0.3, 0.4, 8), np.linspace(0.03, 0.04, 8))
-    assert [
-        findings.heads_finding(4, *found),
-        findings.heads_verdict(4, *found),
-        findings.heads_verdict(4, list(trained), list(untrained)),
-    ] == snapshot(name="heads that differ after training")
-    trained, untrained = (np.linspace(0.1, 0.4, 8), np.linspace(0.2, 0.32, 8))
-    assert [
-        findings.heads_verdict(2, list(trained), list(untrained)),
-        findings.heads_verdict(2, [0.1], [0.5]),
-        findings.heads_finding(1, [np.nan], [np.nan]),
-        findings.heads_verdict(1, [np.nan], [np.nan]),
-    ] == snapshot(name="heads of which one cannot tell")
-    assert [
-        findings.heads_text(8, 4, 16384, 64, [8] * 8, 21, 0.57),
-        findings.heads_text(4, 4, 16384, 64, [16] * 4, 21, 0.5),
-        findings.heads_text(2, None, 16384, 64, [5, 6], 6, 0.5),
-    ] == snapshot(name="split into heads is described")
+    similar, before = (np.linspace(0.1, 0.4, 8), np.linspace(0.2, 0.32, 8))
     measured = {"pre": 3.5, "none": 60.0, "post": 1.0}
-    assert findings.formula_text("usual", 1 / 3, 24, (2.33, 5.0), (3.66, 45.9), measured) == snapshot(
-        name="formula text reports measurements out"
-    )
 
     def finding(*ratios: float) -> str:
         return findings.vanishing_gradient_text(np.array(ratios), 24).rsplit(": ", 1)[1]
 
-    assert [finding(0.01, 0.05), finding(0.5, 0.9), finding(0.5, 1.4), finding(1.2, 1.4)] == snapshot(
-        name="vanishing gradients are reported"
-    )
-    assert [
-        findings.top_block_text((0.9, 1.08), (0.88, 0.58), (2, 24), 3.0),
-        findings.top_block_text((0.9, 1.08), (0.88, 0.87), (2, 24), 3.0),
-    ] == snapshot(name="gradients of the top block")
     layer = np.linspace(3.0, 4.0, 8)
-    assert [
-        findings.norm_kinds_text(layer, layer + 0.1 * layer, 24),
-        findings.norm_kinds_text(layer, layer[::-1] + 0.1, 24),
-        findings.norm_kinds_text(layer, layer, 24),
-        findings.norm_kinds_text(layer[:2], layer[:2] + 1, 24),
-    ] == snapshot(name="layernorm and rmsnorm are compared")
     ends = {
         "with a": loss_curves(50, 60),
         "with b": loss_curves(70, 70),
@@ -57,22 +25,41 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     }
     more = ends | {"with d": loss_curves(40, 40)}
     none = {"with a": loss_curves(None), "with b": loss_curves(None)}
+    all_, some, unsolved = (loss_curves(50, 60), loss_curves(50, None), loss_curves(None, None))
     assert [
+        findings.heads_finding(4, *found),
+        findings.heads_verdict(4, *found),
+        findings.heads_verdict(4, list(trained), list(untrained)),
+        findings.heads_verdict(2, list(similar), list(before)),
+        findings.heads_verdict(2, [0.1], [0.5]),
+        findings.heads_finding(1, [np.nan], [np.nan]),
+        findings.heads_verdict(1, [np.nan], [np.nan]),
+        findings.heads_text(8, 4, 16384, 64, [8] * 8, 21, 0.57),
+        findings.heads_text(4, 4, 16384, 64, [16] * 4, 21, 0.5),
+        findings.heads_text(2, None, 16384, 64, [5, 6], 6, 0.5),
+        findings.formula_text("usual", 1 / 3, 24, (2.33, 5.0), (3.66, 45.9), measured),
+        finding(0.01, 0.05),
+        finding(0.5, 0.9),
+        finding(0.5, 1.4),
+        finding(1.2, 1.4),
+        findings.top_block_text((0.9, 1.08), (0.88, 0.58), (2, 24), 3.0),
+        findings.top_block_text((0.9, 1.08), (0.88, 0.87), (2, 24), 3.0),
+        findings.norm_kinds_text(layer, layer + 0.1 * layer, 24),
+        findings.norm_kinds_text(layer, layer[::-1] + 0.1, 24),
+        findings.norm_kinds_text(layer, layer, 24),
+        findings.norm_kinds_text(layer[:2], layer[:2] + 1, 24),
         findings.learning_finding(24, ends),
         findings.learning_finding(24, more),
         findings.learning_text(ends),
         *(findings.learning_finding(8, each) for each in (none, {"with a": loss_curves(9)}, {})),
         findings.learning_text({}),
-    ] == snapshot(name="stacks that learn are named")
-    all_, some, none = (loss_curves(50, 60), loss_curves(50, None), loss_curves(None, None))
-    assert [
-        findings.warmup_claim_text(none, all_),
+        findings.warmup_claim_text(unsolved, all_),
         findings.warmup_claim_text(loss_curves(*[None] * 8), loss_curves(*[50] * 8)),
         findings.warmup_claim_text(all_, all_),
-        findings.warmup_claim_text(none, some),
+        findings.warmup_claim_text(unsolved, some),
         findings.warmup_claim_text(None, all_),
-        findings.warmup_claim_text(none, None),
-    ] == snapshot(name="warmup claim is judged")
+        findings.warmup_claim_text(unsolved, None),
+    ] == snapshot
 
 
 def loss_curves(*reached: float | None) -> LossCurves:

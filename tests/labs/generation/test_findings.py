@@ -20,21 +20,16 @@ def make_texts(corpus: list[float] | None = None, repeats: float = 0.5, held_out
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = [("n-gram", make_texts([0.86, 0.0, -2.1], 0.88)), ("RNN", make_texts([0.25, 0.0, -0.1]))]
-    assert [findings.repetition_finding(found), findings.corpus_finding(found)] == snapshot(
-        name="findings compare generated texts"
-    )
     alone = [("RNN", make_texts())]
+    ours, theirs = (("RNN", make_texts([1.0, 0.0, -1.0])), ("GRU", make_texts([1.0, 0.0, -1.0], held_out=False)))
     assert [
+        findings.repetition_finding(found),
+        findings.corpus_finding(found),
         findings.repetition_finding(alone),
         findings.corpus_finding(alone),
         findings.statistics_caption(alone, GenerationState()),
-    ] == snapshot(name="without a corpus there")
-    ours, theirs = (("RNN", make_texts([1.0, 0.0, -1.0])), ("GRU", make_texts([1.0, 0.0, -1.0], held_out=False)))
-    assert [
-        findings.statistics_caption(each, GenerationState()) for each in ([ours], [theirs], [ours, theirs])
-    ] == snapshot(name="caption says which text the dashed")
-    assert [
+        *(findings.statistics_caption(each, GenerationState()) for each in ([ours], [theirs], [ours, theirs])),
         findings.describe_sampling(GenerationState()),
         findings.describe_sampling(GenerationState(greedy=True, top_k=3)),
         findings.describe_sampling(GenerationState(top_k=5, top_p=0.9, min_p=0.05)),
-    ] == snapshot(name="sampling settings are named")
+    ] == snapshot

@@ -21,37 +21,29 @@ def final_losses(loss: float, prefix: float = 2.95, by_position: list[float] | N
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
+    three = FinalLosses(np.ones(3), np.array([6.0, 7.0, 20.0]), None)
+    ids = np.array([[[0, 1, 1, 1, 2]], [[0, 1, 2, 0, 1]]])
+    np.testing.assert_allclose(findings.repetition_rate(ids, 2), [2 / 3, 0])
+    spelled = np.array([[[LETTERS.index(letter) for letter in "the owl hides the qwl. "]]])
     assert [
         findings.leak_verdict(NOISE, final_losses(2.95), final_losses(0.26)),
         findings.leak_verdict(TALE, final_losses(0.44), final_losses(0.03)),
-    ] == snapshot(name="loss below the floor is called")
-    assert [
-        findings.leak_verdict(NOISE, *(None if loss is None else final_losses(loss) for loss in (causal, without)))
-        for causal, without in [(None, 2.95), (0.3, None), (3.4, None)]
-    ] == snapshot(name="other final losses are reported")
-    three = FinalLosses(np.ones(3), np.array([6.0, 7.0, 20.0]), None)
-    assert [
+        *(
+            findings.leak_verdict(NOISE, *(None if loss is None else final_losses(loss) for loss in (causal, without)))
+            for causal, without in [(None, 2.95), (0.3, None), (3.4, None)]
+        ),
         findings.generation_finding(NOISE, final_losses(2.95), final_losses(0.3, prefix=7.5)),
         findings.generation_finding(TALE, None, final_losses(0.3, prefix=2.9)),
         findings.generation_finding(TALE, None, three),
-    ] == snapshot(name="prefix loss is compared with guessing")
-    assert [
         findings.position_finding(NOISE, final_losses(0.25, by_position=[0.01, 0.02, 3.0])),
         findings.position_finding(NOISE, final_losses(2.9, by_position=[2.9, 2.95, 3.0])),
         findings.position_finding(NOISE, final_losses(2.9)),
-    ] == snapshot(name="only the last position cannot copy")
-    ids = np.array([[[0, 1, 1, 1, 2]], [[0, 1, 2, 0, 1]]])
-    np.testing.assert_allclose(findings.repetition_rate(ids, 2), [2 / 3, 0])
-    assert [
         findings.repetition_finding(19, "Without the mask", ids, 2, np.array([[0.9, 0.8, 1.0], [0.9, 0.8, 1.0]])),
         findings.repetition_finding(3, "x", ids, 2, np.zeros((2, 3))),
         findings.format_rows(ids[0], 2, "abc"),
-    ] == snapshot(name="repetitions are counted")
-    ids = np.array([[[LETTERS.index(letter) for letter in "the owl hides the qwl. "]]])
-    assert [
-        findings.spelling_finding("With it", ids, 4),
-        findings.spelling_finding("With it", ids[..., -2:], 1),
-    ] == snapshot(name="share of letters in words")
+        findings.spelling_finding("With it", spelled, 4),
+        findings.spelling_finding("With it", spelled[..., -2:], 1),
+    ] == snapshot
 
 
 def test_the_baseline_depends_on_the_task(snapshot: SnapshotAssertion) -> None:

@@ -26,53 +26,46 @@ def make_result(name: str, accuracy: list[float], **at: float | list[float]) -> 
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert findings.describe_variants(
-        [VARIANTS[name] for name in ("rnn-usual", "lstm-chrono", "gru-chrono", "transformer-none")]
-    ) == snapshot(name="variants are grouped by initialization")
     runs = by_name(
         make_result("rnn-usual", [1, 0.5, 0.96]),
         make_result("gru-usual", [0.5, 0.4, 0.6]),
         make_result("lstm-chrono", [1, 1, 1]),
         make_result("gru-chrono", [1, 1, 0.95]),
     )
-    assert [
-        findings.solved_finding(runs, 50),
-        findings.solved_finding(by_name(runs["rnn-usual"], runs["gru-usual"]), 50),
-        findings.solved_finding(by_name(runs["gru-usual"]), 1),
-        findings.solved_finding(by_name(runs["gru-chrono"]), 50),
-        findings.solved_finding({}, 50),
-    ] == snapshot(name="headline names the models that solve")
     found = {
         (0.003, 10): make_result("rnn-usual", [1, 1]),
         (0.003, 50): make_result("rnn-usual", [0.5, 0.5]),
         (0.01, 50): make_result("rnn-usual", [1, 0.5]),
         (0.03, 10): make_result("rnn-usual", [0.5, 0.5]),
     }
-    assert [
-        findings.learning_rate_finding(found, "the RNN"),
-        findings.learning_rate_finding({(0.003, 10): make_result("rnn-usual", [1])}, "the RNN"),
-    ] == snapshot(name="longest solved length depends")
     own, none = (np.full((4, 3), 0.98), np.zeros((4, 3, 1)))
     some = {"lstm": make_curves(np.tile([0.44, 1.0, 0.54], (4, 1)), none, train_accuracy=own)}
+    budgets = {name: make_result(name, [0.5, 1.0]) for name in ("rnn-usual", "gru-usual", "gru-chrono")}
+    every, never, half = ([1.0] * 8, [0.5] * 8, [1.0] * 4 + [0.5] * 4)
+    seeds = {"gru-chrono": every, "gru-usual": never, "rnn-usual": half}
+    three = {name: make_result(name, values[-3:]) for name, values in seeds.items()}
     assert [
+        findings.describe_variants(
+            [VARIANTS[name] for name in ("rnn-usual", "lstm-chrono", "gru-chrono", "transformer-none")]
+        ),
+        findings.solved_finding(runs, 50),
+        findings.solved_finding(by_name(runs["rnn-usual"], runs["gru-usual"]), 50),
+        findings.solved_finding(by_name(runs["gru-usual"]), 1),
+        findings.solved_finding(by_name(runs["gru-chrono"]), 50),
+        findings.solved_finding({}, 50),
+        findings.learning_rate_finding(found, "the RNN"),
+        findings.learning_rate_finding({(0.003, 10): make_result("rnn-usual", [1])}, "the RNN"),
         findings.train_set_finding(some),
         findings.train_set_caption(some),
         findings.train_set_finding({}),
         findings.train_set_caption({}),
-    ] == snapshot(name="train set finding has the medians")
-    found = {name: make_result(name, [0.5, 1.0]) for name in ("rnn-usual", "gru-usual", "gru-chrono")}
-    assert [findings.budget_caption(found), findings.budget_caption({"gru-usual": found["gru-usual"]})] == snapshot(
-        name="caption has the steps of each"
-    )
-    every, none, some = ([1.0] * 8, [0.5] * 8, [1.0] * 4 + [0.5] * 4)
-    runs = {"gru-chrono": every, "gru-usual": none, "rnn-usual": some}
-    three = {name: make_result(name, values[-3:]) for name, values in runs.items()}
-    assert [
-        findings.solved_comparison_finding({name: make_result(name, values) for name, values in runs.items()}),
+        findings.budget_caption(budgets),
+        findings.budget_caption({"gru-usual": budgets["gru-usual"]}),
+        findings.solved_comparison_finding({name: make_result(name, values) for name, values in seeds.items()}),
         findings.solved_comparison_finding(three),
         findings.solved_comparison_finding({"gru-usual": three["gru-usual"], "rnn-usual": three["rnn-usual"]}),
         findings.solved_comparison_finding({"gru-chrono": three["gru-chrono"]}),
-    ] == snapshot(name="seeds that solve recall are compared")
+    ] == snapshot
 
 
 def by_name(*results: RecallResult) -> dict[str, RecallResult]:

@@ -27,119 +27,16 @@ def ends(**values: list[float]) -> list[tuple[str, ndarray]]:
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert [
-        answer.note(truth)
-        for answer, truth in [
-            (make_answer("a", 0.9, 0.8), SUSTAIN),
-            (make_answer("a", 0.9, 0.8), COLLAPSE),
-            (make_answer("a", 0.9, 0.9, 0.1), SUSTAIN),
-            (make_answer("a", 0.9, 0.9, 0.1), COLLAPSE),
-            (make_answer("a", 0.9, 0.45, 0.45), COLLAPSE),
-            (make_answer("a", 0.9), SUSTAIN),
-            (make_answer("a", 0.9), COLLAPSE),
-            (make_answer("a", 0.9, 0.1, 0.8), None),
-            (make_answer("a", 0.9), None),
-        ]
-    ] == snapshot(name="answer notes in how many seeds")
     values = np.array([0.0, 1.25, 0.5])
-    assert [
-        findings.contributions_finding(("human", "not", "nature"), values),
-        findings.contributions_finding(("not", "not", "nature"), -values - 0.1),
-        findings.contributions_finding(("human", "destroy", "nature"), -values),
-    ] == snapshot(name="contributions finding is about")
-    values = np.array([0.25, -5.0, -4.0])
-    assert [
-        findings.pairs_finding(("human not", "not not", "not preserve"), values),
-        findings.pairs_finding(("<BOS> human", "human preserve", "preserve nature"), values),
-    ] == snapshot(name="pairs finding is about the last")
-    assert findings.units_finding(("unit 1", "unit 2"), np.array([0.5, -0.75])) == snapshot(
-        name="units finding names the strongest unit"
-    )
-    assert [
-        findings.windows_finding(("human not", "not preserve nature"), np.array([0.5, -0.75])),
-        findings.windows_finding((), np.array([])),
-    ] == snapshot(name="windows finding names the words whose")
-    assert [
-        findings.reading_finding(("<BOS>", "not", "preserve"), np.array([0.5, 0.45, 0.05])),
-        findings.reading_finding(("<BOS>",), np.array([0.5])),
-    ] == snapshot(name="reading finding names the largest change")
+    pairs = np.array([0.25, -5.0, -4.0])
     heads = np.stack([np.stack([EVEN] * 4)])
-    assert [
-        findings.attention_title(TOKENS, heads[0]),
-        findings.attention_finding(TOKENS, heads, 0, 0, 1, solved=True),
-        findings.attention_finding(TOKENS, heads, 0, 0, 1, solved=False),
-    ] == snapshot(name="uniform attention has no strongest token")
     one, other = ([0.1, 0.2, 0.7, np.nan], [0.1, 0.8, 0.1, np.nan])
-    heads = np.stack([np.stack([row, EVEN, EVEN, EVEN]) for row in (one, other)])
-    assert [
-        findings.attention_title(TOKENS, heads[0]),
-        findings.attention_finding(TOKENS, heads, 0, 0, 1, True),
-        findings.attention_finding(TOKENS, heads[:1], 0, 0, 1, True),
-        findings.attention_finding(TOKENS, heads, 0, 0, 2, True),
-    ] == snapshot(name="sharp attention is named")
+    sharp = np.stack([np.stack([row, EVEN, EVEN, EVEN]) for row in (one, other)])
     row = np.array([0.05, 0.45, 0.3, 0.1, 0.05, 0.05])
-    assert findings.attention_title(tuple("abcdef"), np.stack([row] * 6)) == snapshot(
-        name="attention without a token above"
-    )
-    assert [findings.ceiling_finding(0.88333), findings.ceiling_finding(1.0)] == snapshot(
-        name="ceiling of a sum is described"
-    )
-    assert [
-        findings.cross_entropy_finding(0.9, lead, None if reached is None else np.array(reached))
-        for lead, reached in [(0.9, None), (0.66667, None), (0.9, [0.9, 0.9]), (0.9, [0.9]), (0.9, [0.9, 0.75])]
-    ] == snapshot(name="where cross entropy leads is described")
-    assert [
-        findings.beyond_sums_finding(ceiling, np.array(hidden, dtype=float))
-        for ceiling, hidden in [
-            (0.88333, [1, 1]),
-            (0.88333, [1 - 1e-07, 0.9]),
-            (0.88333, [1]),
-            (1.0, [1, 1]),
-            (0.88333, [0.9, 0.8]),
-            (0.88333, [0.88333, 0.65]),
-        ]
-    ] == snapshot(name="hidden layer over the counts shows")
-    assert [
-        findings.held_out_finding("destroy", values)
-        for values in [
-            ends(Bag=[0, 0], RNN=[1, 0]),
-            ends(Bag=[0, 0], RNN=[0.5, 0]),
-            ends(RNN=[1, 1]),
-            ends(RNN=[1, 1], GRU=[1, 1], LSTM=[1, 0]),
-            ends(A=[1], B=[1], C=[1], D=[0], E=[0]),
-            ends(A=[0]),
-        ]
-    ] == snapshot(name="held out pair is described")
     same = [make_answer("A", 0.9, 0.8), make_answer("B", 0.2, 0.1)]
-    assert [
-        findings.padding_finding(same, same),
-        findings.padding_finding([make_answer("A", 0.2, 0.1)], [make_answer("A", 0.9, 0.8)]),
-        findings.padding_finding([make_answer("A", 0.9)], [make_answer("A", 0.8)]),
-    ] == snapshot(name="effect of padding is described")
     right, never, some = ([1.0] * 8, [0.883] * 8, [1.0] * 5 + [0.9] * 3)
-    assert [
-        findings.comparison_with_best(ends(GRU=right, RNN=right, Transformer=some, bag=never, n4=[0.9] * 8, n5=never)),
-        findings.comparison_with_best(ends(GRU=[1.0] * 3, bag=[0.9] * 3)),
-        findings.comparison_with_best(ends(GRU=[1.0], bag=[0.9])),
-        findings.comparison_with_best(ends(GRU=right)),
-    ] == snapshot(name="seeds that are right everywhere")
     low = np.linspace(0.7, 0.71, 8)
-    assert findings.comparison_with_best(
-        [("GRU", low + 0.1), ("RNN", low - np.tile([0, 0.002], 4)), ("LSTM", low[::-1] + 0.1)]
-    ) == snapshot(name="means are compared where no seed")
     accuracies = [("A", np.array([0.5, 0.6, 0.9])), ("B", np.array([0.9, 1.0, 0.95])), ("C", np.array([0.55] * 3))]
-    assert [
-        findings.file_accuracy_finding(each)
-        for each in (accuracies, [accuracies[2], ("D", np.array([0.55] * 3))], [("A", np.array([1.0]))])
-    ] == snapshot(name="accuracies on a file are compared")
-    assert [
-        findings.readout_finding(None, 160),
-        findings.readout_finding(LinearReadout(1.0, 0.5, True), 160),
-        findings.readout_finding(LinearReadout(0.7, 0.5, False), 160),
-        findings.readout_finding(LinearReadout(0.7, 0.5, None), 160),
-        findings.readout_explanation(LinearReadout(1.0, 0.5, True)),
-        findings.readout_explanation(LinearReadout(0.7, 0.5, False)),
-    ] == snapshot(name="what a linear programme shows")
 
     def answer(title: str, index: int) -> ModelAnswer:
         return ModelAnswer(title, "--m-rnn", np.eye(3)[[index, index]], ("a", "b", "c"))
@@ -147,10 +44,90 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     answers = [answer("X", 0), answer("Y", 1), answer("Z", 1), answer("V", 1)]
     three = [answer("X", 0), answer("Y", 1), answer("Z", 2)]
     assert [
+        *(
+            answer.note(truth)
+            for answer, truth in [
+                (make_answer("a", 0.9, 0.8), SUSTAIN),
+                (make_answer("a", 0.9, 0.8), COLLAPSE),
+                (make_answer("a", 0.9, 0.9, 0.1), SUSTAIN),
+                (make_answer("a", 0.9, 0.9, 0.1), COLLAPSE),
+                (make_answer("a", 0.9, 0.45, 0.45), COLLAPSE),
+                (make_answer("a", 0.9), SUSTAIN),
+                (make_answer("a", 0.9), COLLAPSE),
+                (make_answer("a", 0.9, 0.1, 0.8), None),
+                (make_answer("a", 0.9), None),
+            ]
+        ),
+        findings.contributions_finding(("human", "not", "nature"), values),
+        findings.contributions_finding(("not", "not", "nature"), -values - 0.1),
+        findings.contributions_finding(("human", "destroy", "nature"), -values),
+        findings.pairs_finding(("human not", "not not", "not preserve"), pairs),
+        findings.pairs_finding(("<BOS> human", "human preserve", "preserve nature"), pairs),
+        findings.units_finding(("unit 1", "unit 2"), np.array([0.5, -0.75])),
+        findings.windows_finding(("human not", "not preserve nature"), np.array([0.5, -0.75])),
+        findings.windows_finding((), np.array([])),
+        findings.reading_finding(("<BOS>", "not", "preserve"), np.array([0.5, 0.45, 0.05])),
+        findings.reading_finding(("<BOS>",), np.array([0.5])),
+        findings.attention_title(TOKENS, heads[0]),
+        findings.attention_finding(TOKENS, heads, 0, 0, 1, solved=True),
+        findings.attention_finding(TOKENS, heads, 0, 0, 1, solved=False),
+        findings.attention_title(TOKENS, sharp[0]),
+        findings.attention_finding(TOKENS, sharp, 0, 0, 1, True),
+        findings.attention_finding(TOKENS, sharp[:1], 0, 0, 1, True),
+        findings.attention_finding(TOKENS, sharp, 0, 0, 2, True),
+        findings.attention_title(tuple("abcdef"), np.stack([row] * 6)),
+        findings.ceiling_finding(0.88333),
+        findings.ceiling_finding(1.0),
+        *(
+            findings.cross_entropy_finding(0.9, lead, None if reached is None else np.array(reached))
+            for lead, reached in [(0.9, None), (0.66667, None), (0.9, [0.9, 0.9]), (0.9, [0.9]), (0.9, [0.9, 0.75])]
+        ),
+        *(
+            findings.beyond_sums_finding(ceiling, np.array(hidden, dtype=float))
+            for ceiling, hidden in [
+                (0.88333, [1, 1]),
+                (0.88333, [1 - 1e-07, 0.9]),
+                (0.88333, [1]),
+                (1.0, [1, 1]),
+                (0.88333, [0.9, 0.8]),
+                (0.88333, [0.88333, 0.65]),
+            ]
+        ),
+        *(
+            findings.held_out_finding("destroy", values)
+            for values in [
+                ends(Bag=[0, 0], RNN=[1, 0]),
+                ends(Bag=[0, 0], RNN=[0.5, 0]),
+                ends(RNN=[1, 1]),
+                ends(RNN=[1, 1], GRU=[1, 1], LSTM=[1, 0]),
+                ends(A=[1], B=[1], C=[1], D=[0], E=[0]),
+                ends(A=[0]),
+            ]
+        ),
+        findings.padding_finding(same, same),
+        findings.padding_finding([make_answer("A", 0.2, 0.1)], [make_answer("A", 0.9, 0.8)]),
+        findings.padding_finding([make_answer("A", 0.9)], [make_answer("A", 0.8)]),
+        findings.comparison_with_best(ends(GRU=right, RNN=right, Transformer=some, bag=never, n4=[0.9] * 8, n5=never)),
+        findings.comparison_with_best(ends(GRU=[1.0] * 3, bag=[0.9] * 3)),
+        findings.comparison_with_best(ends(GRU=[1.0], bag=[0.9])),
+        findings.comparison_with_best(ends(GRU=right)),
+        findings.comparison_with_best(
+            [("GRU", low + 0.1), ("RNN", low - np.tile([0, 0.002], 4)), ("LSTM", low[::-1] + 0.1)]
+        ),
+        *(
+            findings.file_accuracy_finding(each)
+            for each in (accuracies, [accuracies[2], ("D", np.array([0.55] * 3))], [("A", np.array([1.0]))])
+        ),
+        findings.readout_finding(None, 160),
+        findings.readout_finding(LinearReadout(1.0, 0.5, True), 160),
+        findings.readout_finding(LinearReadout(0.7, 0.5, False), 160),
+        findings.readout_finding(LinearReadout(0.7, 0.5, None), 160),
+        findings.readout_explanation(LinearReadout(1.0, 0.5, True)),
+        findings.readout_explanation(LinearReadout(0.7, 0.5, False)),
         findings.answers_finding(answers, 1, FILE),
         findings.answers_finding(answers, 2, FILE),
         findings.answers_finding(three, 0, FILE),
-    ] == snapshot(name="headline names every answer of several")
+    ] == snapshot
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
@@ -244,6 +221,3 @@ def test_the_final_accuracies_are_described_as_measured(snapshot: SnapshotAssert
     ]
     sentences = [findings.final_accuracy_finding(ends(**case), 0.88333) for case in cases]
     assert sentences == snapshot and all(len(sentence.split()) <= 20 for sentence in sentences)
-
-
-# a visitor's file

@@ -24,27 +24,24 @@ LOSSES = {"char": loss(1.5, 1.0), "bytes": loss(2.9, 2.0), "word": loss(3.0, 4.0
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     1.45 / math.log(2)
-    assert findings.tokenizers_finding(LOSSES, counted=True) == snapshot(name="each figure has its own lowest")
     near = LOSSES | {"bytes": loss(2.99, 2.0)}
-    assert findings.tokenizers_finding(near, counted=True) == snapshot(name="small difference in bits per byte")
-    assert [
-        findings.tokenizers_finding({"char": loss(1.5, 1.0), "bytes": loss(9.0, 1.2)}, counted=True),
-        findings.tokenizers_finding({"char": LOSSES["char"]}, counted=True),
-    ] == snapshot(name="one tokenizer may have the lowest")
     3.0 * 250 / 1000 / math.log(2)
-    assert [
-        findings.tokenizers_finding(LOSSES, counted=False),
-        findings.tokenizers_finding({"char": LOSSES["char"]}, counted=False),
-    ] == snapshot(name="figure that leaves text out")
     spaces = TokenizerLoss(LOSSES["char"].ngram, HeldOutText(1000, 1000, 0, 0.0, 200 * math.log(2)))
     assert [
-        findings.omitted_sentence(*each)
-        for each in (("char", LOSSES["char"]), ("word", LOSSES["word"]), ("bpe", spaces))
-    ] == snapshot(name="what tokens leave out is stated")
-    assert findings.windows_finding(WINDOWS) == snapshot(name="highest and the lowest perplexity")
-    assert [findings.selected_sentence(16, 1, WINDOWS[16]), findings.selected_sentence(16, 4, WINDOWS[16])] == snapshot(
-        name="selected windows have their loss"
-    )
+        findings.tokenizers_finding(LOSSES, counted=True),
+        findings.tokenizers_finding(near, counted=True),
+        findings.tokenizers_finding({"char": loss(1.5, 1.0), "bytes": loss(9.0, 1.2)}, counted=True),
+        findings.tokenizers_finding({"char": LOSSES["char"]}, counted=True),
+        findings.tokenizers_finding(LOSSES, counted=False),
+        findings.tokenizers_finding({"char": LOSSES["char"]}, counted=False),
+        *(
+            findings.omitted_sentence(*each)
+            for each in (("char", LOSSES["char"]), ("word", LOSSES["word"]), ("bpe", spaces))
+        ),
+        findings.windows_finding(WINDOWS),
+        findings.selected_sentence(16, 1, WINDOWS[16]),
+        findings.selected_sentence(16, 4, WINDOWS[16]),
+    ] == snapshot
 
 
 WINDOWS = {16: np.array([[1.7, 1.6], [1.5, 1.5], [1.49, 1.5]]), 128: np.array([[1.4, 1.4], [1.3, 1.3], [1.3, 1.3]])}

@@ -9,13 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.labs.runs import descriptions
-from explorer.labs.runs.descriptions import (
-    describe_end,
-    display_name,
-    find_score,
-    format_age,
-    run_facts,
-)
+from explorer.labs.runs.descriptions import describe_end, display_name, find_score, format_age, run_facts
 from explorer.number_format import format_bytes
 from explorer.run_store import index, operations, store
 from explorer.training.config import branch_from, key
@@ -35,26 +29,20 @@ def entry(name: str = "negation-half-rnn") -> index.Entry:
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     branch = replace(entry(), key="branchbranch", parent="abcdefghijkl")
     unknown = replace(entry(), key="unknownunkno", settings={"no_such": 1})
+    run = replace(entry(), step=1200, steps=2000)
+    best = entry("text-best")
     assert [
         display_name(entry()),
         display_name(entry(), with_task=False),
         *(display_name(each) for each in (replace(entry(), name="mine"), branch, unknown)),
-    ] == snapshot(name="run is named by its settings")
-    run = replace(entry(), step=1200, steps=2000)
-    assert [
-        describe_end(each) for each in (run, replace(run, state="stopped"), replace(run, state="diverged"))
-    ] == snapshot(name="end of a run is described")
-    assert [format_bytes(count) for count in [0, 1234567, 2000000000]] == snapshot(
-        name="size is formatted in megabytes"
-    )
-    best = entry("text-best")
-    assert [
+        *(describe_end(each) for each in (run, replace(run, state="stopped"), replace(run, state="diverged"))),
+        *(format_bytes(count) for count in [0, 1234567, 2000000000]),
         find_score(best).text,
         descriptions.describe_measurement(best),
         descriptions.describe_measurement(entry("text-gru")),
         descriptions.describe_measurement(entry("text-assignment")),
         descriptions.describe_measurement(entry()),
-    ] == snapshot(name="loss on text is shown")
+    ] == snapshot
 
 
 def test_the_score_is_the_median_of_the_seeds_with_its_name() -> None:

@@ -15,14 +15,12 @@ OTHER = replace(SHIPPED[1], shipped=False, owner="bob", key="b" * 12)
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert [overview_finding(each, "ada") for each in ([], [SHIPPED[0]], [MINE, OTHER, *SHIPPED])] == snapshot(
-        name="overview counts runs by their owner"
-    )
     assert [
+        *(overview_finding(each, "ada") for each in ([], [SHIPPED[0]], [MINE, OTHER, *SHIPPED])),
         filtered_finding([], "ada"),
         filtered_finding([MINE], "ada"),
         filtered_finding([MINE, OTHER, SHIPPED[0]], "ada"),
-    ] == snapshot(name="matching runs are counted")
+    ] == snapshot
 
 
 def test_own_runs_come_first_and_runs_without_a_score_last() -> None:

@@ -40,9 +40,6 @@ def test_shipped_runs_own_runs_and_the_operators_runs_are_distinguished() -> Non
 
 
 def test_shipped_runs_are_found_by_folder_name_and_by_tag() -> None:
-    assert [entry.folder for entry in search_runs(RunsState(text="text-BEST"), ADA)] == [
-        "text-best-seeds",
-        "text-best",
-    ]
+    assert [entry.folder for entry in search_runs(RunsState(text="text-BEST"), ADA)] == ["text-best-seeds", "text-best"]
     window = {name for name in shipped_configs() if name.startswith("text-window-")}
     assert {entry.folder for entry in search_runs(RunsState(tags=("window",)), ADA)} == window != set()

@@ -81,10 +81,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         width_finding(widths, np.array([[0.5, 0.4, 0.3, 0.1], even])),
         width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.4], even])),
         width_finding(widths, np.array([[0.1, 0.2, 0.1, 0.0], [0.1, 0.2, 0.1, 0.05]])),
-    ] == snapshot(name="width finding follows the numbers")
-    assert softmax_at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72])) == snapshot(
-        name="softmax at one width is described"
-    )
+        softmax_at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72])),
+    ] == snapshot
 
 
 def loss_curves(*reached: float | None) -> LossCurves:

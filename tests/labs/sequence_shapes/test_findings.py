@@ -16,14 +16,7 @@ def clipping_outcome(accuracy: list[float], reach: float) -> ClippingOutcome:
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     share = np.tile([0.0, 0.0, 0.25, 0.75], (3, 1))
     even = np.full((3, 4), 0.25)
-    assert [
-        findings.gradient_share_finding([("RNN standard", share), ("GRU open", even)], trained=False),
-        findings.gradient_share_finding([("RNN", share)], trained=True),
-    ] == snapshot(name="share of the last steps")
     runs = (clipping_outcome([1.0, 0.5, 0.5], 1e-09), clipping_outcome([1.0, 0.5, 0.5], 3e-09))
-    assert [findings.clipping_verdict(*runs), findings.clipping_caption(*runs)] == snapshot(
-        name="clipping does not restore vanished gradients"
-    )
     found = {
         "one rule": [
             rule_accuracy("the RNN", True, 1.0, 0.9),
@@ -31,22 +24,24 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
             rule_accuracy("the Transformer", False, 1.0, 0.1),
         ]
     }
-    assert [
-        findings.extrapolation_finding(found),
-        findings.extrapolation_finding({"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9)]}),
-    ] == snapshot(name="extrapolation is reported only for seeds")
     whole, attention = (np.ones(4), np.zeros((4, 1, 3)))
     attention[:, 0, 0] = 0.8
     ablated_accuracy = np.ones((4, 1, 3))
     ablated_accuracy[:, 0, 0] = 0.5
     two = ablated_accuracy.copy()
+    two[:, 0, 1] = 0.5
     assert [
+        findings.gradient_share_finding([("RNN standard", share), ("GRU open", even)], trained=False),
+        findings.gradient_share_finding([("RNN", share)], trained=True),
+        findings.clipping_verdict(*runs),
+        findings.clipping_caption(*runs),
+        findings.extrapolation_finding(found),
+        findings.extrapolation_finding({"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9)]}),
         findings.heads_verdict(whole, ablated_accuracy),
         findings.heads_caption("verb", whole, attention, ablated_accuracy),
         findings.heads_verdict(whole, np.ones((4, 1, 3))),
-    ] == snapshot(name="head is specialized")
-    two[:, 0, 1] = 0.5
-    assert findings.heads_verdict(whole, two) == snapshot(name="head is specialized 2")
+        findings.heads_verdict(whole, two),
+    ] == snapshot
 
 
 def test_clipping_is_confirmed_if_runs_support_it(snapshot: SnapshotAssertion) -> None:

@@ -37,18 +37,12 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         ),
         findings.senses_finding(unrolled(("the", "the", 1.0))),
         findings.senses_finding(unrolled(*[("bank", "bank (river)", 0.8)] * 5))[0],
-    ] == snapshot(name="senses are reported with preceding cue")
-    assert findings.senses_caption([0.6, 0.5, 0.7]) == snapshot(name="accuracy of all seeds is reported")
-    assert [
+        findings.senses_caption([0.6, 0.5, 0.7]),
         findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
         findings.letters_finding(unrolled(("a", "b", 0.5)))[0],
-    ] == snapshot(name="predicted letters are compared")
-    assert findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3))) == snapshot(
-        name="least certain step is reported"
-    )
-    assert [findings.format_probability(p) for p in (0.9999, 0.5, 0.001)] == snapshot(
-        name="probabilities are never rounded to certainty"
-    )
+        findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3))),
+        *(findings.format_probability(p) for p in (0.9999, 0.5, 0.001)),
+    ] == snapshot
 
 
 def test_generated_output_is_judged(snapshot: SnapshotAssertion) -> None:

@@ -16,22 +16,12 @@ from numpy import ndarray
 from streamlit.testing.v1 import AppTest
 from syrupy.assertion import SnapshotAssertion
 
-from explorer.experiments.paper_experiments import (
-    EXPERIMENTS,
-    UNIFORM_BITS,
-    Experiment,
-    Trial,
-)
+from explorer.experiments.paper_experiments import EXPERIMENTS, UNIFORM_BITS, Experiment, Trial
 from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.labs.text import experiment_charts, experiments
 from explorer.labs.text import experiment_findings as findings
-from explorer.labs.text.experiment_findings import (
-    Outcome,
-    compute_outcome,
-    experiment_finding,
-    experiment_headline,
-)
+from explorer.labs.text.experiment_findings import Outcome, compute_outcome, experiment_finding, experiment_headline
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key
 from explorer.training.objectives.text import METRICS
@@ -69,14 +59,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         "16": (3.29, 3.32, 3.29),
     }
     helps = make_outcomes(WINDOW, {**ends, "8": (3.0, 3.01, 3.02)})
-    assert [
-        experiment_finding(WINDOW, make_outcomes(WINDOW, ends)),
-        experiment_headline(WINDOW, make_outcomes(WINDOW, ends)),
-        experiment_finding(WINDOW, helps),
-        experiment_headline(WINDOW, helps),
-        experiment_finding(WINDOW, make_outcomes(WINDOW, {**ends, "4": ends["2"]})),
-    ] == snapshot(name="window finding compares consecutive sizes")
-    ends = {
+    norm_ends = {
         "none-0.01": (3.0, 3.1, 3.2),
         "bn-0.01": (3.5, 3.6, 3.7),
         "none-0.03": (3.0, 3.1, 3.2),
@@ -84,39 +67,39 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         "none-0.3": (4.0, 4.2, 4.4),
         "bn-0.3": (3.5, 3.7, 3.9),
     }
-    assert experiment_finding(NORM, make_outcomes(NORM, ends)) == snapshot(name="finding names the values")
     every = {t.name: (3.2, 3.1, 3.0) for t in WARM.trials if t.condition == WARM.conditions[1]}
-    assert experiment_finding(WARM, make_outcomes(WARM, every)) == snapshot(
-        name="three seeds that disagree everywhere do"
-    )
     gone = (math.nan, math.nan, math.nan)
+    helped = {t.name: (2.0, 2.1, 2.2) for t in WARM.trials if t.condition == WARM.conditions[1]}
+    outcomes = make_outcomes(
+        NORM, {"none-0.01": (3.0, 3.1, 3.2), "bn-0.01": (2.5, 2.6, 2.7), "bn-0.03": (3.2, 3.1, 3.0)}
+    )
+    written = [
+        findings.describe_difference(each) for each in findings.compare_conditions(NORM, NORM.panels[0], outcomes)
+    ]
     assert [
+        experiment_finding(WINDOW, make_outcomes(WINDOW, ends)),
+        experiment_headline(WINDOW, make_outcomes(WINDOW, ends)),
+        experiment_finding(WINDOW, helps),
+        experiment_headline(WINDOW, helps),
+        experiment_finding(WINDOW, make_outcomes(WINDOW, {**ends, "4": ends["2"]})),
+        experiment_finding(NORM, make_outcomes(NORM, norm_ends)),
+        experiment_finding(WARM, make_outcomes(WARM, every)),
         experiment_finding(WARM, make_outcomes(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)})),
         experiment_finding(NORM, make_outcomes(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)})),
-    ] == snapshot(name="disagreement is mentioned only where seeds")
-    every = {t.name: (2.0, 2.1, 2.2) for t in WARM.trials if t.condition == WARM.conditions[1]}
-    assert experiment_finding(WARM, make_outcomes(WARM, every)) == snapshot(
-        name="condition that helps everywhere is reported"
-    )
-    assert [
+        experiment_finding(WARM, make_outcomes(WARM, helped)),
         experiment_finding(
             CLIP, make_outcomes(CLIP, {**broken("descent-none-1"), **broken("adam-clip-0.3", broke_out=2)})
         ),
         experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-none-1", broke_out=1))),
         experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-none-1"))),
-    ] == snapshot(name="divergence is reported with its settings")
-    assert [
         experiment_finding(CLIP, make_outcomes(CLIP, {})),
         experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-clip-1"))),
-    ] == snapshot(name="divergence only with clipping or nowhere")
-    assert [findings.format_short(value) for value in [0.254, 1.34, 57.2, 1234.0, 130000000.0, math.inf]] == snapshot(
-        name="lengths are formatted with few digits"
-    )
-    ends = make_outcomes(NORM, {"none-0.01": (3.0, 3.1, 3.2), "bn-0.01": (2.5, 2.6, 2.7), "bn-0.03": (3.2, 3.1, 3.0)})
-    written = [findings.describe_difference(each) for each in findings.compare_conditions(NORM, NORM.panels[0], ends)]
-    assert [written[0], written[1], written[2], findings.describe_outcome(ends["bn-0.01"])] == snapshot(
-        name="differences are formatted with their interval"
-    )
+        *(findings.format_short(value) for value in [0.254, 1.34, 57.2, 1234.0, 130000000.0, math.inf]),
+        written[0],
+        written[1],
+        written[2],
+        findings.describe_outcome(outcomes["bn-0.01"]),
+    ] == snapshot
 
 
 def broken(name: str, worst: float = 30.0, broke_out: int = 3) -> dict[str, Outcome | tuple[float, ...]]:

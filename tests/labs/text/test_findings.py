@@ -70,72 +70,25 @@ def test_the_loss_is_converted_to_other_units() -> None:
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    found = {
-        "ngram": make_standing("ngram", [[1.6]]),
-        "gru": make_standing("gru", [[3.0, 3.0, 3.0], [1.5, 1.52, 1.59]]),
-        "rnn": make_standing("rnn", [[1.8]]),
-    }
-    assert findings.best_model_finding(found, "character") == snapshot(name="best network is compared")
-    found["gru"] = make_standing("gru", [[1.5, 1.52, 1.65]])
-    assert findings.best_model_finding(found, "token") == snapshot(name="best network is compared 2")
-    found["gru"] = make_standing("gru", [[1.7]])
-    assert findings.best_model_finding(found, "token") == snapshot(name="best network is compared 3")
-    found["gru"] = make_standing("gru", [[1.6001]])
-    assert findings.best_model_finding(found, "token") == snapshot(name="best network is compared 4")
-    found = {name: make_standing(name, [[1.5]]) for name in ("ngram", "gru", "rnn", "transformer")}
+    ngram, rnn = make_standing("ngram", [[1.6]]), make_standing("rnn", [[1.8]])
+    three_seeds = make_standing("gru", [[3.0, 3.0, 3.0], [1.5, 1.52, 1.59]])
+    wider = make_standing("gru", [[1.5, 1.52, 1.65]])
+    worse, near = make_standing("gru", [[1.7]]), make_standing("gru", [[1.6001]])
+    same = {name: make_standing(name, [[1.5]]) for name in ("ngram", "gru", "rnn", "transformer")}
     parameters = {"ngram": 5, "gru": 201000, "rnn": 199000, "transformer": 804224}
-    assert [
-        findings.effort_note(*each)
-        for each in ((found, parameters, "character"), ({}, {}, "token"), (found, {}, "token"))
-    ] == snapshot(name="effort of networks is grouped")
-    found = {"ngram": make_standing("ngram", [[1.6]]), "gru": make_standing("gru", [[1.5, 1.56, 1.53]])}
-    assert [findings.network_comparison_finding(found), findings.network_comparison_finding({})] == snapshot(
-        name="lead from few seeds"
-    )
-    found["lstm"] = make_standing("lstm", [[1.52, 1.57, 1.56]])
-    assert [findings.best_model_finding(found, "token"), findings.network_comparison_finding(found)] == snapshot(
-        name="lead from few seeds 2"
-    )
+    few = {"ngram": ngram, "gru": make_standing("gru", [[1.5, 1.56, 1.53]])}
+    two = few | {"lstm": make_standing("lstm", [[1.52, 1.57, 1.56]])}
     low = list(np.linspace(1.5, 1.51, 8))
-    found = {"gru": make_standing("gru", [low]), "lstm": make_standing("lstm", [[x + 0.1 for x in low[::-1]]])}
-    assert findings.network_comparison_finding(found) == snapshot(name="lead from eight seeds")
-    found["rnn"] = make_standing("rnn", [[1.9, NAN]])
-    assert findings.network_comparison_finding(found) == snapshot(name="lead from eight seeds 2")
+    eight = {"gru": make_standing("gru", [low]), "lstm": make_standing("lstm", [[x + 0.1 for x in low[::-1]]])}
     over = {"gru": make_standing("gru", [[1.5], [1.4], [1.6]]), "rnn": make_standing("rnn", [[1.8], [1.7], [1.65]])}
-    assert [
-        findings.overfitting_finding(over),
-        findings.overfitting_finding({"rnn": over["rnn"]})[0],
-        findings.overfitting_finding({}),
-    ] == snapshot(name="model whose best step is past")
-    found = {"gru": make_standing("gru", [[1.5], [1.4]]), "rnn": make_standing("rnn", [[1.8], [1.7]])}
-    assert findings.overfitting_finding(found)[1] == snapshot(name="widest gap is compared")
-    found["ngram"] = make_standing("ngram", [[1.9]])
-    assert findings.overfitting_finding(found)[1] == snapshot(name="widest gap is compared 2")
-    found["ngram"] = make_standing("ngram", [[1.2]])
-    assert findings.overfitting_finding(found)[1] == snapshot(name="widest gap is compared 3")
-    found = {
-        "ngram": make_standing("ngram", [[1.6]]),
-        "gru": make_standing("gru", [[3.0], [NAN]]),
-        "rnn": make_standing("rnn", [[1.8], [1.7]]),
-    }
-    assert findings.best_model_finding(found, "token") == snapshot(name="model with nan is never")
-    del found["rnn"]
-    assert findings.best_model_finding(found, "token") == snapshot(name="model with nan is never 2")
-    del found["gru"]
-    assert findings.best_model_finding(found, "token") == snapshot(name="model with nan is never 3")
-    found = {
+    falling = {"gru": make_standing("gru", [[1.5], [1.4]]), "rnn": make_standing("rnn", [[1.8], [1.7]])}
+    without_numbers = {"ngram": ngram, "gru": make_standing("gru", [[3.0], [NAN]])}
+    contexts = {
         "ngram": make_standing("ngram", [[1.57]]),
         "rnn": reading_on(make_standing("rnn", [[1.51]])),
         "gru": reading_on(make_standing("gru", [[1.5]])),
-        "transformer": make_standing("transformer", [[1.62]]),
     }
-    assert findings.best_model_finding(found, "character") == snapshot(name="losses in different contexts")
-    del found["transformer"]
-    assert findings.best_model_finding(found, "character") == snapshot(name="losses in different contexts 2")
-    found = {name: make_standing(name, [[1.6]]) for name in ("ngram", "gru")}
-    assert findings.contexts_note(found) == snapshot(name="models that read on are marked")
-    found["gru"] = reading_on(found["gru"])
-    assert findings.contexts_note(found) == snapshot(name="models that read on are marked 2")
+    equal = {name: make_standing(name, [[1.6]]) for name in ("ngram", "gru")}
     lab = TextLab()
 
     def caption(known: Curves | None) -> str:
@@ -145,35 +98,56 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
 
     made = curves([[3.0], [2.0]])
     whole = np.array([[NAN], [2.5]])
-    assert [
-        caption(None),
-        caption(made),
-        caption(replace(made, metrics={**made.metrics, "val_loss": whole})),
-        caption(replace(made, metrics={**made.metrics, "val_loss": np.full((2, 1), NAN)})),
-    ] == snapshot(name="caption states how much held out")
     counted = HeldOutText(targets=50, bytes=400, unknown=10, spelling=400 * np.log(2), spacing=100 * np.log(2))
-    assert [
-        results_table.comparability_note(TextConfig(tokenizer="word"), counted),
-        results_table.comparability_note(TextConfig(), counted),
-    ] == snapshot(name="note says what bits per byte")
-    counted = CountedText(HeldOutText(50, 400, 10, 400 * np.log(2), 0.0), 20)
+    counted_text = CountedText(HeldOutText(50, 400, 10, 400 * np.log(2), 0.0), 20)
     task = TextConfig(tokenizer="word", vocabulary=30)
 
     def draw(awaited: tuple[str, ...], results: dict[str, CountedText | None]) -> tuple[str, list[Any]]:
         data, others = draw_row(task, awaited, results)
         return data["rows"][0]["cells"]["bytes"]["text"], others
 
-    bits, captions = draw(("text",), {"text": counted})
-    assert [draw(("text",), {}), draw((), {}), draw(("text",), {"text": None}), bits, captions[0]["text"]] == snapshot(
-        name="bits per byte are pending until"
-    )
+    bits, captions = draw(("text",), {"text": counted_text})
     assert [
+        findings.best_model_finding({"ngram": ngram, "gru": three_seeds, "rnn": rnn}, "character"),
+        *(
+            findings.best_model_finding({"ngram": ngram, "gru": gru, "rnn": rnn}, "token")
+            for gru in (wider, worse, near)
+        ),
+        findings.effort_note(same, parameters, "character"),
+        findings.effort_note({}, {}, "token"),
+        findings.effort_note(same, {}, "token"),
+        findings.best_model_finding(two, "token"),
+        *(findings.network_comparison_finding(each) for each in (few, {}, two, eight)),
+        findings.network_comparison_finding(eight | {"rnn": make_standing("rnn", [[1.9, NAN]])}),
+        findings.overfitting_finding(over),
+        findings.overfitting_finding({"rnn": over["rnn"]})[0],
+        findings.overfitting_finding({}),
+        findings.overfitting_finding(falling)[1],
+        *(findings.overfitting_finding(falling | {"ngram": make_standing("ngram", [[x]])})[1] for x in (1.9, 1.2)),
+        findings.best_model_finding(without_numbers | {"rnn": falling["rnn"]}, "token"),
+        findings.best_model_finding(without_numbers, "token"),
+        findings.best_model_finding({"ngram": ngram}, "token"),
+        findings.best_model_finding(contexts | {"transformer": make_standing("transformer", [[1.62]])}, "character"),
+        findings.best_model_finding(contexts, "character"),
+        findings.contexts_note(equal),
+        findings.contexts_note(equal | {"gru": reading_on(equal["gru"])}),
+        caption(None),
+        caption(made),
+        caption(replace(made, metrics={**made.metrics, "val_loss": whole})),
+        caption(replace(made, metrics={**made.metrics, "val_loss": np.full((2, 1), NAN)})),
+        results_table.comparability_note(TextConfig(tokenizer="word"), counted),
+        results_table.comparability_note(TextConfig(), counted),
+        draw(("text",), {}),
+        draw((), {}),
+        draw(("text",), {"text": None}),
+        bits,
+        captions[0]["text"],
         text_choice.lines_note(None, False),
         text_choice.lines_note(LineOverlap(0, 0, 0, 0), False),
         text_choice.lines_note(LineOverlap(200, 50, 100, 1), False),
         text_choice.lines_note(LineOverlap(9, 0, 0, 0), False),
         text_choice.lines_note(LineOverlap(1, 1, 0, 0), True),
-    ] == snapshot(name="note on lines names repeated lines")
+    ] == snapshot
 
 
 def test_unfinished_trainings_are_no_basis_for_a_finding(snapshot: SnapshotAssertion) -> None:
@@ -241,12 +215,14 @@ def test_the_notes_say_what_bits_per_character_leave_out(
     lines = {"rows": "sentences", "split": "sentences"}
     kinds: list[dict[str, Any]] = [{}, {"tokenizer": "bytes"}, {"tokenizer": "word"}, {"tokenizer": "bpe", **lines}]
     kinds += [{"tokenizer": "bpe", "lower": True}, {"lower": True}]
-    assert [results_table.comparability_note(TextConfig(**kind), None) for kind in kinds] == snapshot(name="table")
     monkeypatch.setattr(training_chart, "characters_per_token", lambda views, task: 2.0)
     views = {"gru": RunView(config("gru"), None, None)}
     cases: list[tuple[str, Unit]] = [("word", "bits"), ("char", "bits"), ("bytes", "bits"), ("word", "loss")]
     labs = [replace(TextLab().with_tokenizer(tokenizer), unit=unit) for tokenizer, unit in cases]
-    assert [training_chart.curves_caption(lab, views) for lab in labs] == snapshot(name="curves")
+    assert [
+        *(results_table.comparability_note(TextConfig(**kind), None) for kind in kinds),
+        *(training_chart.curves_caption(lab, views) for lab in labs),
+    ] == snapshot
 
 
 def test_figures_of_a_training_are_cached_for_all_visitors_unless_it_is_private() -> None:

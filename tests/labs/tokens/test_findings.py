@@ -19,45 +19,35 @@ NONE: dict[Kind, float] = dict.fromkeys(PER_TOKEN, 0.0)
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    assert [
-        [percentage(share) for share in (0.0, 0.0001, 0.2158, 1.0, math.nan)],
-        [findings.ratio(value) for value in (2.4912, math.nan)],
-    ] == snapshot(name="percentages and ratios are formatted")
-    assert [
-        findings.tokenizers_finding("Tiny Shakespeare", PER_TOKEN, {**NONE, "word": 0.2158}, 500),
-        findings.tokenizers_finding("Toy", PER_TOKEN, NONE, 2),
-    ] == snapshot(name="finding on tokenizers names characters per")
     every = make_preview([[True] * 4] * 2, [3, 9])
     some = make_preview([[True, True, False, False]], [3])
     last = make_preview([[False, False, True]], [3])
+    large, none = (LeakageGap("blocks", 2.19, 0.82), LeakageGap("sentences", 2.0, 2.0))
     assert [
+        [percentage(share) for share in (0.0, 0.0001, 0.2158, 1.0, math.nan)],
+        [findings.ratio(value) for value in (2.4912, math.nan)],
+        findings.tokenizers_finding("Tiny Shakespeare", PER_TOKEN, {**NONE, "word": 0.2158}, 500),
+        findings.tokenizers_finding("Toy", PER_TOKEN, NONE, 2),
         findings.batch_finding(every, "blocks", 4),
         findings.batch_finding(some, "sentences", 4),
         findings.batch_finding(last, "prefixes", 3),
         findings.epoch_finding(every, "blocks"),
         findings.epoch_finding(every, "prefixes"),
-    ] == snapshot(name="targets and padding are counted")
-    assert [
         findings.origin_finding(make_preview([[True]], [1234])),
         findings.origin_finding(make_preview([[True]], [3], rows_continue=True)),
-    ] == snapshot(name="origin of rows is described")
-    assert [
-        findings.describe_leak(LeakageGap("blocks", honest, leaky))
-        for honest, leaky in [(2.19, 0.82), (2.19, 0.82), (2.0, 1.99), (2.0, 2.5), (0.004, 0.001)]
-    ] == snapshot(name="leak is described as measured")
-    large, none = (LeakageGap("blocks", 2.19, 0.82), LeakageGap("sentences", 2.0, 2.0))
-    assert [
+        *(
+            findings.describe_leak(LeakageGap("blocks", honest, leaky))
+            for honest, leaky in [(2.19, 0.82), (2.19, 0.82), (2.0, 1.99), (2.0, 2.5), (0.004, 0.001)]
+        ),
         findings.leakage_finding([large, none]),
         findings.leakage_finding([none, large]),
         findings.leakage_finding([none, LeakageGap("blocks", problem="too short")]),
         findings.leakage_finding([LeakageGap("blocks", 0.034, 0.031)]),
         findings.leakage_finding([LeakageGap("blocks", problem="x")]),
         findings.describe_leak(LeakageGap("sentences", problem="No line is long.")),
-    ] == snapshot(name="headline names the largest leak")
-    assert [
         findings.describe_unknown_words(UnknownWords(0.001, 0.027)),
         findings.describe_unknown_words(UnknownWords(0.01, 0.01)),
-    ] == snapshot(name="tokenizer leaks if it knows more")
+    ] == snapshot
 
 
 def test_the_finding_on_merges_has_their_counts(snapshot: SnapshotAssertion) -> None:

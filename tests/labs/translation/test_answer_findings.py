@@ -52,33 +52,28 @@ def test_the_finding_names_who_answers_correctly(answers: list[SeedAnswer], expe
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     answers = make_answers(v="951413", a="1")
     long = [SeedAnswer(f"the model with a very long name {i} in words", "1" if i % 2 else "2", True) for i in range(4)]
-    assert [
-        findings.answers_finding("reverse", "314159", answers, "951413", "seed 3"),
-        findings.answers_finding("copy", "1", long, "1"),
-    ] == snapshot(name="finding names the seed and counts")
-    answers = [SeedAnswer(ATTENDS, "951413", False)]
-    assert findings.answers_finding("reverse", "314159", answers, "951413") == snapshot(
-        name="answer without an end is wrong"
-    )
-    assert [
-        findings.answers_finding("copy", LONG, make_answers(v=written), LONG)
-        for written in [LONG[:3] + "9" * 17, LONG[:5], LONG + "1"]
-    ] == snapshot(name="long answer is described")
-    assert [
-        findings.seed_agreement(*each)
-        for each in ((["1", "2", "1"], "1", "2"), (["1", "2", "1"], None, "1"), (["1"], "2", "1"))
-    ] == snapshot(name="note counts right or agreeing seeds")
-    assert [findings.length_caption(20, 20, "digits"), findings.length_caption(21, 20, "digits")] == snapshot(
-        name="caption names untrained lengths"
-    )
+    endless = [SeedAnswer(ATTENDS, "951413", False)]
     right = np.tile(np.linspace(0.8, 0.9, 8)[:, None], 2)
     losses = (right, right)
     close = right - 0.001 * np.arange(8)[:, None]
-    assert [findings.exposure_caption(right, each, losses) for each in (right, right * 0.8, close)] == snapshot(
-        name="eight seeds have a verdict"
-    )
     one = np.ones((1, 2))
-    assert findings.exposure_caption(one, one, (0.002 * one, one)) == snapshot(name="small loss keeps a digit")
+    assert [
+        findings.answers_finding("reverse", "314159", answers, "951413", "seed 3"),
+        findings.answers_finding("copy", "1", long, "1"),
+        findings.answers_finding("reverse", "314159", endless, "951413"),
+        *(
+            findings.answers_finding("copy", LONG, make_answers(v=written), LONG)
+            for written in [LONG[:3] + "9" * 17, LONG[:5], LONG + "1"]
+        ),
+        *(
+            findings.seed_agreement(*each)
+            for each in ((["1", "2", "1"], "1", "2"), (["1", "2", "1"], None, "1"), (["1"], "2", "1"))
+        ),
+        findings.length_caption(20, 20, "digits"),
+        findings.length_caption(21, 20, "digits"),
+        *(findings.exposure_caption(right, each, losses) for each in (right, right * 0.8, close)),
+        findings.exposure_caption(one, one, (0.002 * one, one)),
+    ] == snapshot
 
 
 def test_answers_to_dates_are_described(snapshot: SnapshotAssertion) -> None:

@@ -31,56 +31,40 @@ def test_a_length_is_solved_only_if_every_seed_solves_it_and_all_before() -> Non
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = {name: solved_up_to(name, n) for name, n in (("vector", 6), ("wide", 8), ("additive", 25))}
-    assert [
-        findings.exact_match_finding(found, "reverse"),
-        findings.exact_match_finding({"vector": solved_up_to("vector", 0)}, "copy"),
-    ] == snapshot(name="finding has the longest solved length")
-    assert findings.other_findings({"additive": solved_up_to("additive", 22)}) == snapshot(
-        name="accuracy beyond the trained lengths"
-    )
     wide = solved_up_to("wide", 11)
     wide = TranslationResult(wide.variant, wide.task, np.array([0.55, 0.65]), wide.parts)
-    assert findings.other_findings({"vector": solved_up_to("vector", 8), "wide": wide}) == snapshot(
-        name="wider vector solves longer sources"
-    )
-    found = {name: solved_up_to(name, 8, seeds=8) for name in ("vector", "additive")}
+    eight = {name: solved_up_to(name, 8, seeds=8) for name in ("vector", "additive")}
     spread = np.linspace(0, 0.02, 8)
-    each = found["additive"]
-    found["additive"] = TranslationResult(each.variant, each.task, each.exact + 0.1 + spread, each.parts)
-    assert [
-        findings.exact_match_comparison(found),
-        findings.exact_match_comparison({"vector": found["vector"]}),
-    ] == snapshot(name="exact match of all models")
+    each = eight["additive"]
+    eight["additive"] = TranslationResult(each.variant, each.task, each.exact + 0.1 + spread, each.parts)
     held = solved_up_to("additive", 30)
     finding = findings.other_findings({"vector": solved_up_to("vector", 8), "wide": solved_up_to("wide", 8)})
-    assert [findings.other_findings({"additive": held})[0], finding[-1]] == snapshot(
-        name="without a difference none is reported"
-    )
     parts = np.ones((2, len(DATE_FORMATS)))
     read = TranslationResult(VARIANTS["vector"], DatesConfig(), np.array([0.98, 1.0]), parts)
     weak = TranslationResult(VARIANTS["vector"], DatesConfig(), np.array([0.3, 1.0]), parts)
+    parts = np.ones((2, len(DATE_FORMATS)))
+    dates = TranslationResult(VARIANTS["vector"], DatesConfig(), np.array([0.98, 1.0]), parts)
+    medians = {"one vector": {"none": 0.4, "uniform": np.nan}, "Transformer": {"none": 1.0, "uniform": 0.08}}
+    without_attention = {"one vector": medians["one vector"]}
+    ones, low = (np.ones(3), np.array([0.05, 0.04, 0.06]))
     assert [
+        findings.exact_match_finding(found, "reverse"),
+        findings.exact_match_finding({"vector": solved_up_to("vector", 0)}, "copy"),
+        findings.other_findings({"additive": solved_up_to("additive", 22)}),
+        findings.other_findings({"vector": solved_up_to("vector", 8), "wide": wide}),
+        findings.exact_match_comparison(eight),
+        findings.exact_match_comparison({"vector": eight["vector"]}),
+        findings.other_findings({"additive": held})[0],
+        finding[-1],
         findings.capacity_finding(TASK, None, 0),
         findings.capacity_finding(TASK, solved_up_to("vector", 6), 64),
         findings.capacity_finding(TASK, solved_up_to("vector", 20), 128),
         findings.capacity_finding(DatesConfig(), read, 64),
         findings.capacity_finding(DatesConfig(), weak, 64),
-    ] == snapshot(name="capacity is computed from task vector")
-    parts = np.ones((2, len(DATE_FORMATS)))
-    found = TranslationResult(VARIANTS["vector"], DatesConfig(), np.array([0.98, 1.0]), parts)
-    assert findings.exact_match_finding({"vector": found}, "dates") == snapshot(
-        name="finding about dates has the worst"
-    )
-    medians = {"one vector": {"none": 0.4, "uniform": np.nan}, "Transformer": {"none": 1.0, "uniform": 0.08}}
-    assert findings.ablation_finding(medians) == snapshot(name="ablation finding covers models with attention")
-    del medians["Transformer"]
-    assert [findings.ablation_finding(medians), findings.ablation_finding({})] == snapshot(
-        name="ablation finding covers models with attention 2"
-    )
-    ones, low = (np.ones(3), np.array([0.05, 0.04, 0.06]))
-    assert findings.copy_finding({True: ones, False: ones}, {True: 0.96 * ones, False: low}, 150).replace(
-        "\xa0", " "
-    ) == snapshot(name="copy finding compares with and without")
+        findings.exact_match_finding({"vector": dates}, "dates"),
+        *(findings.ablation_finding(each) for each in (medians, without_attention, {})),
+        findings.copy_finding({True: ones, False: ones}, {True: 0.96 * ones, False: low}, 150).replace("\xa0", " "),
+    ] == snapshot
 
 
 def test_the_finding_has_at_most_twenty_words(snapshot: SnapshotAssertion) -> None:

@@ -73,11 +73,7 @@ def try_change(lab: NegationLab, model: str | None, name: str, value: object) ->
     st.tuples(st.integers(0, 31), st.integers(0, 7), st.integers(0, 15)),
 )
 def test_a_lab_round_trips_through_the_url(
-    changes: list[tuple[str | None, str, object]],
-    models: set[str],
-    say: str,
-    metric: str,
-    view: tuple[int, int, int],
+    changes: list[tuple[str | None, str, object]], models: set[str], say: str, metric: str, view: tuple[int, int, int]
 ) -> None:
     lab = NegationLab()
     for change in changes:

@@ -19,12 +19,7 @@ from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
 from explorer.ui.training import learning_chart, run_view
-from explorer.ui.training.learning_chart import (
-    describe_outcome,
-    describe_state,
-    draw_learning_chart,
-    training_state,
-)
+from explorer.ui.training.learning_chart import describe_outcome, describe_state, draw_learning_chart, training_state
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest
 from explorer.web.visitors import Visitor
