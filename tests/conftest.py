@@ -35,7 +35,6 @@ settings.load_profile("lineage")
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
 LONGEST = ("test_fuzz", "test_every_page")
 SKIPPED = "lineage/skipped"  # in pytest's cache
-_skipped: list[tuple[str, str]] = []
 os.environ.setdefault("LINEAGE_FUZZ_SEED", str(random.randrange(1_000_000)))  # the processes of xdist inherit it
 
 
@@ -64,19 +63,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report  # type: ignore[return-value]
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.skipped and not hasattr(report, "wasxfail"):
-        _skipped.append(report.location[::2])
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Remember what was skipped, in the process that collects the reports of all others."""
-    config = session.config
-    if hasattr(config, "cache") and not hasattr(config, "workerinput") and not config.getoption("skipped"):
-        config.cache.set(SKIPPED, _skipped)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Remember what was skipped, and say how the random gestures can be repeated."""
+    if hasattr(config, "cache") and not config.getoption("skipped"):
+        config.cache.set(SKIPPED, [report.location[::2] for report in terminalreporter.stats.get("skipped", [])])
     terminalreporter.write_line(f"Seed of the random gestures: LINEAGE_FUZZ_SEED={os.environ['LINEAGE_FUZZ_SEED']}")
 
 
@@ -85,6 +75,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     """A home directory of the test; what the process remembers of earlier tests is forgotten."""
     monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("LINEAGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # AppTest leaves a page there
     # Training times are estimated for the machine for which the limits were chosen, also while this one is busy.
     monkeypatch.setattr(machine_speed, "_measure", lambda: USUAL_MACHINE)
     torch.set_num_threads(1)

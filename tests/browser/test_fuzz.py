@@ -22,7 +22,7 @@ def test_random_gestures_leave_no_page_blank_and_the_url_says_what_is_shown(
     profile: Any, server: str, home: Path, address: str
 ) -> None:
     seed = int(os.environ["LINEAGE_FUZZ_SEED"])
-    fuzzer = Fuzzer(profile, server, home / "server.log", address, seed, patience=1_000)
+    fuzzer = Fuzzer(profile, server, home / "server.log", address, seed, patience=500)
     fuzzer.episode(15)
     clear(profile, server)
     assert not fuzzer.failures, "\n".join(map(str, fuzzer.failures))
