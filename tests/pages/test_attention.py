@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.attention.attend import attend, unpack_weights
@@ -39,12 +40,6 @@ def heads(at: AppTest) -> dict[str, Any]:
     return component_data(at, "attention_heads")[0]
 
 
-def arrays(content: bytes) -> dict[str, Any]:
-    from safetensors.numpy import load
-
-    return load(content)
-
-
 def test_the_default_state_shows_results() -> None:
     at = attention()
     assert warnings_of(at) == [] and url_params(at) == {}
@@ -57,6 +52,15 @@ def test_the_default_state_shows_results() -> None:
     assert data["open"] == [0, 0] and data["answers"]["rows"][0]["text"] == "himself"
     assert "The model predicts “himself” after “…aunts is proud of”, with probability >0.99." in headings(at)
     assert component_data(at, "attention_walkthrough") == [], "what is folded is not computed"
+    titles = list(next(box for box in at.selectbox if box.label == "Model").options)
+    assert titles[0] == "Agreement, words · 2 layers × 4 heads" and len(titles) == len(set(titles))
+    assert "Shakespeare, letters · 4 layers × 4 heads, steps of the training" in titles
+    assert not any(name in title for title in titles for name in store.pretrained_folders())
+
+
+TOY = {"model": "text-toy-transformer", "say": "abc"}
+STEPS = {"model": "text-through-training"}
+PATCHING = {"unfold": "patching"}
 
 
 @pytest.mark.parametrize(
@@ -66,26 +70,36 @@ def test_the_default_state_shows_results() -> None:
         ({"at": "3"}, "The model was not trained to predict anything after “the king near the”"),
         ({"say": "THE king is proud of " * 4}, "The model reads 13 words at once. The end was left out"),
         ({"unmasked": "true"}, "This model has no causal mask that can be removed."),
-        ({"say": "the king loves"}, "The models never saw “loves”"),
         (
             {"off": "0.0,0.1,0.2,0.3,1.0,1.1,1.2,1.3", "unplaced": "true"},
             "With eight heads switched off and the positions",
         ),
+        ({"model": "text-lstm"}, "This run is of the architecture “LSTM”, which has no attention to look at."),
+        ({"model": "gone"}, "There is no model “gone” to ask"),
+        (STEPS | {"off": "0.1,9.9"}, "This model has no head 9.9; it has layers 0 to 3, heads 0 to 3."),
+        (STEPS | {"layer": "9", "head": "1"}, "This model has no head 9.1;"),
+        (STEPS | {"step": "7"}, "There are no weights of step 7; the end of the training is shown."),
+        (STEPS | {"seed": "7"}, "This run has no seed 7, counted from 0; its first seed is shown."),
+        (PATCHING | {"changed": "the queen near the queens"}, "The first text has 11 tokens, the changed text 5."),
+        (
+            PATCHING | {"changed": "the king near the queens behind the aunts is proud of"},
+            "The two texts are the same.",
+        ),
+        (PATCHING | {"changed": "the emperor"}, "The models never saw “emperor”"),
+        (PATCHING | {"patch": "head.7.7"}, "The model or the text has no such state"),
+        (PATCHING | {"model": "negation-single-transformer-attending"}, "The first text leads to “"),
+        (PATCHING | {"off": "0.0"}, "Patched is the unchanged model"),
+        (TOY | {"beside": "hub:nothing"}, "The second model cannot be shown: The real model “nothing” is not open"),
+        (TOY | {"beside": "text-lstm"}, "The second model cannot be shown: This run"),
+        (TOY | {"beside": "x"}, "The second model cannot be shown: There is no model “x”"),
+        (TOY | {"beside": NEGATION}, "“abc”"),
     ],
 )
-def test_any_sentence_about_agreement_is_answered_or_reported(params: dict[str, str], sentence: str) -> None:
+def test_every_request_is_answered_or_its_problem_is_reported(params: dict[str, str], sentence: str) -> None:
     at = attention({"model": "agreement-heads", "layer": "0", "head": "0", **params})
     shown = " ".join([*headings(at), *warnings_of(at), page_text(at)]).replace("\\", "")
-    assert not at.exception and sentence in shown, shown
-
-
-def test_models_have_names_for_people() -> None:
-    at = attention()
-    titles = list(next(box for box in at.selectbox if box.label == "Model").options)
-    assert titles[0] == "Agreement, words · 2 layers × 4 heads" and len(titles) == len(set(titles))
-    assert "Shakespeare, letters · 4 layers × 4 heads, steps of the training" in titles
-    assert "Shakespeare, word pieces · 2 layers × 4 heads" in titles
-    assert not any(name in title for title in titles for name in store.pretrained_folders())
+    assert not at.exception and sentence in shown and "Code and papers" in shown, shown
+    assert "beside" not in params or len(component_data(at, "attention_heads")) == 1
 
 
 def test_the_snapshots_are_computed_when_the_browser_fetches_their_address() -> None:
@@ -97,14 +111,14 @@ def test_the_snapshots_are_computed_when_the_browser_fetches_their_address() -> 
     wait(futures.values())
     packed = results.find(str(section.draw(futures)["address"]).rpartition("/")[2])
     assert isinstance(packed, results.Arrays)
-    assert arrays(packed.content)["weights"].shape == (9, 4, 4, 21 * 22 // 2) and len(packed.content) < 2_000_000
+    assert load(packed.content)["weights"].shape == (9, 4, 4, 21 * 22 // 2) and len(packed.content) < 2_000_000
 
 
 @pytest.mark.parametrize("name", ["agreement-heads", NEGATION])
 def test_what_is_sent_is_what_the_model_computed(name: str) -> None:
     stored_model = find_run(name)
     found = compute_reading(stored_model, AttentionState(name))
-    sent = unpack_weights(arrays(found.content)["weights"], len(found.input.ids), name != NEGATION)
+    sent = unpack_weights(load(found.content)["weights"], len(found.input.ids), name != NEGATION)
     own = attend(stored_model.model(), found.input.ids).weights
     assert np.allclose(np.nan_to_num(sent), np.nan_to_num(own), atol=1e-3)
     assert np.allclose(np.nan_to_num(sent).sum(axis=-1), 1, atol=1e-3)
@@ -129,27 +143,6 @@ def test_an_ablation_is_reported_and_drawn_with_the_original() -> None:
     assert heads(untouched)["causal"] is False
 
 
-@pytest.mark.parametrize(
-    ("params", "sentence"),
-    [
-        ({"model": "text-lstm"}, "This run is of the architecture “LSTM”, which has no attention to look at."),
-        ({"model": "gone"}, "There is no model “gone” to ask"),
-        ({"model": NEGATION, "say": "human loves nature"}, "The models never saw “loves”"),
-        ({"off": "0.1,9.9"}, "This model has no head 9.9; it has layers 0 to 3, heads 0 to 3."),
-        ({"off": "1"}, "“1” names no heads."),
-        ({"layer": "9", "head": "1", "seed": "7", "step": "7"}, "This model has no head 9.1;"),
-    ],
-)
-def test_an_invalid_request_is_reported_in_one_sentence(params: dict[str, str], sentence: str) -> None:
-    at = attention(params)
-    assert not at.exception
-    assert [warning for warning in warnings_of(at) if warning.startswith(sentence)], warnings_of(at)
-    if "step" in params:
-        assert "There are no weights of step 7; the end of the training is shown." in warnings_of(at)
-        assert "This run has no seed 7, counted from 0; its first seed is shown." in warnings_of(at)
-    assert "Code and papers" in headings(at)
-
-
 def test_any_text_is_read_and_changes_to_it_are_reported() -> None:
     for text, tokens, note in (
         ("日", 1, "no text to read … line … no “日”: left out"),
@@ -167,9 +160,6 @@ def test_similar_words_are_offered_for_an_unknown_one() -> None:
     at = wait_until_ready(word.click().run())
     assert url_params(at)["say"] == "human preserve nature" and warnings_of(at) == []
     assert heads(at)["tokens"][2] == "preserve"
-
-
-PATCHING = {"unfold": "patching"}
 
 
 def test_patching_shows_which_states_carry_the_answer() -> None:
@@ -205,32 +195,13 @@ def test_a_click_and_the_menus_select_a_state() -> None:
     assert "The model or the text has no such state" in page_text(at)
 
 
-@pytest.mark.parametrize(
-    ("params", "sentence"),
-    [
-        ({"changed": "the queen near the queens"}, "The first text has 11 tokens, the changed text 5."),
-        ({"changed": "the king near the queens behind the aunts is proud of"}, "The two texts are the same."),
-        ({"changed": "the emperor"}, "The models never saw “emperor”"),
-        ({"patch": "head.7.7"}, "The model or the text has no such state"),
-        ({"model": "negation-single-transformer-attending"}, "The first text leads to “"),
-        ({"off": "0.0"}, "Patched is the unchanged model"),
-    ],
-)
-def test_what_cannot_be_patched_is_reported_in_one_sentence(params: dict[str, str], sentence: str) -> None:
-    at = attention({"model": "agreement-heads", "layer": "0", "head": "0", **PATCHING, **params})
-    assert not at.exception and sentence in "\n".join([page_text(at), *warnings_of(at)])
-
-
 def test_the_two_answers_are_chosen_and_reset_when_another_model_does_not_have_them() -> None:
     at = attention(PATCHING)
     assert [widget(at.text_input, f"gaze.{name}").placeholder for name in ("answer", "contrast")] == ["automatic"] * 2
     at = wait_until_ready(widget(at.text_input, "gaze.answer").set_value("are").run())
     at = wait_until_ready(widget(at.text_input, "gaze.contrast").set_value("themselves").run())
     assert url_params(at).items() >= {"answer": "are", "contrast": "themselves"}.items() and warnings_of(at) == []
-    assert_mentions(
-        page_text(at),
-        "“are” has the probability <0.01 for the first text and <0.01 for the changed text, “themselves” <0.01",
-    )
+    assert_mentions(page_text(at), "“are” has the probability <0.01 for the first text and <0.01 for the changed text")
     assert any("the probability of “are”" in each for each in headings(at))
     at = wait_until_ready(widget(at.selectbox, "gaze.model").set_value("text-through-training").run())
     assert {"answer", "contrast"}.isdisjoint(url_params(at)) and len(set(warnings_of(at))) == 2
@@ -244,21 +215,6 @@ def test_the_parts_of_the_answer_are_shown_below_the_importance_of_heads() -> No
     [bars] = plot_frame_figures(at, "gaze-attribution")
     assert bars["plot"]["layout"]["yaxis"]["ticktext"][-1] == "together"
     assert "because a norm follows each part" in page_text(attention({"unfold": "importance"}))
-
-
-@pytest.mark.parametrize(
-    ("beside", "sentence"),
-    [
-        ("hub:nothing", "The second model cannot be shown: The real model “nothing” is not open"),
-        ("text-lstm", "The second model cannot be shown: This run"),
-        ("x", "The second model cannot be shown: There is no model “x”"),
-        (NEGATION, "“abc”"),
-    ],
-)
-def test_a_second_model_that_cannot_be_shown_is_explained(beside: str, sentence: str) -> None:
-    at = attention({"model": "text-toy-transformer", "beside": beside, "say": "abc"})
-    assert sentence in "\n".join([*warnings_of(at), page_text(at)])
-    assert len(component_data(at, "attention_heads")) == 1
 
 
 def test_another_model_or_text_keeps_the_second_model_without_its_query() -> None:

@@ -65,7 +65,7 @@ def test_the_default_runs_are_compared_without_interaction() -> None:
     assert "**Same initial weights.** 1 RNN and 2 GRU have the same initial values of" in page_text(at)
 
 
-@pytest.mark.parametrize("measure", ["batch_loss", "test_accuracy", "exact_accuracy"])
+@pytest.mark.parametrize("measure", ["batch_loss", "exact_accuracy"])
 def test_the_results_table_shows_the_numbers_of_each_run(measure: str) -> None:
     runs = list(SINGLE.values())
     at = compare_page({"runs": ",".join(run.key for run in runs), "y": measure})
@@ -111,9 +111,6 @@ def test_language_models_are_compared_by_their_own_measures() -> None:
     assert at.selectbox[0].options == [title for measure, title in MEASURES.items() if measure in both]
 
 
-# ---- branches
-
-
 def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
     config = short_config("rnn", replicas=2)
     parent = store.save_run(record_run(config), store.run_folder(config), "ada").key
@@ -148,25 +145,20 @@ def test_a_shipped_run_is_trained_here_before_it_can_be_branched(monkeypatch: py
     assert submitted == [(SINGLE["rnn"].config, "ada")]
 
 
-@pytest.mark.parametrize("comparison", ["recall", "text"])
-def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate(comparison: str) -> None:
-    at = compare_page({"unfold": "tuned", "tuned": comparison})
-    rows, configs = table(at, f"tuned-{comparison}-results"), tuned_configs(comparison)
+def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate() -> None:
+    at = compare_page({"unfold": "tuned", "tuned": "recall"})
+    rows, configs = table(at, "tuned-recall-results"), tuned_configs("recall")
     assert [row["rate"]["text"] for row in rows] == [f"{each.optimiser.learning_rate:g}" for each in configs.values()]
-    metric = {"negation": "exact_accuracy", "recall": "accuracy", "text": "val_loss"}[comparison]
     for row, config in zip(rows, configs.values(), strict=True):
         run = store.find_by_config(config)
-        assert run and row["value"]["values"] == pytest.approx(run.card.metrics[metric].values, abs=1e-4)
+        assert run and row["value"]["values"] == pytest.approx(run.card.metrics["accuracy"].values, abs=1e-4)
     assert_mentions(page_text(at), "best for it among five; every one had the same five")
     assert any(heading.startswith("At equal tuning budget") for heading in headings(at))
-    assert len(table(at, f"{comparison}-learning-rates")) == len(configs)
+    assert len(table(at, "recall-learning-rates")) == len(configs)
 
 
 SPACE = "learning_rate=0.0001,0.01;hidden=4,8"
 FORM = {"unfold": "sweeps", "sweep_models": "rnn", "sweep_space": SPACE, "sweep_seeds": "2"}
-SWEEP = make_sweep(
-    with_settings(default_config("negation", "rnn"), {"epochs": 3}), {"learning_rate": [1e-4, 1e-2], "hidden": [4, 8]}
-)
 
 
 @pytest.fixture(autouse=True)
@@ -210,24 +202,24 @@ def test_a_search_trains_and_shows_its_result() -> None:
     assert "sweep.stop" not in [button.key for button in at.button]
     rows = table(at, f"sweep-trials.{keys[0]}")
     assert len(rows) == 4 and rows[0]["trial"]["text"].startswith("learning rate 0.01, hidden")
-    figure = plot_frame_figures(at, "sweep-figure")[0]
-    assert figure["plot"]["data"][0]["type"] == "heatmap" and figure["pickable"]
-    best = next(data for data in component_data(at, "table") if data["file"].startswith("sweep-trials"))["rows"][0][
-        "key"
-    ]
+    tiles = plot_frame_figures(at, "sweep-figure")[0]
+    assert tiles["plot"]["data"][0]["type"] == "heatmap" and tiles["pickable"]
+    [best] = [data["rows"][0]["key"] for data in component_data(at, "table") if data["file"].startswith("sweep-trials")]
     at.session_state[f"sweep-trials.{keys[0]}: open"] = best
     assert url_params(assert_no_errors(at.run())) == {"run": best}
 
 
 def test_a_stopped_search_says_so_and_continues() -> None:
-    stored.start(SWEEP, "ada")
-    stored.stop(SWEEP.key, "ada")
-    at = page("compare.py", {"unfold": "sweeps", "sweeps": SWEEP.key}, "bob")
+    config = with_settings(default_config("negation", "rnn"), {"epochs": 3})
+    sweep = make_sweep(config, {"learning_rate": [1e-4, 1e-2], "hidden": [4, 8]})
+    stored.start(sweep, "ada")
+    stored.stop(sweep.key, "ada")
+    at = page("compare.py", {"unfold": "sweeps", "sweeps": sweep.key}, "bob")
     assert "4 waiting. It was stopped; “Continue” trains the rest." in page_text(at)
     assert "sweep.stop" not in [button.key for button in at.button]
     at = assert_no_errors(widget(at.button, "sweep.continue").click().run())
-    assert stored.find(SWEEP.key).owner == "bob"
-    assert stored.find(SWEEP.key).state != "stopped" and warnings_of(at) == []
+    assert stored.find(sweep.key).owner == "bob"
+    assert stored.find(sweep.key).state != "stopped" and warnings_of(at) == []
 
 
 def test_unknown_searches_and_impossible_values_are_named() -> None:

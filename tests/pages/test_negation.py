@@ -36,12 +36,11 @@ from tests.pages.screen import (
 )
 from tests.words import assert_mentions, assert_states
 
-ALL = ",".join(models_of("negation"))
 TASK_VERSIONS: dict[str, tuple[dict[str, str], str]] = {
     "default": ({}, "negation-single-{}"),
     "double": ({"max_nots": "2"}, "negation-double-{}"),
     "held out": ({"held_out": "destroy"}, "negation-held-out-{}"),
-    "everybody": ({"models": ALL}, "negation-single-{}"),
+    "everybody": ({"models": ",".join(models_of("negation"))}, "negation-single-{}"),
     "standard initialization": ({"transformer.start": "1.0"}, "negation-single-{}"),
 }
 
@@ -110,20 +109,16 @@ def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> Non
             assert row[model]["wrong"] == ((mean > 0.5) != bool(task.sentences[i].label))
 
 
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({}, "Bag of words ends at 0.883 … ceiling"),
-        ({}, r"1 - \tfrac{1}{3}\min(p, 1 - p) = 1 - \tfrac{1}{3}\cdot 0.35 = 0.8833"),
-        ({}, "Bag of words (0 of 8 against 8 of 8 seeds)"),
-        ({"p_not": "0.5"}, "No sum of word weights gets more than 0.8333"),
-        ({"p_not": "0.5"}, "its minimum gets only 0.6667 right."),
-        ({"max_nots": "2"}, "This tiny language has nine sentences"),
-        ({"max_nots": "2"}, "A second “not” cancels the first"),
-    ],
-)
-def test_the_ceiling_of_a_task_version_is_explained(params: Mapping[str, str], words: str) -> None:
-    assert_mentions(page_text(page_with_open_folds(params)), words)
+def test_the_ceiling_of_a_task_version_is_explained() -> None:
+    text = page_text(page_with_open_folds())
+    assert_mentions(text, "Bag of words ends at 0.883 … ceiling")
+    assert_mentions(text, r"1 - \tfrac{1}{3}\min(p, 1 - p) = 1 - \tfrac{1}{3}\cdot 0.35 = 0.8833")
+    assert_mentions(text, "Bag of words (0 of 8 against 8 of 8 seeds)")
+    text = page_text(page_with_open_folds({"p_not": "0.5"}))
+    assert_mentions(text, "No sum of word weights gets more than 0.8333")
+    assert_mentions(text, "its minimum gets only 0.6667 right.")
+    text = page_text(page_with_open_folds({"max_nots": "2"}))
+    assert "This tiny language has nine sentences" in text and "A second “not” cancels the first" in text
 
 
 def test_the_held_out_pair_is_marked_and_its_finding_counts_seeds() -> None:
@@ -180,16 +175,12 @@ def test_the_small_transformer_averages_and_the_page_says_so() -> None:
 
 
 TYPED = {
-    "": "There is no word in this sentence",
     "?!": "There is no word in this sentence",
     "not " * 70: "This sentence has 70 words",
     "human 🐳 nature": "never saw “🐳”",
-    "הטבע human": "never saw “הטבע”",
     "<script>alert(1)</script>": "never saw “script>alert(1)</script”",
     "human $\\frac{1}{0}$ [x](javascript:alert(1)) nature": "never saw",
     "Human, NOT “preserve” nature!": "",
-    "sustain collapse": "",
-    "not": "",
     "not " * 40: "",
 }
 
@@ -212,21 +203,6 @@ def test_tokens_beyond_a_context_window_are_marked_and_explained() -> None:
     assert kinds == ["marker", *["word"] * 5, "beyond", "beyond"]
     assert_states(verdicts["token_note"], "beyond … Feedforward and Transformer … six tokens")
     assert component_data(negation_page(), "verdicts")[0]["token_note"] is None
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"p_not": "much", "models": "<script>", "run": "../../etc/passwd", "look": "99", "rnn.p_not": "0.9"},
-        {"p_not": "1", "held_out": "destroy"},
-        {"train_size": "20000", "batch_size": "1"},
-    ],
-)
-def test_an_invalid_url_gives_warnings_and_a_working_page(params: Mapping[str, str], snapshot: object) -> None:
-    at = negation_page(params)
-    assert warnings_of(at) == snapshot
-    assert component_data(at, "verdicts") or "No finished run of" in page_text(at)
-    assert set(url_params(at)) < set(params) or not url_params(at)
 
 
 def test_the_run_stays_in_the_url_while_its_settings_are_unchanged() -> None:
@@ -256,22 +232,13 @@ def test_all_controls_change_the_state_and_the_url() -> None:
     at = assert_no_errors(next(b for b in at.button if b.label == "Back to the defaults").click().run())
     assert url_params(at) == {"unfold": "why,task,padding,weights"}
     assert widget(at.slider, "task.shared.p_not").value == 0.35
-
-
-def test_deselecting_all_models_is_rejected() -> None:
-    at = negation_page()
     at = assert_no_errors(widget(at.pills, "models").set_value([]).run())
     assert "A race needs at least one model" in at.warning[0].value.replace("\\", "")
     assert widget(at.pills, "models").value == list(NEGATION_MODELS)
 
 
-SMALL: Mapping[str, str] = {
-    "models": "bag_of_words,rnn",
-    "replicas": "2",
-    "train_size": "40",
-    "bag_of_words.epochs": "2",
-    "rnn.epochs": "3",
-}
+SMALL = {"models": "bag_of_words,rnn", "replicas": "2", "train_size": "40"}
+SMALL |= {"bag_of_words.epochs": "2", "rnn.epochs": "3"}
 
 
 def test_missing_runs_are_offered_then_trained_and_trained_again() -> None:
@@ -299,9 +266,6 @@ def test_one_seed_and_one_model_are_enough() -> None:
     assert component_data(at, "verdicts")[0]["caption"] == "One seed."
     assert "Line: one seed." in page_text(at)
     assert "seed" not in " ".join(headings(at))
-
-
-# ---- runs by their keys
 
 
 def test_a_branch_is_opened_by_its_key() -> None:

@@ -33,11 +33,7 @@ FOUR = "text;label\n" + "".join(
     for label, word in (("one", "single"), ("<b>two</b>", "double"), ("three", "triple"), ("four", "fourfold"))
     for i in "abcdef"
 )
-SHORT = {
-    "replicas": "2",
-    "models": "bag_of_words,rnn,transformer",
-    "unfold": "why,task,weights",
-}
+SHORT = {"replicas": "2", "models": "bag_of_words,rnn,transformer", "unfold": "why,task,weights"}
 
 
 def upload(content: str) -> AppTest:

@@ -35,6 +35,8 @@ def test_the_visitors_two_sentences_are_compared() -> None:
     assert any("cannot tell" in heading for heading in headings(at))
     at = wait_until_ready(assert_no_errors(widget(at.text_input, "positions.second").set_value("").run()))
     assert "A sentence is empty" in " ".join(warnings_of(at))
+    at = open_page("positions.py", {"first": " ".join(["w"] * 30)})
+    assert warnings_of(at) == ["The first sentence has 30 words; 20 are read. The rest was left out."]
 
 
 def test_untrained_settings_are_offered_for_training() -> None:
@@ -48,12 +50,3 @@ def test_a_run_with_other_settings_is_added_to_the_comparison() -> None:
     assert warnings_of(at) == [] and "run" in url_params(at)
     (panel,) = plot_frame_figures(at, "positions-lengths")
     assert [line["title"] for line in panel["tracks"]] == ["this run"] and panel["title"].startswith("Run ")
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_used(snapshot: object) -> None:
-    at = open_page(
-        "positions.py",
-        {"longest": "99", "base": "1", "after": "perhaps", "first": " ".join(["w"] * 30), "run": "noise-open"},
-    )
-    assert warnings_of(at) == snapshot
-    assert component_data(at, "positions")

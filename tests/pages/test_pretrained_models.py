@@ -30,7 +30,6 @@ from tests.pages.screen import (
     page_text,
     plot_frame_figures,
     table,
-    wait_until_ready,
     warnings_of,
 )
 from tests.words import assert_mentions
@@ -106,9 +105,7 @@ def test_the_three_kinds_of_attention_of_an_encoder_decoder(open_tiny: OpenTiny)
 def test_an_own_and_a_real_model_read_the_same_sentence(open_tiny: OpenTiny) -> None:
     real = open_tiny("gpt2")
     params = {"model": "text-toy-transformer", "beside": real, "say": "abca", "sort": "first", "view": "matrix"}
-    at = wait_until_ready(
-        page("attention.py", {**params, "beside_layer": "2", "beside_head": "3", "beside_at": "1", "off": "0.0"})
-    )
+    at = open_page("attention.py", {**params, "beside_layer": "2", "beside_head": "3", "beside_at": "1", "off": "0.0"})
     first, second = component_data(at, "attention_heads")
     assert warnings_of(at) == []
     assert first["title"] != second["title"] == "tiny-gpt2" and first["colour"] != second["colour"]
@@ -171,19 +168,10 @@ def test_a_real_model_generates_beside_one_that_was_trained_here(open_tiny: Open
 
 
 @needs.transformers
-@pytest.mark.parametrize(
-    ("file", "parameter"),
-    [
-        ("attention.py", "model"),
-        ("generation.py", "models"),
-        ("block.py", "real"),
-        ("cost.py", "real"),
-        ("tokens.py", "real"),
-    ],
-)
-def test_a_real_model_that_is_not_open_is_explained(file: str, parameter: str) -> None:
-    assert not any("real" in heading for heading in headings(page(file)))
-    assert_mentions(" ".join(warnings_of(page(file, {parameter: "hub:gpt2"}))), "“gpt2” is not open on this machine")
+def test_a_real_model_that_is_not_open_is_explained() -> None:
+    for file, parameter in (("attention", "model"), ("generation", "models"), ("block", "real"), ("tokens", "real")):
+        at = page(f"{file}.py", {parameter: "hub:gpt2"})
+        assert_mentions(" ".join(warnings_of(at)), "“gpt2” is not open on this machine")
 
 
 @needs.transformers
@@ -195,9 +183,8 @@ def test_the_blocks_of_a_real_model_are_drawn_with_their_sizes(name: str, open_t
     figures = plot_frame_figures(at, "block-real-figure")
     texts = " ".join(label["text"] for label in figures[0]["plot"]["layout"]["annotations"])
     assert_mentions(texts, "4 heads of 8"), assert_mentions(texts, "3 such blocks")
-    assert [figure["title"] for figure in figures] == (
-        ["tiny-t5: encoder", "tiny-t5: decoder"] if name == "t5" else [f"tiny-{name}", "Trained here"]
-    )
+    parts = ["tiny-t5: encoder", "tiny-t5: decoder"] if name == "t5" else [f"tiny-{name}", "Trained here"]
+    assert [figure["title"] for figure in figures] == parts
     size = "3 + 2" if name == "t5" else "3"
     assert_mentions(" ".join(headings(at)), f"tiny-{name} has {size} blocks of width 32")
     assert_mentions(page_text(at), "differs in its design")

@@ -115,7 +115,6 @@ OF_RNN_AND_GRU = sum(config.model_name in ("rnn", "gru") for config in SHIPPED.v
         ({"models": "rnn,gru"}, OF_RNN_AND_GRU + 1),
         ({"whose": "shipped"}, len(SHIPPED)),
         ({"when": "today", "whose": "mine"}, 1),
-        ({"tags": "wide"}, 1),
         ({"tags": "wide", "models": "gru"}, 0),
         ({"text": "MY FIRST"}, 1),
         ({"text": "%%"}, 0),  # a wildcard is a letter
@@ -157,12 +156,8 @@ def test_changes_to_ones_own_run_are_stored_at_once() -> None:
     at = assert_no_errors(widget(at.multiselect, f"say.{run}.tags").set_value(["wide", "odd"]).run())
     at = assert_no_errors(widget(at.toggle, f"say.{run}.pinned").set_value(True).run())
     card = json.loads((store.find(run).folder / "card.json").read_text())
-    assert (card["name"], card["note"], card["tags"], card["pinned"]) == (
-        "my first",
-        "two\nlines",
-        ["wide", "odd"],
-        True,
-    )
+    changes = {"name": "my first", "note": "two\nlines", "tags": ["wide", "odd"], "pinned": True}
+    assert card.items() >= changes.items()
     assert rows(at)[run]["title"]["text"] == "my first"
     assert rows(at)[run]["owner"]["text"] == "yours, pinned"
 
@@ -186,33 +181,20 @@ def test_a_deleted_run_can_be_restored_while_the_page_is_open() -> None:
     assert store.find(run).card.owner == "ada"
 
 
-def test_an_unknown_run_is_reported() -> None:
-    at = runs_page({"run": "abcdefghijkl"})
-    assert len(warnings_of(at)) == 1 and "no run" in warnings_of(at)[0]
-
-
-def import_file(content: bytes) -> AppTest:
-    """Return the page after a file was imported."""
-    at = runs_page(me="bob")
-    at.file_uploader[0].upload("run.zip", content, "application/zip")
-    return press(at, "Import it")
-
-
-def test_a_zip_is_imported_and_opened() -> None:
+def test_a_zip_is_imported_and_opened_and_an_invalid_one_is_refused(home: Path) -> None:
     run = store.find(save_small_run())
     content = pack(run)
     operations.delete_runs([run.key], "ada", False)
     operations.purge_runs([run.key])
-    at = import_file(content)
+    at = runs_page(me="bob")
+    at.file_uploader[0].upload("run.zip", b"PK\x03\x04 no zip", "application/zip")
+    at = press(at, "Import it")
+    assert warnings_of(at) and len(set(warnings_of(at))) == 1 and not list(home.glob("runs/*"))
+    at.file_uploader[0].upload("run.zip", content, "application/zip")
+    at = press(at, "Import it")
     assert url_params(at) == {"run": run.key}
     assert rows(at)[run.key]["owner"]["text"] == "yours"
     assert store.find(run.key).card.owner == "bob"
-
-
-def test_an_invalid_zip_is_refused_in_one_sentence(home: Path) -> None:
-    at = import_file(b"PK\x03\x04 no zip")
-    assert warnings_of(at) and len(set(warnings_of(at))) == 1
-    assert not list(home.glob("runs/*"))
 
 
 def test_the_actions_depend_on_the_selection() -> None:

@@ -50,10 +50,3 @@ def test_every_shape_opens_from_its_url(parts: Mapping[str, str], steps: int, ti
     net = component_data(at, "unrolled_rnn")[0]
     assert warnings_of(at) == [] and url_params(at) == parts
     assert len(net["steps"]) == steps and net["title"] == title
-
-
-def test_invalid_url_parameters_are_reported(snapshot: object) -> None:
-    at = open_page(
-        "sequence_shapes.py", {"agreeing": "noun", "shape": "two", "replica": "99", "ends": "human eats nature"}
-    )
-    assert warnings_of(at) == snapshot and set(url_params(at)) <= {"ends"}

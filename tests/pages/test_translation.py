@@ -62,14 +62,6 @@ def test_the_page_opens_with_the_answers_and_results_and_computes_nothing_that_i
     assert len(medians) == len(VARIANTS)
     expected = np.median(store.find("reverse-additive").curves.answers["by_length"][-1], axis=0)
     assert next(y for name, y in medians.items() if name.startswith("attention")) == pytest.approx(expected, abs=1e-3)
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_kept(snapshot: object) -> None:
-    at = translation({"task": "dreams", "who": "vector,oracle", "longest": "41", "steps": "100000", "width": "9"})
-    assert warnings_of(at) == snapshot and component_data(at, "translation_answers")
-
-
-def test_a_run_is_shown_on_its_task() -> None:
     at = translation({"run": store.find("dates-additive").key})
     assert warnings_of(at) == [] and url_params(at) == {"task": "dates"}
 
@@ -107,9 +99,7 @@ def test_a_file_becomes_a_task_with_answers_curves_and_alignment() -> None:
     assert f"{source},{right}\n" in PAIRS and len(answers["rows"]) == 3
     assert {"exact", "parameters"} < set(table(at, "translation-results")[0])
     missed = table(at, "translation-pairs")
-    assert 1 <= len(missed) <= 5 and all(
-        row["vector"]["text"].startswith(("0 of 2", "1 of 2", "2 of 2")) for row in missed
-    )
+    assert 1 <= len(missed) <= 5 and all(row["vector"]["text"][:6] in ("0 of 2", "1 of 2", "2 of 2") for row in missed)
     (alignment,) = component_data(at, "alignment")
     assert "".join(alignment["source"]) == source and "".join(alignment["right"]) == right + "<EOS>"
     text = page_text(at)
