@@ -3,25 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.state import url_codec
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, format_heads, parse_heads
-from tests.labs.addresses import read_problems
 
 OLD_DEFAULT = AttentionState.url_base()
-
-
-def test_the_url_has_what_differs_from_the_defaults_and_is_read_back() -> None:
-    state = AttentionState(
-        "text-best", "", "O Romeo", 0, 126, 2, 3, 5, "matrix", "row", "spread", ("0.1", "2.3"), ("1.0",), True, True, 4
-    )
-    state = replace(state, changed="", patch="stream.2.8", answer=",", contrast=" Mary")
-    assert url_codec.write(AttentionState()) == {} and url_codec.read(AttentionState, {}) == (AttentionState(), ())
-    assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
-    assert url_codec.read(AttentionState, url_codec.write(AttentionState(say=""))) == (AttentionState(say=""), ())
 
 
 def test_addresses_from_before_another_default_open_the_same_model() -> None:
@@ -31,17 +19,6 @@ def test_addresses_from_before_another_default_open_the_same_model() -> None:
         assert url_codec.write(state) and url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
     assert url_codec.write(OLD_DEFAULT)["model"] == "text-through-training"
     assert OLD_DEFAULT.with_model(AttentionState().model) == AttentionState()
-
-
-def test_the_longest_text_is_in_the_url() -> None:
-    state = AttentionState(say="x" * MAX_TEXT_LENGTH, at=3)
-    assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_kept(snapshot: SnapshotAssertion) -> None:
-    invalid = ("off=1", "flat=0.1,x", "layer=first", "at=-1", "view=cube", "sort=beauty", "unmasked=perhaps", "walk=7")
-    assert read_problems(AttentionState, {"head": "2"}, *invalid, "patch=head.1") == snapshot
-    assert url_codec.read(AttentionState, {"head": "2"}) == (OLD_DEFAULT, ()) and OLD_DEFAULT.head == 2
 
 
 def test_another_model_keeps_text_and_view_but_no_ablated_head() -> None:

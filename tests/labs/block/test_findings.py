@@ -9,8 +9,6 @@ from explorer.labs.block import findings, formulas
 from explorer.labs.block.findings import Contribution
 from explorer.labs.block.formulas import NormExample
 from explorer.labs.block.state import BlockState
-from explorer.ui.state.url_codec import read, write
-from tests.labs.addresses import read_problems
 
 
 def contribution(part: str, stream: int, much: int, half: str = "") -> Contribution:
@@ -34,18 +32,6 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         formulas.norm_example_text(NormExample("layernorm", True, "a", -1.0, 0.5, 4.0, 2.0, 0.25, -1.25)),
         formulas.norm_example_text(NormExample("rmsnorm", False, "a", 1.0, 0.0, 4.0, 2.0, 0.0, 1.0)),
     ] == snapshot
-
-
-def test_the_state_survives_the_url() -> None:
-    state = BlockState("both", "reverse-transformer", 1, "123", 2, "decoder.cross.scores", 3, 40, 2)
-    assert read(BlockState, write(state)) == (state, ())
-    assert write(BlockState()) == {}
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_used(snapshot: SnapshotAssertion) -> None:
-    invalid = ("kind=middle", "layer=0", "head=x", "say=" + "x" * 201, "arrow=1")
-    assert read_problems(BlockState, {"token": "2"}, *invalid) == snapshot
-    assert read(BlockState, {"token": "2"})[0] == BlockState(token=2)
 
 
 def test_component_messages_change_the_state() -> None:

@@ -2,32 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from syrupy.assertion import SnapshotAssertion
-
 from explorer.labs.depth.state import DepthState
-from explorer.ui.state.url_codec import read, write
-from tests.labs.addresses import read_problems
-
-
-def test_the_state_survives_the_url() -> None:
-    state = DepthState("to be", "untrained", 3, 4, 8, "even", False, "post", "rms", 7, "kept", 2)
-    assert read(DepthState, write(state)) == (state, ())
-    assert write(DepthState()) == {}
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_used(snapshot: SnapshotAssertion) -> None:
-    invalid = (
-        "cut=3",
-        "heads=16",
-        "layers=25",
-        "norm=batch",
-        "say=" + "x" * 201,
-        "first=-1",
-        "residual=maybe",
-        "mask=1",
-    )
-    assert read_problems(DepthState, {"start": "zero"}, *invalid) == snapshot
-    assert read(DepthState, {"start": "zero"})[0] == DepthState(start="zero")
 
 
 def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:

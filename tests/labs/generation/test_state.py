@@ -1,32 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
-from explorer.labs.generation.state import DEFAULT_MODELS, MAX_PATH_LENGTH, MAX_PROMPT_LENGTH, GenerationState
+from explorer.labs.generation.state import DEFAULT_MODELS, MAX_PROMPT_LENGTH, GenerationState
 from explorer.ui.state import url_codec
-from tests.labs.addresses import read_problems
-
-
-def test_the_url_has_what_differs_from_the_defaults_and_is_read_back() -> None:
-    state = GenerationState(
-        ("text-lstm",), "", "text-lstm", "O ", 100, 7, 1.35, True, 5, 0.9, 0.05, 12, 30, (3, 1, 4), 2_000
-    )
-    assert url_codec.write(GenerationState()) == {}
-    assert url_codec.read(GenerationState, url_codec.write(state)) == (state, ())
-    assert url_codec.read(GenerationState, url_codec.write(GenerationState(prompt=""))) == (
-        GenerationState(prompt=""),
-        (),
-    )
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_kept(snapshot: SnapshotAssertion) -> None:
-    invalid = ("t=warm", "t=2.5", "t=nan", "top_k=-1", "top_p=1.5", "greedy=maybe", "models=,", "models=a,b,c,d")
-    paths = ("path=1,-2", "path=" + ",".join("1" for _ in range(MAX_PATH_LENGTH + 1)), "path=a")
-    lengths = ("tokens=5", "length=1e9x", "prompt=" + "x" * 2_001, "nonsense=1")
-    assert read_problems(GenerationState, {"seed": "3"}, *invalid, *paths, *lengths) == snapshot
-    assert url_codec.read(GenerationState, {"seed": "3"})[0] == GenerationState(seed=3)
 
 
 def test_another_prompt_or_sampling_setting_resets_position_and_path() -> None:

@@ -8,7 +8,6 @@ from explorer.labs.induction.state import DRAWN_SYMBOLS, ROLE_TITLES, InductionS
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.induction import ROLES, InductionConfig
 from explorer.training.config import with_settings
-from explorer.ui.state import url_codec
 
 
 def test_the_default_settings_are_those_of_included_runs() -> None:
@@ -38,13 +37,6 @@ def test_another_model_or_seed_begins_with_unchanged_heads() -> None:
     seed = state.with_replica(3)
     assert (seed.replica, seed.step) == (3, 46) and not seed.is_ablated
     assert InductionState(look="nothing").shown_model == "two" == InductionState(who=("two",), look="one").shown_model
-
-
-def test_the_url_holds_row_heads_and_removed_head() -> None:
-    state = InductionState(row="abcabc", look="one", off=("0.1",), without="induction", by="mean", step=46, seeds=2)
-    assert url_codec.read(InductionState, url_codec.write(state), "") == (state, ())
-    _, problems = url_codec.read(InductionState, {"off": "x", "without": "nothing"}, "")
-    assert len(problems) == 2
 
 
 def test_a_run_with_other_settings_is_shown_and_too_many_seeds_are_refused() -> None:

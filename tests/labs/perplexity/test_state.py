@@ -23,5 +23,3 @@ def test_contradictions_in_an_address_are_reported() -> None:
     assert len(problems) == 1 and "vocabulary = 501" in problems[0]
     state, problems = state.validate()
     assert len(problems) == 2 and state == PerplexityState()
-    _, problems = url_codec.read(PerplexityState, {"tokens": "char,letters"})
-    assert problems == ("There is no tokenizer “letters”. There is char, bytes, bpe, word.",)

@@ -9,28 +9,10 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.labs.scaled_attention.findings import softmax_at_width, training_text, training_verdict, width_finding
 from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
-from explorer.ui.state import url_codec
-from tests.labs.addresses import read_problems
 
 EDITED = ScaledAttentionState(
     words="a b", width=2, q=(1.0, -0.25, 3.0, 0.0), mask="padding", padding=(0, 1), at="out.1.0", draw=7
 )
-
-
-def test_the_url_stores_the_tables() -> None:
-    assert url_codec.write(ScaledAttentionState()) == {}
-    written = url_codec.write(EDITED)
-    assert written["q"] == "1.0,-0.25,3.0,0.0" and written["at"] == "out.1.0"
-    assert url_codec.read(ScaledAttentionState, written) == (EDITED, ())
-    full = ScaledAttentionState(q=(-99.999,) * 36, k=(0.1234,) * 36)
-    assert url_codec.read(ScaledAttentionState, url_codec.write(full)) == (full, ())
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_used(snapshot: SnapshotAssertion) -> None:
-    tables = ("q=1,nan", "k=1,x", "v=1e9", "q=" + ",".join(["1"] * 37), "at=scores.1", "at=q.0.0", "padding=9")
-    invalid = (*tables, "width=7", "mask=both", "wide=0", "words=" + "a " * 41)
-    assert read_problems(ScaledAttentionState, {"draw": "3"}, *invalid) == snapshot
-    assert url_codec.read(ScaledAttentionState, {"draw": "3"})[0] == ScaledAttentionState(draw=3)
 
 
 def test_component_messages_are_applied_to_the_state() -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from syrupy.assertion import SnapshotAssertion
 
 from explorer.catalogue import MODELS, models_of
 from explorer.errors import InvalidSetting
@@ -22,7 +21,6 @@ from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.state.url_codec import read, write
-from tests.labs.addresses import read_problems
 
 TRAINED = [model for model in models_of("text") if model != "ngram"]
 SHA = "a" * 64
@@ -158,13 +156,6 @@ def test_a_preset_selects_its_model_and_corpus() -> None:
             # The same run where it chooses its text: an included one is found by its preset.
             assert config == expected or not preset.chooses_text
             assert read(TextLab, write(lab)) == (lab, ())
-
-
-def test_invalid_url_parameters_are_reported_and_the_rest_is_kept(snapshot: SnapshotAssertion) -> None:
-    choices = ("unit=nats", "along=epoch", "tokenizer=morse", "split=pairs", "corpus=own", "experiment=cold fusion")
-    invalid = (*choices, "gru.hidden=1e9", "ngram.hidden=3", "ngram.n=9", "giving=true")
-    assert read_problems(TextLab, {"gru.width": "32"}, *invalid) == snapshot
-    assert read(TextLab, {"gru.width": "32"})[0] == TextLab().with_own("gru", width=32)
 
 
 def test_what_the_page_trains_anew_has_a_test_split_and_a_tokenizer_of_training_lines() -> None:

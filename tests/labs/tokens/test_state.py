@@ -1,28 +1,11 @@
 from __future__ import annotations
 
-from syrupy.assertion import SnapshotAssertion
-
 from explorer.environment import environment
 from explorer.labs.tokens.state import TokensState, truncate_typed
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.state import url_codec
-from tests.labs.addresses import read_problems
 
 SHA = "a" * 64
-
-
-def test_the_url_holds_what_differs_from_the_defaults_and_is_parsed_back() -> None:
-    state = TokensState("own", SHA, "to be", "bytes", 700, "blocks", 4, "contiguous")
-    assert url_codec.write(TokensState()) == {}
-    assert url_codec.read(TokensState, url_codec.write(state)) == (state, ())
-    assert url_codec.read(TokensState, url_codec.write(TokensState(say=""))) == (TokensState(say=""), ())
-
-
-def test_invalid_url_parameters_are_reported_and_the_others_are_kept(snapshot: SnapshotAssertion) -> None:
-    sizes = ("vocabulary=1", "vocabulary=99999", "vocabulary=many", "context=17")
-    invalid = ("corpus=bible", "text=../etc", *sizes, "rows=columns", "batches=<b>", "nonsense=1")
-    assert read_problems(TokensState, {"tokenizer": "word"}, *invalid) == snapshot
-    assert url_codec.read(TokensState, {"tokenizer": "word"})[0] == TokensState(tokenizer="word")
 
 
 def test_contradictory_settings_are_reported_and_dropped() -> None:

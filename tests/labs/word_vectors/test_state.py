@@ -7,7 +7,6 @@ from explorer.experiments import word_vectors
 from explorer.labs.word_vectors.state import WordVectorsState, clean
 from explorer.run_store import store
 from explorer.training.config import key, with_settings
-from explorer.ui.state import url_codec
 
 
 def test_the_default_settings_are_those_of_included_runs() -> None:
@@ -36,14 +35,7 @@ def test_without_a_text_of_ones_own_the_grammar_is_read() -> None:
     assert own.configs["skip_gram"].own_text == "a" * 64 and own.examples == ("", "", "", "", "")
 
 
-def test_the_url_holds_the_words() -> None:
-    state = WordVectorsState(who=("skip_gram", "cbow"), word="paris", a="", show="king queen", negatives=3)
-    params = url_codec.write(state)
-    assert url_codec.read(WordVectorsState, params, "") == (state, ())
-    assert clean("  King, QUEEN\tnun ") == "king queen nun" and state.examples[1] == ""
-
-
-def test_impossible_settings_are_refused() -> None:
+def test_words_are_cleaned_and_impossible_settings_are_refused() -> None:
+    assert clean("  King, QUEEN\tnun ") == "king queen nun" and WordVectorsState(a="").examples[1] == ""
     with pytest.raises(LineageError):
         WordVectorsState().with_field("seeds", 99)
-        WordVectorsState(corpus="own", text="x").configs  # noqa: B018

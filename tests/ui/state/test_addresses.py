@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import LineageError
 from explorer.labs.runs.state import RunsState
@@ -142,6 +143,60 @@ def test_an_opened_address_stays_as_it_is(page: str, data: st.DataObject) -> Non
     merged = {name: text for address, *_ in drawn for name, text in parse_qsl(address, keep_blank_values=True)}
     written, _ = open_address(KINDS[page], merged)
     assert open_address(KINDS[page], written) == (written, ())
+
+
+INVALID = {
+    "attention": ("head=3", "off=1&flat=0.1,x&layer=first&at=-1&view=cube&sort=beauty&unmasked=x&walk=7&patch=head.1"),
+    "block": ("token=2", f"kind=middle&layer=0&head=x&say={'x' * 201}&arrow=1"),
+    "compare": (
+        "log_x=true&runs=aaaaaaaaaaaa,bbbbbbbbbbbb",
+        "x=epochs&y=f1&log_y=perhaps&colour=red&__class__=x&rising=true&target=nan&target=inf&target=-1&target=2e6"
+        "&target=x&smooth=nan&smooth=1&smooth=0.995&smooth=-0.1&smooth=much",
+    ),
+    "depth": ("start=zero", f"cut=3&heads=16&layers=25&norm=batch&say={'x' * 201}&first=-1&residual=maybe&mask=1"),
+    "induction": ("seeds=2", "off=x&without=nothing"),
+    "negation": (
+        "say=human destroy nature&train_size=900&rnn.width=9&feedforward.epochs=3",
+        "p_not=2&max_nots=many&held_out=human&fresh_data=perhaps&replicas=33&rnn.hidden=-3&transformer.heads=3"
+        "&lstm.epochs=0&gru.learning_rate=nan&rnn.seed=1&rnn.window=1&colour=red&models=rnn,markov&metric=f1&look=8"
+        "&layer=1&head=x&run=nonsense",
+    ),
+    "perplexity": ("vocabulary=1000", "tokens=char,letters&vocabulary=501"),
+    "scaled-attention": (
+        "draw=3",
+        f"q=1,nan&k=1,x&v=1e9&q={','.join('1' * 37)}&at=scores.1&at=q.0.0&padding=9&width=7&mask=both&wide=0"
+        f"&words={'a ' * 41}",
+    ),
+    "sentences": ("task=gist", "word=dog&layers=7&layer=-5"),
+    "studio": (
+        "seed=3",
+        "t=warm&t=2.5&t=nan&top_k=-1&top_p=1.5&greedy=maybe&models=,&models=a,b,c,d&path=1,-2&path=a&tokens=5"
+        f"&path={','.join('1' * 121)}&length=1e9x&prompt={'x' * 2_001}&nonsense=1",
+    ),
+    "text": (
+        "gru.width=32",
+        "unit=nats&along=epoch&tokenizer=morse&split=pairs&corpus=own&experiment=cold fusion&gru.hidden=1e9"
+        "&ngram.hidden=3&ngram.n=9&giving=true",
+    ),
+    "tokens": (
+        "tokenizer=word",
+        "corpus=bible&text=../etc&vocabulary=1&vocabulary=99999&vocabulary=many&context=17&rows=columns&batches=<b>"
+        "&nonsense=1",
+    ),
+}
+
+
+@pytest.mark.parametrize("page", INVALID)
+def test_an_invalid_parameter_is_reported_and_the_others_are_kept(page: str, snapshot: SnapshotAssertion) -> None:
+    kept, invalid = (parse_qsl(address, keep_blank_values=True) for address in INVALID[page])
+    expected, _ = read(KINDS[page], dict(kept))
+    assert write(expected) == dict(kept)
+    messages: list[str] = []
+    for parameter in invalid:
+        state, problems = read(KINDS[page], dict([*kept, parameter]))
+        assert state == expected and len(problems) == 1, parameter
+        messages += problems
+    assert messages == snapshot
 
 
 COMPARISONS = [page for page, kind in KINDS.items() if issubclass(kind, VariantComparison)]

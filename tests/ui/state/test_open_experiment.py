@@ -165,38 +165,6 @@ def test_a_change_on_the_page_keeps_the_other_settings_of_the_preset() -> None:
     assert lab.with_own("transformer", heads=8) == NegationLab()
 
 
-BAD = {
-    "p_not": "2",
-    "max_nots": "many",
-    "held_out": "human",
-    "fresh_data": "perhaps",
-    "replicas": "33",
-    "rnn.hidden": "-3",
-    "transformer.heads": "3",
-    "lstm.epochs": "0",
-    "gru.learning_rate": "nan",
-    "rnn.seed": "1",
-    "rnn.window": "1",
-    "colour": "red",
-    "models": "rnn,markov",
-    "metric": "f1",
-    "look": "8",
-    "layer": "1",
-    "head": "x",
-    "run": "nonsense",
-}
-GOOD = {"say": "human destroy nature", "train_size": "900", "rnn.width": "9", "feedforward.epochs": "3"}
-
-
-def test_an_invalid_parameter_is_reported_and_the_others_are_read(snapshot: object) -> None:
-    messages = []
-    for name, value in BAD.items():
-        lab, problems = read(NegationLab, {name: value, **GOOD})
-        assert lab == read(NegationLab, GOOD)[0] and write(lab) == GOOD
-        messages += problems
-    assert messages == snapshot
-
-
 def test_settings_above_a_limit_are_reported_with_advice() -> None:
     lab, problems = read(NegationLab, {"train_size": "20000", "batch_size": "1"})
     assert len(problems) == 1

@@ -14,27 +14,6 @@ from explorer.labs.runs.state import RunsState
 from explorer.ui.state.url_codec import read, write
 
 
-@pytest.mark.parametrize("kind", [RunsState, Comparison])
-def test_defaults_are_not_written(kind: type) -> None:
-    assert write(kind()) == {}
-    assert read(kind, {}) == (kind(), ())
-
-
-GOOD = {"smooth": "0.5", "log_x": "true", "runs": "aaaaaaaaaaaa,bbbbbbbbbbbb"}
-BAD = [("x", "epochs"), ("y", "f1"), ("log_y", "perhaps"), ("colour", "red"), ("__class__", "x"), ("rising", "true")]
-BAD += [("target", value) for value in ("nan", "inf", "-1", "2e6", "x")]
-BAD += [("smooth", value) for value in ("nan", "1", "0.995", "-0.1", "much")]
-
-
-def test_an_invalid_parameter_is_reported_and_the_others_are_read(snapshot: object) -> None:
-    messages = []
-    for name, value in BAD:
-        state, problems = read(Comparison, {**GOOD, name: value})
-        assert write(state) == {each: text for each, text in GOOD.items() if each != name}
-        messages += problems
-    assert messages == snapshot
-
-
 @pytest.mark.parametrize("values", [{"target": 0.0}, {"target": 1e-6, "log_y": True}, {"runs": ("a" * 12,) * 40}])
 def test_small_numbers_and_long_lists_are_read_as_they_were_written(values: dict[str, object]) -> None:
     assert read(Comparison, write(Comparison(**values))) == (Comparison(**values), ())
