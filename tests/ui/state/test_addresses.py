@@ -161,7 +161,7 @@ INVALID = {
         "&lstm.epochs=0&gru.learning_rate=nan&rnn.seed=1&rnn.window=1&colour=red&models=rnn,markov&metric=f1&look=8"
         "&layer=1&head=x&run=nonsense",
     ),
-    "perplexity": ("vocabulary=1000", "tokens=char,letters&vocabulary=501"),
+    "perplexity": ("stride=2", "tokens=char,letters&vocabulary=501"),
     "scaled-attention": (
         "draw=3",
         f"q=1,nan&k=1,x&v=1e9&q={','.join('1' * 37)}&at=scores.1&at=q.0.0&padding=9&width=7&mask=both&wide=0"
