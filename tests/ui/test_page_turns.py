@@ -25,8 +25,11 @@ class Runs:
             self.begins[number].set()
             self.ends[number].wait(60)
 
-    def start(self, number: int) -> None:
-        self.threads[number].start()
+    def start(self, *numbers: int) -> None:
+        """Start runs that are drawn at once."""
+        for number in numbers:
+            self.threads[number].start()
+            assert self.begins[number].wait(60)
 
     def end(self) -> None:
         for end in self.ends:
@@ -44,10 +47,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
 
 
 def test_a_third_page_is_drawn_when_another_has_ended(runs: Runs) -> None:
-    for number in (0, 1):
-        runs.start(number)
-        assert runs.begins[number].wait(60)
-    runs.start(2)
+    runs.start(0, 1)
+    runs.threads[2].start()
     assert not runs.begins[2].wait(0.2)
     runs.ends[0].set()
     assert runs.begins[2].wait(60)
@@ -55,16 +56,13 @@ def test_a_third_page_is_drawn_when_another_has_ended(runs: Runs) -> None:
 
 
 def test_no_page_holds_up_others_for_long(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in (0, 1):
-        runs.start(number)
-        assert runs.begins[number].wait(60)
+    runs.start(0, 1)
     monkeypatch.setattr(page_turns, "_LONGEST_WAIT", 0.01)
-    runs.start(2)
-    assert runs.begins[2].wait(60), "it goes ahead without a turn"
+    runs.start(2)  # it goes ahead without a turn
     runs.ends[2].set()
     runs.threads[2].join(60)
     monkeypatch.setattr(page_turns, "_LONGEST_WAIT", 60.0)
-    runs.start(3)
+    runs.threads[3].start()
     assert not runs.begins[3].wait(0.2), "and has given no turn back"
     runs.end()
 
@@ -74,5 +72,4 @@ def test_a_page_that_fails_gives_its_turn_back(runs: Runs) -> None:
         with pytest.raises(ZeroDivisionError), page_turn():
             raise ZeroDivisionError
     runs.start(0)
-    assert runs.begins[0].wait(60)
     runs.end()

@@ -68,8 +68,13 @@ def test_results_are_drawn_and_errors_are_shown_as_warnings() -> None:
         requests = {"one": (("one",), lambda: 1), "two": (("two",), fail), "three": (("three",), fail)}
         result_section("parts", requests, lambda document, found: document.text(str(dict(found))), "…", 100)
 
+        def draw(document: object, found: object) -> None:
+            raise DamagedRun("Its weights cannot be read.")
+
+        result_section("broken", {"it": (("broken",), lambda: 1)}, draw, "…", 100)
+
     at = run_script(page)
-    assert warnings_of(at) == ["The run is gone. Choose another."]
+    assert warnings_of(at) == ["The run is gone. Choose another.", "Its weights cannot be read."]
     assert blocks(at, "text") == [{"kind": "text", "text": "{'one': 1}"}]
 
 
@@ -89,24 +94,13 @@ def test_the_browser_asks_again_only_if_what_is_drawn_has_changed() -> None:
         result_section("other", {"it": (("other",), lambda: 1)}, lambda document, found: None, "…", 100)
 
     at = run_script(page)
-    first = [data["version"] for data in sections(at)]
-    at.run()
+    first, address = [data["version"] for data in sections(at)], sections(at)[0]["address"]
+    assert sections(at.run())[0]["address"] == address != sections(run_script(page))[0]["address"], "one for each tab"
     same, other = (data["version"] for data in sections(at))
     assert (same, other) == (first[0], first[1] + 1)
     at.session_state["state"] = "b"
     at.run()
     assert sections(at)[0]["version"] > same
-
-
-def test_a_tab_keeps_the_address_of_a_section_and_another_tab_has_its_own() -> None:
-    def page() -> None:
-        from explorer.ui.result_section import result_section
-
-        result_section("own", {"it": (("own",), lambda: 1)}, lambda document, found: None, "…", 100)
-
-    one, two = run_script(page), run_script(page)
-    address = sections(one)[0]["address"]
-    assert sections(one.run())[0]["address"] == address != sections(two)[0]["address"]
 
 
 def test_a_request_that_the_tab_no_longer_needs_is_cancelled_if_it_has_not_begun() -> None:
@@ -178,16 +172,3 @@ def test_markup_in_a_text_stays_text() -> None:
     html = str(document.blocks[1]["html"])
     assert "<strong>bold</strong>" in html
     assert "<script" not in html and "href" not in html
-
-
-def test_a_result_that_fails_while_it_is_drawn_is_shown_as_a_warning() -> None:
-    def page() -> None:
-        from explorer.errors import DamagedRun
-        from explorer.ui.result_section import result_section
-
-        def draw(document: object, found: object) -> None:
-            raise DamagedRun("Its weights cannot be read.")
-
-        result_section("broken", {"it": (("broken",), lambda: 1)}, draw, "…", 100)
-
-    assert warnings_of(run_script(page)) == ["Its weights cannot be read."]

@@ -9,7 +9,6 @@ from explorer.experiments.labelling import VARIANTS
 from explorer.labs.masks.state import MasksState
 from explorer.labs.masks.state import apply_event as apply_masks_event
 from explorer.labs.memory.state import MemoryState
-from explorer.labs.negation.state import NegationLab
 from explorer.labs.positions.state import PositionsState
 from explorer.labs.positions.state import apply_event as apply_positions_event
 from explorer.labs.scaled_attention.state import ScaledAttentionState
@@ -74,11 +73,6 @@ def test_a_run_brings_its_seeds_and_the_settings_of_its_task(kind: type[VariantC
     state = kind().with_settings_of(config)
     assert (state.seeds, state.seed, state.run) == (4, 17, "")
     assert config in state.configs.values()
-
-
-def test_views_are_clamped_to_what_the_settings_allow() -> None:
-    state = replace(NegationLab(), look=7).with_shared(replicas=3)
-    assert state.look == 2 and state.with_own("transformer", layers=1).layer == 0
 
 
 def test_steps_of_a_requested_run_stay_when_it_is_opened_again() -> None:

@@ -80,16 +80,18 @@ def go_to_url(tab: Streamlit, session: Page, search: str, page: str = "memory") 
     run(tab, session)
 
 
-def draw(session: Page) -> tuple[str, Any, str]:
+def draw(session: Page, **more: Any) -> tuple[str, Any, str]:
     """Draw the widget of the first setting; return its key, its callback and the value that it shows at first."""
     drawn: dict[str, Any] = {}
-    bind_widget(session, "left", lambda **arguments: drawn.update(arguments), key="memory.left")
+    bind_widget(session, "left", lambda **arguments: drawn.update(arguments), key="memory.left", **more)
     return drawn["key"], drawn["on_change"], drawn["value"]
 
 
 def test_a_page_reads_the_url_with_which_it_is_opened(tab: Streamlit) -> None:
     session = Page(TwoSettings())
-    run(tab, session, url={"left": "a", "lesson": "not"})
+    tab.query_params.from_dict({"left": "a", "lesson": "not"})
+    record_page("memory")  # this run is interrupted before the page is drawn
+    run(tab, session)
     assert session.state == TwoSettings("a")
     assert sessions.page_url_params() == {"left": "a"}
     assert sessions.shared_url_params() == {"lesson": "not"}
@@ -123,14 +125,6 @@ def test_going_back_restores_the_state_and_writes_no_new_url(tab: Streamlit) -> 
     assert session.state == TwoSettings()
 
 
-def test_a_url_is_read_even_if_the_run_that_opens_the_page_is_interrupted(tab: Streamlit) -> None:
-    session = Page(TwoSettings())
-    tab.query_params.from_dict({"left": "a"})
-    record_page("memory")  # interrupted before the page is drawn
-    run(tab, session)
-    assert session.state == TwoSettings("a")
-
-
 def test_a_late_request_of_the_page_that_was_left_opens_the_new_page_again(tab: Streamlit) -> None:
     session, target = Page(TwoSettings()), Page(TwoSettings())
     run(tab, session, url={})
@@ -160,31 +154,11 @@ def test_a_value_for_an_older_version_of_a_widget_changes_nothing(tab: Streamlit
     tab.session_state[new_key] = "b"
     apply_new_value()
     assert session.state == TwoSettings("b")
-
-
-def test_a_widget_keeps_its_version_when_it_changes_its_own_value(tab: Streamlit) -> None:
-    session = Page(TwoSettings())
-    key, apply_value, _ = draw(session)
-    tab.session_state[key] = "b"
-    apply_value()
-    assert draw(session)[0] == key
-
-
-def test_a_value_that_the_state_does_not_take_over_is_replaced_in_a_new_version(tab: Streamlit) -> None:
-    session = Page(TwoSettings(), "memory")
-
-    def draw_widget() -> dict[str, Any]:
-        drawn: dict[str, Any] = {}
-        bind_widget(session, "left", lambda **arguments: drawn.update(arguments), update=lambda state, new: state)
-        return drawn
-
-    drawn = draw_widget()
-    assert drawn["key"] == "memory.left"
-    tab.session_state[drawn["key"]] = "impossible"
-    drawn["on_change"]()
-    again = draw_widget()
-    assert again["key"] != drawn["key"]
-    assert again["value"] == "none"
+    assert draw(session)[0] == new_key, "a widget keeps its version when it changes its own value"
+    tab.session_state[new_key] = "impossible"
+    draw(session, update=lambda state, new: state)[1]()
+    again, _, shown = draw(session)
+    assert (again != new_key, shown) == (True, "b"), "a value that the state does not take over is replaced"
 
 
 @dataclass(frozen=True)
@@ -242,15 +216,8 @@ def session(tab: Streamlit) -> PageSession[Declared]:
 def test_a_widget_has_the_label_limits_and_help_of_its_field(tab: Streamlit, session: PageSession[Declared]) -> None:
     screen = Widgets()
     bind_widget(session, "size", screen.number_input)
-    shown = {name: screen.drawn[name] for name in ("label", "min_value", "max_value", "step", "help", "key")}
-    assert shown == {
-        "label": "Size",
-        "min_value": 1,
-        "max_value": 16,
-        "step": 2,
-        "help": "In rows.",
-        "key": "page.size",
-    }
+    names = ("label", "min_value", "max_value", "step", "help", "key")
+    assert [screen.drawn[name] for name in names] == ["Size", 1, 16, 2, "In rows.", "page.size"]
     screen.choose(tab, 6)
     assert session.state.size == 6
     bind_widget(session, "size", screen.number_input, label="Rows", high=5)
@@ -276,7 +243,9 @@ def test_a_widget_offers_the_options_of_its_field(tab: Streamlit, session: PageS
     assert session.state.kinds == ("b", "a")
 
 
-def test_the_label_of_an_option_that_is_gone_changes_nothing(tab: Streamlit, session: PageSession[Declared]) -> None:
+def test_a_label_that_is_gone_and_an_invalid_value_change_nothing(
+    tab: Streamlit, session: PageSession[Declared]
+) -> None:
     screen = Widgets()
     bind_widget(session, "kind", screen.selectbox)
     key = screen.drawn["key"]
@@ -286,10 +255,6 @@ def test_the_label_of_an_option_that_is_gone_changes_nothing(tab: Streamlit, ses
     assert session.state == Declared()
     bind_widget(session, "kind", screen.selectbox, options={"a": "One", "b": "Two"})
     assert screen.drawn["key"] != key, "a widget with other labels is another widget"
-
-
-def test_an_invalid_value_is_a_problem_and_changes_nothing(tab: Streamlit, session: PageSession[Declared]) -> None:
-    screen = Widgets()
     bind_widget(session, "text", screen.text_input, width=100)
     screen.choose(tab, "impossible")
     assert session.problems == ("This is not possible.",)
@@ -302,7 +267,7 @@ def test_the_defaults_are_restored_once(
     screen = Widgets()
     monkeypatch.setattr(tab, "button", screen.button, raising=False)
     reset_button(session)
-    assert not hasattr(screen, "drawn") or not screen.drawn, "nothing is changed, so there is no button"
+    assert not screen.drawn, "nothing is changed, so there is no button"
     session.change(lambda state: replace(state, size=2))
     reset_button(session)
     screen.drawn["on_click"]()
@@ -345,15 +310,11 @@ def no_jobs_left(home: object) -> Iterator[None]:
     service.reset()
 
 
-def test_shipped_and_stored_runs_are_found_by_key() -> None:
-    shipped, stored = store.find("negation-half-gru"), short_config()
-    assert find_config(shipped.key) == find_config("negation-half-gru") == shipped.config
+def test_stored_and_running_trainings_are_found_by_key() -> None:
+    stored = short_config()
     store.save_run(record_run(stored), store.run_folder(stored))
-    assert find_config(key(stored)) == stored
-
-
-def test_a_running_training_is_found_before_anything_is_stored() -> None:
-    config = with_settings(short_config(), {"epochs": 2_000})
-    service.submit(config, "ada")
-    assert find_config(key(config)) == config
-    service.stop(key(config), "ada")
+    running = with_settings(stored, {"epochs": 2_000})
+    service.submit(running, "ada")
+    for config in (stored, running):
+        assert find_config(key(config)) == config
+    service.stop(key(running), "ada")

@@ -43,20 +43,11 @@ def make_run(config: RunConfig, state: str = "finished", step: int = 0) -> Store
     return StoredRun(Path("run"), config, card, make_curves(step))
 
 
-def make_job(config: RunConfig, state: JobState, **view: Any) -> JobView:
-    return JobView(config, "ada", state, **view)
+def with_job(state: JobState, stored: StoredRun | None = None, **view: Any) -> RunView:
+    return RunView(RNN, stored, JobView(RNN, "ada", state, **view))
 
 
-def untrained_view() -> RunView:
-    return RunView(RNN, None, None)
-
-
-def with_job(state: JobState, **view: Any) -> RunView:
-    return RunView(RNN, None, make_job(RNN, state, **view))
-
-
-def finished_view() -> RunView:
-    return RunView(GRU, make_run(GRU), None)
+UNTRAINED, FINISHED = RunView(RNN, None, None), RunView(GRU, make_run(GRU), None)
 
 
 def stopped_view(step: int = 1) -> RunView:
@@ -64,18 +55,13 @@ def stopped_view(step: int = 1) -> RunView:
 
 
 STATES: dict[str, tuple[RunView, str, str]] = {
-    "never trained": (untrained_view(), "not trained yet", ""),
+    "never trained": (UNTRAINED, "not trained yet", ""),
     "waiting": (with_job("waiting"), "waiting in the queue", ""),
     "training": (with_job("running", step=RNN.steps // 4, left=12.0), "25%, about 12 s left", ""),
     "stopped": (stopped_view(7), "stopped", f"Stopped earlier: RNN at step 7 of {RNN.steps:,}. Go on takes it up"),
-    "finished": (finished_view(), "trained earlier, in 3.0 s", ""),
+    "finished": (FINISHED, "trained earlier, in 3.0 s", ""),
     "failed": (with_job("failed", problem="The training broke off."), "failed", "The training broke off."),
 }
-
-
-def test_a_waiting_training_says_what_it_waits_for() -> None:
-    view = with_job("waiting", problem="It waits for a connection to the Ray cluster.")
-    assert describe_state({"model": view}) == "waiting in the queue. It waits for a connection to the Ray cluster"
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -107,9 +93,9 @@ def test_the_end_of_a_job_has_one_sentence(job: RunView, state: str, sentence: s
 
 def test_what_is_still_to_happen_counts_before_what_has_happened() -> None:
     failed, waiting, running = with_job("failed"), with_job("waiting"), with_job("running")
-    views = {"never": untrained_view(), "stopped": stopped_view()}
+    views = {"never": UNTRAINED, "stopped": stopped_view()}
     for name, view, state in (
-        ("none", untrained_view(), "stopped"),
+        ("none", UNTRAINED, "stopped"),
         ("failed", failed, "failed"),
         ("waiting", waiting, "waiting"),
         ("running", running, "training"),
@@ -117,23 +103,25 @@ def test_what_is_still_to_happen_counts_before_what_has_happened() -> None:
         views[name] = view
         assert training_state(views) == state
     assert describe_outcome(views) == "", "nothing is said about the end while a model is being trained"
-    assert training_state({"gru": finished_view(), "rnn": untrained_view()}) == "never trained"
+    assert training_state({"gru": FINISHED, "rnn": UNTRAINED}) == "never trained"
 
 
-def test_a_duration_tells_whether_the_runs_were_trained_now() -> None:
+def test_what_a_training_waits_for_and_whether_it_was_trained_now_is_described() -> None:
+    view = with_job("waiting", problem="It waits for a connection to the Ray cluster.")
+    assert describe_state({"model": view}) == "waiting in the queue. It waits for a connection to the Ray cluster"
     now = with_job("finished", seconds=2.0, saved=True)
-    assert describe_state({"rnn": now, "gru": finished_view()}) == "trained in 5.0 s"
+    assert describe_state({"rnn": now, "gru": FINISHED}) == "trained in 5.0 s"
 
 
 def test_an_older_stored_curve_is_not_shown_while_a_new_job_waits_or_trains() -> None:
     older = make_run(RNN)
-    waiting = RunView(RNN, older, make_job(RNN, "waiting"))
-    training = RunView(RNN, older, make_job(RNN, "running", step=5, curves=make_curves(5)))
+    waiting = with_job("waiting", older)
+    training = with_job("running", older, step=5, curves=make_curves(5))
     assert waiting.curves is None
     assert training.curves is not None and training.curves.step == 5
     for view in (waiting, training):
         assert view.result is older.curves, "the result of the finished run stays true"
-    assert RunView(RNN, older, make_job(RNN, "failed")).curves is older.curves
+    assert with_job("failed", older).curves is older.curves
 
 
 def test_an_unfinished_training_has_curves_and_no_result() -> None:
@@ -146,9 +134,9 @@ def test_an_unfinished_training_has_curves_and_no_result() -> None:
         assert view.curves is not None and view.curves.step == 1
         assert view.result is None and view.loaded_run is None
     older = make_run(RNN)
-    assert RunView(RNN, older, make_job(RNN, "stopped", step=1, curves=one_step)).result is older.curves
+    assert with_job("stopped", older, step=1, curves=one_step).result is older.curves
     new = make_curves(RNN.steps)
-    assert RunView(RNN, older, make_job(RNN, "finished", curves=new)).result is new
+    assert with_job("finished", older, curves=new).result is new
 
 
 # ---- where the runs were trained
@@ -184,14 +172,13 @@ def test_a_caption_names_kinds_of_machine_that_differ(
 @pytest.fixture
 def draw_chart(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that draws the chart of some views and returns its playback, its caption and when it is due."""
-    visitor = Visitor("ada")
     drawn: dict[str, Any] = {}
 
     def live_section(name: str, draw: Any, height: int, **more: Any) -> None:
         drawn.update(name=name, draw=draw, height=height)
 
     monkeypatch.setattr(learning_chart, "live_section", live_section)
-    monkeypatch.setattr(learning_chart, "current_visitor", lambda: visitor)
+    monkeypatch.setattr(learning_chart, "current_visitor", lambda: Visitor("ada"))
     monkeypatch.setattr(service, "views", lambda visitor="": [])
     monkeypatch.setattr(st, "session_state", {})
 
