@@ -2,69 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-from dataclasses import replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
-from explorer.catalogue import MODELS, models_of
-from explorer.errors import InvalidSetting
+from explorer.catalogue import models_of
 from explorer.experiments.presets import PRESETS
 from explorer.experiments.text_setups import SETUPS
 from explorer.labs.text.state import DEFAULT_SETUP, TextLab
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.state.url_codec import read, write
 
 TRAINED = [model for model in models_of("text") if model != "ngram"]
 SHA = "a" * 64
-
-
-def values_of(name: str, model: str | None) -> SearchStrategy[Any]:
-    """Return a strategy of all values that a setting allows."""
-    kinds = [MODELS[model].by_task["text"].config] if model else []
-    kind = next(k for k in (*kinds, Optimiser, RunConfig, TextConfig) if name in get_type_hints(k))
-    about = next(f for f in dataclasses.fields(kind) if f.name == name).metadata
-    hint = get_type_hints(kind)[name]
-    if get_origin(hint) is Literal:
-        return st.sampled_from([value for value in get_args(hint) if value != "own"])
-    if hint is bool:
-        return st.booleans()
-    return (st.integers if hint is int else st.floats)(about["low"], about["high"])
-
-
-CHANGES = st.one_of(
-    *[st.tuples(st.just(None), st.just(name), values_of(name, None)) for name in TextLab.SHARED if name != "text"],
-    *[
-        st.tuples(st.just(model), st.just(name), values_of(name, model))
-        for model in models_of("text")
-        for name in TextLab.own_settings(model)
-    ],
-)
-
-
-@settings(max_examples=20)
-@given(
-    st.lists(CHANGES, max_size=6),
-    st.sets(st.sampled_from(models_of("text")), min_size=1),
-    st.sampled_from(["loss", "perplexity", "bits"]),
-    st.sampled_from(["step", "tokens", "seconds"]),
-)
-def test_the_state_survives_the_url(
-    changes: list[tuple[str | None, str, object]], models: set[str], unit: str, along: str
-) -> None:
-    lab = TextLab()
-    for model, name, value in changes:
-        with contextlib.suppress(InvalidSetting):
-            lab = lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
-    lab = replace(lab.with_models(models), unit=unit, along=along)
-    assert read(TextLab, write(lab)) == (lab, ())
 
 
 def test_the_default_state_has_no_url_parameters_and_selects_included_runs() -> None:

@@ -1,7 +1,8 @@
-"""The URL codec of the negation page."""
+"""The URL codec of pages with settings of models: the negation page and the page on language models."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -16,57 +17,62 @@ from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
 from explorer.experiments.default_runs import NEGATION_MODELS
 from explorer.labs.negation.state import MAX_URL_TEXT, NegationLab
+from explorer.labs.text.state import TextLab
 from explorer.run_store import store
-from explorer.tasks.negation import NegationConfig
 from explorer.training.config import Optimiser, RunConfig
+from explorer.ui.state.open_experiment import AnyExperiment
 from explorer.ui.state.url_codec import read, write
 from tests.words import assert_mentions
 
 MODELS = models_of("negation")
 
 
-def values_of(kind: type[Any], name: str) -> SearchStrategy[Any]:
+def values_of(kind: type[AnyExperiment], name: str, model: str | None) -> SearchStrategy[Any]:
     """Return a strategy for all values within the limits of a setting."""
-    limits = next(f for f in dataclasses.fields(kind) if f.name == name).metadata
-    hint = get_type_hints(kind)[name]
+    own = [ROWS[model].by_task[kind.TASK].config] if model else []
+    of_name = next(each for each in (*own, Optimiser, RunConfig, type(kind().task)) if name in get_type_hints(each))
+    limits = next(f for f in dataclasses.fields(of_name) if f.name == name).metadata
+    hint = get_type_hints(of_name)[name]
     if get_origin(hint) is Literal:
-        return st.sampled_from(get_args(hint))
+        return st.sampled_from([value for value in get_args(hint) if value != "own"])
     if hint is bool:
         return st.booleans()
     return (st.integers if hint is int else st.floats)(limits["low"], limits["high"])
 
 
-def config_with(name: str, model: str | None) -> type[Any]:
-    """Return the configuration class that has this setting."""
-    kinds = [ROWS[model].by_task["negation"].config, Optimiser, RunConfig] if model else [NegationConfig, RunConfig]
-    return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})
+def changes_of(kind: type[AnyExperiment], most: int) -> SearchStrategy[list[tuple[str | None, str, object]]]:
+    """Return a strategy for changes of shared settings, which have no model, and of the models' own ones."""
+    names: list[tuple[str | None, str]] = [(None, name) for name in kind.SHARED if name != "text"]
+    names += [(model, name) for model in models_of(kind.TASK) for name in kind.own_settings(model)]
+    one = st.sampled_from(names).flatmap(lambda each: st.tuples(*map(st.just, each), values_of(kind, *reversed(each))))
+    return st.lists(one, max_size=most)
 
 
-SHARED_CHANGES = {name: values_of(config_with(name, None), name) for name in NegationLab.SHARED}
-OWN_CHANGES = {
-    model: {name: values_of(config_with(name, model), name) for name in NegationLab.own_settings(model)}
-    for model in MODELS
-}
+def try_changes(lab: AnyExperiment, changes: list[tuple[str | None, str, object]]) -> AnyExperiment:
+    """Return the lab with those changes that are valid."""
+    for model, name, value in changes:
+        with contextlib.suppress(InvalidSetting):
+            lab = lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
+    return lab
 
 
-CHANGES = st.sampled_from([None, *MODELS]).flatmap(
-    lambda model: st.sampled_from(list(OWN_CHANGES[model] if model else SHARED_CHANGES)).flatmap(
-        lambda name: st.tuples(st.just(model), st.just(name), (OWN_CHANGES[model] if model else SHARED_CHANGES)[name])
-    )
+@settings(deadline=None, max_examples=20)
+@given(
+    changes_of(TextLab, 6),
+    st.sets(st.sampled_from(models_of("text")), min_size=1),
+    st.sampled_from(["loss", "perplexity", "bits"]),
+    st.sampled_from(["step", "tokens", "seconds"]),
 )
-
-
-def try_change(lab: NegationLab, model: str | None, name: str, value: object) -> NegationLab:
-    """Return the lab with a change, or unchanged if the change is invalid."""
-    try:
-        return lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
-    except InvalidSetting:
-        return lab
+def test_a_lab_of_texts_round_trips_through_the_url(
+    changes: list[tuple[str | None, str, object]], models: set[str], unit: Any, along: Any
+) -> None:
+    lab = replace(try_changes(TextLab(), changes).with_models(models), unit=unit, along=along)
+    assert read(TextLab, write(lab)) == (lab, ())
 
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.lists(CHANGES, max_size=6),
+    changes_of(NegationLab, 6),
     st.sets(st.sampled_from(list(MODELS)), min_size=1),
     st.text(max_size=MAX_URL_TEXT),
     st.sampled_from(["accuracy", "loss"]),
@@ -75,9 +81,7 @@ def try_change(lab: NegationLab, model: str | None, name: str, value: object) ->
 def test_a_lab_round_trips_through_the_url(
     changes: list[tuple[str | None, str, object]], models: set[str], say: str, metric: str, view: tuple[int, int, int]
 ) -> None:
-    lab = NegationLab()
-    for change in changes:
-        lab = try_change(lab, *change)
+    lab = try_changes(NegationLab(), changes)
     try:
         lab = lab.with_models(models)
     except InvalidSetting:  # a model that was not chosen before would exceed a limit of the server
@@ -202,19 +206,10 @@ def test_only_changed_settings_are_written() -> None:
         .with_models([*NEGATION_MODELS, "gru"])
     )
     lab = replace(lab, metric="loss", look=3)
-    assert write(lab) == {
-        "models": "bag_of_words,bag_of_words_hidden,bag_of_bigrams,feedforward,rnn,gru,transformer",
-        "metric": "loss",
-        "look": "3",
-        "p_not": "0.5",
-        "fresh_data": "false",
-        "rnn.hidden": "12",
-    }
-    assert write(lab.with_shared(p_not=0.35, fresh_data=True).with_own("rnn", hidden=24)) == {
-        "models": "bag_of_words,bag_of_words_hidden,bag_of_bigrams,feedforward,rnn,gru,transformer",
-        "metric": "loss",
-        "look": "3",
-    }
+    views = {"models": "bag_of_words,bag_of_words_hidden,bag_of_bigrams,feedforward,rnn,gru,transformer"}
+    views |= {"metric": "loss", "look": "3"}
+    assert write(lab) == {**views, "p_not": "0.5", "fresh_data": "false", "rnn.hidden": "12"}
+    assert write(lab.with_shared(p_not=0.35, fresh_data=True).with_own("rnn", hidden=24)) == views
 
 
 def test_fewer_seeds_layers_and_heads_limit_the_selection() -> None:
@@ -232,7 +227,7 @@ def test_an_invalid_change_raises_an_error_with_the_reason() -> None:
 
 @settings(deadline=None, max_examples=8)
 @given(
-    st.lists(CHANGES, max_size=3),
+    changes_of(NegationLab, 3),
     st.sets(st.sampled_from(list(MODELS)), min_size=1),
     st.sampled_from(["negation-half-gru", "negation-single-rnn", "negation-held-out-transformer-usual-start"]),
 )
@@ -240,9 +235,7 @@ def test_a_url_with_a_run_round_trips_to_the_same_runs(
     changes: list[tuple[str | None, str, object]], models: set[str], name: str
 ) -> None:
     lab, _ = read(NegationLab, {"run": store.find(name).key})
-    for change in changes:
-        lab = try_change(lab, *change)
-    lab = lab.with_models(models)
+    lab = try_changes(lab, changes).with_models(models)
     again, problems = read(NegationLab, write(lab))
     assert problems == ()
     assert again.configs == lab.configs
