@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from explorer.errors import InvalidSetting
 from explorer.hub import checkpoints, memory, opened
@@ -21,14 +22,13 @@ from tests.hub.fake_cache import SOURCE, STEPS, commit_of, write_pythia_cache
 pytestmark = needs.transformers
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path) -> Path:
     """A cache with four checkpoints and the main branch, whose commit is the one of the allow list."""
     memory.reset()  # of models of other tests
     return write_pythia_cache(tmp_path / "hf", monkeypatch)
 
 
-@pytest.mark.usefixtures("cache")
 def test_the_checkpoints_of_a_model_are_those_in_the_cache_and_itself_the_last() -> None:
     card = opened.open_model("pythia-70m")
     assert training_step(card) == FINAL_STEP and checkpoint_steps(card) == (*STEPS, FINAL_STEP)
@@ -37,11 +37,8 @@ def test_the_checkpoints_of_a_model_are_those_in_the_cache_and_itself_the_last()
     ids = reader.tokenize("a cat").ids
     every = [attend(reader.attention_part("", ids, step=step)[0], ids).weights for step in reader.steps]
     for step, weights in zip(STEPS, every, strict=False):
-        folder = Path(card.folder).parent / commit_of(step)
         found: Any = load_checkpoint(card, step)
-        from safetensors.torch import load_file
-
-        saved = load_file(folder / "model.safetensors")["gpt_neox.embed_in.weight"]
+        saved = load_file(Path(card.folder).parent / commit_of(step) / "model.safetensors")["gpt_neox.embed_in.weight"]
         assert torch.equal(found.model.gpt_neox.embed_in.weight, saved)
         assert not np.allclose(np.nan_to_num(weights), np.nan_to_num(every[-1]))
     with pytest.raises(InvalidSetting, match="Give one of 0, 1, 512, 1000, 143000"):
@@ -50,19 +47,15 @@ def test_the_checkpoints_of_a_model_are_those_in_the_cache_and_itself_the_last()
         load_checkpoint(card, 2)
 
 
-@pytest.mark.usefixtures("cache")
 def test_only_one_checkpoint_is_kept_in_memory_beside_the_opened_models() -> None:
     card = opened.open_model("pythia-70m")
     final = opened.load_model(card)
-    sizes = set()
     for step in STEPS:
         load_checkpoint(card, step)
-        sizes.add(memory.loaded_bytes())
-    assert len(sizes) == 1 and sizes.pop() == 2 * card.memory
+        assert memory.loaded_bytes() == 2 * card.memory
     assert opened.load_model(card) is final and load_checkpoint(card, 1000) is load_checkpoint(card, 1000)
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_model_stays_open_after_its_latest_step() -> None:
     early = opened.open_model("pythia-70m", revision="step512")
     assert training_step(early) == 512 and checkpoint_steps(early) == (0, 1, 512)
@@ -84,15 +77,9 @@ def test_incomplete_and_foreign_checkpoints_are_left_out(cache: Path) -> None:
         load_checkpoint(card.model_copy(update={"layers": 4}), 1)
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_model_whose_step_is_not_known_has_no_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     card = opened.open_model("pythia-70m")
-    changes: tuple[dict[str, Any], ...] = (
-        {"source": "owner/other"},
-        {"revision": "e" * 40},  # neither a known step nor the main branch
-        {"from_folder": True},
-    )
-    for change in changes:
+    for change in ({"source": "owner/other"}, {"revision": "e" * 40}, {"from_folder": True}):
         other = card.model_copy(update=change)
         assert training_step(other) is None and checkpoint_steps(other) == ()
     monkeypatch.setattr(checkpoints, "is_installed", lambda: False)

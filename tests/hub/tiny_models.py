@@ -32,6 +32,7 @@ _DISTILBERT = _sizes("dim n_layers n_heads vocab_size hidden_dim", max_position_
 _OPT = {"ffn_dim": HIDDEN, "max_position_embeddings": 40, "word_embed_proj_dim": WIDTH, "init_std": 0.4}
 _GEMMA3 = {"head_dim": 8, "sliding_window": 6, "query_pre_attn_scalar": 8}
 _MODERN = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}
+_MODERN |= {"local_attention": 6, "initializer_cutoff_factor": 2.0}
 _T5 = _sizes("d_model num_layers num_heads vocab_size d_ff", d_kv=8, num_decoder_layers=2, initializer_factor=3.0)
 SHOWN: dict[str, tuple[str, str, dict[str, Any]]] = {  # configuration class, model class, settings
     "gpt2": ("GPT2Config", "GPT2LMHeadModel", _GPT2),
@@ -48,22 +49,14 @@ SHOWN: dict[str, tuple[str, str, dict[str, Any]]] = {  # configuration class, mo
     "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM", _DISTILBERT),
     "roberta": ("RobertaConfig", "RobertaForMaskedLM", {**_COMMON, "pad_token_id": 1}),
     "electra": ("ElectraConfig", "ElectraForMaskedLM", {**_COMMON, "embedding_size": WIDTH}),
-    "modernbert": (
-        "ModernBertConfig",
-        "ModernBertForMaskedLM",
-        {**_COMMON, **_MODERN, "local_attention": 6, "initializer_cutoff_factor": 2.0},
-    ),
+    "modernbert": ("ModernBertConfig", "ModernBertForMaskedLM", {**_COMMON, **_MODERN}),
     "t5": ("T5Config", "T5ForConditionalGeneration", {**_T5, "decoder_start_token_id": 0}),
     "marian": ("MarianConfig", "MarianMTModel", _BART),
     "bart": ("BartConfig", "BartForConditionalGeneration", _BART),
 }
-_SMALL = {"hidden_size": WIDTH, "vocab_size": VOCABULARY}
-_NEO = {"num_layers": 2, "num_heads": HEADS, "attention_types": [[["global", "local"], 1]]}
+_NEO = _sizes("hidden_size num_layers num_heads vocab_size", attention_types=[[["global", "local", "local"], 1]])
 REFUSED: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "bloom": ("BloomConfig", "BloomForCausalLM", {**_SMALL, "n_layer": 2, "n_head": HEADS}),
-    "gpt_neo": ("GPTNeoConfig", "GPTNeoForCausalLM", {**_SMALL, **_NEO}),
-    "deberta-v2": ("DebertaV2Config", "DebertaV2ForMaskedLM", _COMMON),
-    "mamba": ("MambaConfig", "MambaForCausalLM", {**_SMALL, "num_hidden_layers": 2}),
+    "gpt_neo": ("GPTNeoConfig", "GPTNeoForCausalLM", _NEO),
     "gemma2": ("Gemma2Config", "Gemma2ForCausalLM", {**_GROUPED, "head_dim": 8}),
     "albert": ("AlbertConfig", "AlbertForMaskedLM", {**_COMMON, "embedding_size": WIDTH}),
 }
