@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from explorer.inspection import compare
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import default_config, with_settings
 from explorer.training.record import Curves
 
-CONFIG = with_settings(
-    default_config("negation", "rnn"), {"replicas": 2, "train_size": 128, "epochs": 4}
-)  # 2 steps an epoch
+# Two steps an epoch.
+CONFIG = with_settings(default_config("negation", "rnn"), {"replicas": 2, "train_size": 128, "epochs": 4})
 HAND = Curves(
     first=0,
     losses=np.array([[0.9, 0.7], [0.8, 0.6], [0.7, 0.5]], np.float32),
@@ -40,10 +39,8 @@ LATER = Curves(  # a branch: it starts after ten steps, with its parent's tokens
 def test_metrics_are_placed_at_their_evaluation_and_batch_losses_before_their_step(
     curves: Curves, axis: str, evaluations: list[float], batches: list[float]
 ) -> None:
-    accuracy, loss = (
-        compare.metric_curve(curves, CONFIG, "test_accuracy", axis),
-        compare.metric_curve(curves, CONFIG, compare.BATCH_LOSS, axis),
-    )
+    metrics = ("test_accuracy", compare.BATCH_LOSS)
+    accuracy, loss = (compare.metric_curve(curves, CONFIG, metric, axis) for metric in metrics)
     assert accuracy.x.tolist() == pytest.approx(evaluations)
     assert loss.x.tolist() == pytest.approx(batches)
     np.testing.assert_array_equal(accuracy.values, HAND.metrics["test_accuracy"])
@@ -64,13 +61,10 @@ def test_undefined_values_are_nan() -> None:
     assert compare.last_answers(HAND, "sustain").tolist() == [[0], [0]]  # type: ignore[union-attr]
     assert compare.last_answers(replace(HAND, answers={"sustain": np.full((3, 2, 1), np.nan)}), "sustain") is None
     assert compare.held_out_losses(HAND, 0) == {"steps": [], "losses": []}
-    parts = {
-        "val_loss": np.array([[np.nan] * 2, [np.nan] * 2, [7, 0.12345]]),
-        "val_loss_part": np.ones((3, 2)) * [3, 2],
-    }
-    parts["val_loss_part"][1, 1] = np.inf
-    assert compare.held_out_losses(replace(HAND, metrics=parts), 1) == {"steps": [0, 3], "losses": [2, 0.1234]}
-    only_parts = replace(HAND, metrics={"val_loss_part": parts["val_loss_part"]})
+    parts, whole = np.array([[3, 2], [3, np.inf], [3, 2]]), np.array([[np.nan] * 2, [np.nan] * 2, [7, 0.12345]])
+    both = replace(HAND, metrics={"val_loss": whole, "val_loss_part": parts})
+    assert compare.held_out_losses(both, 1) == {"steps": [0, 3], "losses": [2, 0.1234]}
+    only_parts = replace(HAND, metrics={"val_loss_part": parts})
     assert compare.held_out_losses(only_parts, 0) == {"steps": [0, 2, 3], "losses": [3, 3, 3]}
 
 
@@ -114,16 +108,10 @@ def test_crossings_are_interpolated_linearly(values: list[float], target: float,
     assert crossings == pytest.approx([position, position], nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("changes", "comparable"),
-    [({}, True), ({"epochs": 9}, True), ({"seed": 1}, False), ({"replicas": 3}, False), ({"p_not": 0.5}, False)],
-)
-def test_runs_are_paired_only_with_equal_seeds_and_data(changes: dict[str, object], comparable: bool) -> None:
-    other: RunConfig = with_settings(CONFIG, changes)
-    assert compare.is_paired(CONFIG, other) is comparable
-
-
-def test_initial_weights_are_shared_if_equal_and_nonzero() -> None:
+def test_runs_are_paired_with_equal_seeds_and_data_and_share_equal_nonzero_initial_weights() -> None:
+    assert compare.is_paired(CONFIG, with_settings(CONFIG, {"epochs": 9}))
+    changes: tuple[dict[str, object], ...] = ({"seed": 1}, {"replicas": 3}, {"p_not": 0.5})
+    assert not any(compare.is_paired(CONFIG, with_settings(CONFIG, each)) for each in changes)
     one = {"embedding": np.ones((2, 3)), "bias": np.zeros(2), "state": np.ones((2, 2)), "own": np.ones(1)}
     other = {"embedding": np.ones((2, 3)), "bias": np.zeros(2), "state": np.ones((2, 4))}
     assert compare.shared_initial_weights(one, other) == (["embedding"], 3)

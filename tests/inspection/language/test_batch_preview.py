@@ -18,8 +18,7 @@ LINES = sentence_lines(CHARACTERS)
 def test_a_block_starts_at_its_position_and_has_a_target_everywhere(batches: str) -> None:
     preview = preview_batches(replace(with_rows(TEXT, "blocks"), **{"batches": batches}))
     training = CHARACTERS[:2700]
-    assert (preview.tokens, preview.targets) == (2700, 2699)
-    assert [len(batch) for batch in preview.batches] == [4, 4, 4]
+    assert (preview.tokens, preview.targets, [len(batch) for batch in preview.batches]) == (2700, 2699, [4, 4, 4])
     for row in (row for batch in preview.batches for row in batch):
         ring = training[:-1] * 2  # a continued row may start again at the beginning of the text
         assert "".join(cell.token for cell in row.cells) == ring[row.position : row.position + 8]
@@ -45,8 +44,9 @@ def test_a_prefix_has_one_target_at_its_last_position() -> None:
     preview = preview_batches(replace(with_rows(TEXT, "prefixes"), context=30), rows=6)
     assert preview.rows == preview.targets
     for row in preview.batches[0]:
-        assert [cell.in_loss for cell in row.cells] == [False] * 29 + [True]
-        assert [bool(cell.target) for cell in row.cells] == [False] * 29 + [True]
+        assert (
+            [cell.in_loss for cell in row.cells] == [bool(cell.target) for cell in row.cells] == [False] * 29 + [True]
+        )
         read = "".join(cell.token for cell in row.cells) + row.cells[-1].target
         assert "".join(LINES)[row.position :].startswith(read)
     contiguous = replace(with_rows(TEXT, "blocks"), batches="contiguous")

@@ -44,20 +44,14 @@ def test_targets_of_lines_are_counted_with_their_bytes(kind: str, split: str) ->
     counted, data = bits_per_byte.held_out_text(config), text_data(config)
     assert isinstance(data, Sentences)
     assert counted.targets == data.held_out_targets
-    if split == "sentences":  # all of a line but its first token
+    assert 0 < counted.bytes < len(TEXT.encode())
+    if split == "sentences" and kind != "bytes":  # all of a line but its first token, which is no part of a character
         lines = [line.strip().lower() for line in TEXT.strip().split("\n")]
-        firsts = [data.tokenizer.spans(line)[0][2] for line in lines]
-        rest = [len(line[first:].encode()) for line, first in zip(lines, firsts, strict=True)]
-        sizes = {line: size for line, size in zip(lines, rest, strict=True)}
-        held_out = [data._held_out_rows[row] for row in range(data.held_out_rows)]
-        if kind != "bytes":  # whose first token may be a part of a character
-            assert counted.bytes == sum(sizes[lines[line]] for line in held_out)
-    else:
-        assert 0 < counted.bytes < len(TEXT.encode())
+        sizes = [len(line[data.tokenizer.spans(line)[0][2] :].encode()) for line in lines]
+        assert counted.bytes == sum(sizes[row] for row in data._held_out_rows)
     parts = own("ÄÖÜ äöü ßßß èéê ñññ øøø ååå\n" * 9, tokenizer="bytes", vocabulary=256, rows="sentences", split="pairs")
-    assert (
-        bits_per_byte.held_out_text(parts).bytes == bits_per_byte.held_out_text(parts).targets
-    )  # each token is one byte
+    in_bytes = bits_per_byte.held_out_text(parts)
+    assert in_bytes.bytes == in_bytes.targets, "each token is one byte"
 
 
 def test_unknown_words_cost_their_spelling() -> None:
@@ -79,12 +73,8 @@ def test_only_the_training_part_teaches_spelling_and_bpe_pays_for_the_spaces_tha
     end = bits_per_byte.held_out_text(own(beginning + "zzzzzzzzzzz", **settings))
     assert end.unknown == 1
     assert end.spelling > 10 * math.log(0x110000) / 2  # the letter is new each time
-    text = "".join(
-        word + space for word, space in zip("abcdefgh" * 300, itertools.cycle([" ", "", "\n", ""]), strict=False)
-    )
-    counted = bits_per_byte.held_out_text(own(text, tokenizer="bpe", vocabulary=40))
-    assert counted.unknown == 0 and counted.spelling == 0
-    assert counted.spacing > 0
+    counted = bits_per_byte.held_out_text(own("a bc\nde fg\nh" * 300, tokenizer="bpe", vocabulary=40))
+    assert counted.unknown == 0 and counted.spelling == 0 < counted.spacing
 
 
 def test_a_code_of_spaces_restores_the_text_at_a_finite_cost() -> None:

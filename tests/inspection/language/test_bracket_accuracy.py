@@ -20,7 +20,7 @@ from tests.inspection.language.test_context import SIZES, build_and_fit
 
 
 def run(model: str = "transformer", **changes: Any) -> RunConfig:
-    text: dict[str, object] = {"corpus": "brackets", "size": 8_000, "context": 80}
+    text = {"corpus": "brackets", "size": 8_000, "context": 80}
     return with_settings(default_config("text", model), {**text, **SIZES[model], **changes})
 
 
@@ -116,10 +116,8 @@ def test_stacked_seeds_are_evaluated_and_diverged_ones_excluded() -> None:
 
 
 def test_a_held_out_part_without_closing_marks_is_empty() -> None:
-    def ends_with_a_mark(seed: int) -> bool:
-        return any(place >= 990 for place, _ in corpora.find_closing_marks(corpora.brackets_text(1_000, seed)))
-
-    seed = next(seed for seed in range(400) if not ends_with_a_mark(seed))
+    texts = {seed: corpora.brackets_text(1_000, seed) for seed in range(400)}
+    seed = next(seed for seed, text in texts.items() if all(at < 990 for at, _ in corpora.find_closing_marks(text)))
     config = run(size=1_000, held_out=0.01, corpus_seed=seed)
     accuracy = measure_bracket_accuracy(FunctionModel(config, answer_to), config)
     assert accuracy.counts.sum() == 0 and accuracy.accuracy.shape == (1, 0)

@@ -12,14 +12,7 @@ from torch import nn
 
 from explorer.errors import NeedsText
 from explorer.inspection.language import dynamic_evaluation
-from explorer.inspection.language.dynamic_evaluation import (
-    CACHE_WEIGHTS,
-    choose_cache_weight,
-    evaluate_dynamically,
-    evaluate_ngram,
-    evaluate_statically,
-    with_cache,
-)
+from explorer.inspection.language.dynamic_evaluation import evaluate_dynamically, evaluate_statically
 from explorer.inspection.load_model import load_model
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
@@ -81,21 +74,14 @@ def test_at_learning_rate_zero_both_losses_are_the_static_loss(model: str, chang
     assert result.parameters == sum(p.numel() for p in frozen.parameters())
 
 
-def test_every_segment_is_scored_before_its_update() -> None:
-    config, frozen = untrained("gru", batches="contiguous")
-    frozen_weights, updated = (evaluate_dynamically(frozen, task(config), rate) for rate in (0.0, 0.3))
-    assert updated.dynamic.losses[0] == frozen_weights.static.losses[0], "nobody has learned yet"
-    assert updated.dynamic.losses[1] != frozen_weights.static.losses[1]
-    assert updated.dynamic.losses[0] == pytest.approx(float(mean_loss(frozen, [next(rows(config))])), abs=1e-5)
-
-
-def test_the_model_is_unchanged_and_results_are_reproducible() -> None:
+def test_segments_are_scored_before_their_update_and_the_model_is_unchanged() -> None:
     config, frozen = untrained("feedforward")
     before = {name: value.clone() for name, value in frozen.state_dict().items()}
     one, two = (evaluate_dynamically(frozen, task(config), 0.1) for _ in range(2))
     assert all(torch.equal(value, before[name]) for name, value in frozen.state_dict().items())
     assert not any(p.requires_grad or p.grad is not None for p in frozen.parameters())
     assert one.relative_change > 0 and np.array_equal(one.dynamic.losses, two.dynamic.losses)
+    assert one.dynamic.losses[0] == one.static.losses[0] and one.dynamic.losses[1] != one.static.losses[1]
     assert np.array_equal(one.gradient_norms, two.gradient_norms)
 
 
@@ -162,17 +148,19 @@ def fitted_ngram(config: RunConfig, **changes: Any) -> Ngram:
 def test_the_cache_of_an_ngram_holds_all_text_read_so_far(changes: dict[str, object]) -> None:
     config, _ = untrained("gru", **changes)
     ngram = fitted_ngram(config, smoothing="modified_kneser_ney", cache=0.25)
-    result = evaluate_ngram(ngram, task(config))
+    result = dynamic_evaluation.evaluate_ngram(ngram, task(config))
     assert ngram.cache == 0.25, "the model of the run is unchanged"
     data = text_data(task(config))
     length = data.held_out_targets
     carries = "batches" in changes
     (whole,) = data.held_out_contiguous(1, length) if carries else data.held_out_batches(rows=length)
     for weight, loss in ((0.0, result.static), (result.weight, result.cached)):
-        expected = with_cache(ngram, weight).surprisal_reading_on(whole.ids, whole.targets, whole.mask)
+        expected = dynamic_evaluation.with_cache(ngram, weight).surprisal_reading_on(
+            whole.ids, whole.targets, whole.mask
+        )
         assert loss.losses[-1] == pytest.approx(float(expected.double().mean()), abs=1e-6)
         assert loss.tokens[-1] == length
-    alone = with_cache(ngram, result.weight).surprisal(whole.ids, whole.targets)
+    alone = dynamic_evaluation.with_cache(ngram, result.weight).surprisal(whole.ids, whole.targets)
     forgetful = alone.double().mean() if whole.mask is None else alone[whole.mask].double().mean()
     assert carries == (result.cached.losses[-1] == pytest.approx(float(forgetful), abs=1e-6))
 
@@ -192,10 +180,10 @@ def test_the_weight_of_the_cache_is_the_best_one_on_the_end_of_the_training_text
         fitted = Batch(ids[:, :first], targets[:, :first])
         end = Batch(ids[:, first:last].reshape(-1, row), targets[:, first:last].reshape(-1, row))
     losses = {}
-    for weight in CACHE_WEIGHTS:
+    for weight in dynamic_evaluation.CACHE_WEIGHTS:
         model = Ngram(NgramTextConfig(3, "stupid_backoff", weight), data.vocabulary, 8, torch.Generator())
         model.fit(*fitted)
         losses[weight] = float(model.surprisal_reading_on(*end).double().mean())
     ngram = fitted_ngram(config, smoothing="stupid_backoff")
-    assert choose_cache_weight(ngram, task(config)) == min(losses, key=losses.__getitem__)
+    assert dynamic_evaluation.choose_cache_weight(ngram, task(config)) == min(losses, key=losses.__getitem__)
     assert list(losses) == sorted(losses) and max(losses) < 1

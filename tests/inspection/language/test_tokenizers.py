@@ -51,10 +51,9 @@ def test_the_uses_of_a_merge_equal_the_shortening_of_the_text() -> None:
     assert np.diff(bpe.lengths).tolist() == (-bpe.merge_uses).tolist()
     assert bpe.merge_uses[0] == bpe.merge_uses.max()
     assert bpe.lengths[0] == len([char for char in text if not char.isspace()])
-    tokenizer = BPE(
-        {"<unk>": 0, "<pad>": 1, "a": 2, "b": 3, "c": 4, "ab": 5, "bc": 6, "abc": 7},
-        [("a", "b"), ("b", "c"), ("ab", "c"), ("a", "bc")],
-    )
+    tokens = ("<unk>", "<pad>", "a", "b", "c", "ab", "bc", "abc")
+    merges = [("a", "b"), ("b", "c"), ("ab", "c"), ("a", "bc")]
+    tokenizer = BPE({token: id for id, token in enumerate(tokens)}, merges)
     each = tokenizers.TrainedTokenizer(tokenizer, 9, np.array([0, 0, 0, 0, 0, 0, 0, 3]))
     assert each.merge_uses.tolist() == [3, 0, 3, 0]
     assert each.lengths.tolist() == [9, 6, 6, 3]
@@ -65,12 +64,8 @@ def test_character_tokenizers_have_one_size_and_sizes_are_clamped() -> None:
     assert by_kind["char"].min_vocabulary == by_kind["char"].max_vocabulary == len(by_kind["char"].tokenizer.tokens)
     assert by_kind["bytes"].nearest_vocabulary(3) == by_kind["bytes"].min_vocabulary == 256
     assert by_kind["bpe"].nearest_vocabulary(100_000) == by_kind["bpe"].max_vocabulary < 2_000
-    assert {kind: len(tokenizer.tokens) for kind, tokenizer in tokenizers.truncate_all(by_kind, 60).items()} == {
-        "char": by_kind["char"].max_vocabulary,
-        "word": 60,
-        "bpe": 60,
-        "bytes": 256,
-    }
+    sizes = {kind: len(tokenizer.tokens) for kind, tokenizer in tokenizers.truncate_all(by_kind, 60).items()}
+    assert sizes == {"char": by_kind["char"].max_vocabulary, "word": 60, "bpe": 60, "bytes": 256}
 
 
 @pytest.mark.parametrize("kind", tokenizers.KINDS)
@@ -94,9 +89,8 @@ def test_merge_counts_and_texts_that_have_no_tokens_or_lose_characters() -> None
     merges = ((1, 2, 5), (5, 3, 6), (1, 6, 6), (6, 6, 7))
     assert [tokenizers.merge_count(merges, size) for size in (4, 5, 6, 7, 8, 9)] == [0, 0, 1, 2, 4, 4]
     assert tokenizers.merge_count((), 10) == 0
-    alone = tokenizers.train_tokenizers(
-        TextConfig(corpus="own", text=corpora.store_text("abcdefghijklmnopqrstuvwxyz"))
-    )["bpe"]
+    config = TextConfig(corpus="own", text=corpora.store_text("abcdefghijklmnopqrstuvwxyz"))
+    alone = tokenizers.train_tokenizers(config)["bpe"]
     assert (alone.min_vocabulary, alone.max_vocabulary) == (28, 28)
     assert (alone.merge_uses.tolist(), alone.lengths.tolist()) == ([], [26])
     result = tokenizers.tokenize(train("char", "abc", 0), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,17 +12,12 @@ from torch import nn
 
 from explorer.errors import InvalidSetting
 from explorer.hub.pretrained import PretrainedAttention
+from explorer.inspection.pretrained import repeated_tokens
 from explorer.inspection.pretrained.answer_depth import AnswersByDepth
 from explorer.inspection.pretrained.coreference import Coreference
 from explorer.inspection.pretrained.first_token import FirstTokenAttention, remove_first, replace_first
 from explorer.inspection.pretrained.intervals import estimate, estimate_share
-from explorer.inspection.pretrained.repeated_tokens import (
-    Removal,
-    RepeatScores,
-    matched_heads,
-    repeat_scores,
-    repeated_tokens,
-)
+from explorer.inspection.pretrained.repeated_tokens import Removal, RepeatScores, matched_heads, repeat_scores
 from explorer.inspection.pretrained.senses import Occurrence, sense_neighbours
 from explorer.inspection.pretrained.texts import PROMPTS
 from explorer.inspection.pretrained.translation import PretrainedTranslation, alignment_information
@@ -42,14 +38,14 @@ def test_intervals() -> None:
 
 
 def test_sequences_repeat_different_tokens_of_the_pool() -> None:
-    ids = repeated_tokens(range(10, 60), seed=3, sequences=5, period=8, before=(1, 2))
+    drawn = partial(repeated_tokens.repeated_tokens, range(10, 60), sequences=5, period=8, before=(1, 2))
+    ids = drawn(seed=3)
     assert ids.shape == (5, 18) and ids[:, :2].tolist() == [[1, 2]] * 5
     assert torch.equal(ids[:, 2:10], ids[:, 10:])
     assert all(len(set(row)) == 8 and set(row) <= set(range(10, 60)) for row in ids[:, 2:10].tolist())
-    assert torch.equal(ids, repeated_tokens(range(10, 60), seed=3, sequences=5, period=8, before=(1, 2)))
-    assert not torch.equal(ids, repeated_tokens(range(10, 60), seed=4, sequences=5, period=8, before=(1, 2)))
+    assert torch.equal(ids, drawn(seed=3)) and not torch.equal(ids, drawn(seed=4))
     with pytest.raises(InvalidSetting, match="8 different tokens are needed; this model has 7"):
-        repeated_tokens(range(7), seed=0, period=8)
+        repeated_tokens.repeated_tokens(range(7), seed=0, period=8)
 
 
 def test_a_perfect_induction_head_and_a_perfect_previous_token_head_score_1() -> None:
@@ -110,36 +106,34 @@ def test_heads_that_rest_on_the_first_token_are_counted() -> None:
 
 
 class _Mix(nn.Module):
-    """A model of one layer: token i has the vector i of a table, to which the layer adds that of its neighbour."""
+    """A model of one layer: tokens have one-hot vectors, to each of which the layer adds that of its neighbour."""
 
-    def __init__(self, table: torch.Tensor) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.table, self.embedded, self.output = table, Tap(), Tap()
+        self.embedded, self.output = Tap(), Tap()
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        vectors = self.embedded(self.table[ids])
-        value: torch.Tensor = self.output(vectors + vectors.flip(1))
-        return value
+        vectors = self.embedded(torch.eye(4)[ids])
+        return self.output(vectors + vectors.flip(1))  # type: ignore[no-any-return]
 
 
 class _MixAttention(PretrainedAttention):
     """What the experiment needs of it; everything else is that of a real model, and is not used."""
 
-    def __init__(self, table: torch.Tensor) -> None:
-        self.module = _Mix(table)  # type: ignore[assignment]
+    def __init__(self) -> None:
+        self.module = _Mix()  # type: ignore[assignment]
         self.layout = AttentionLayout(1, 1, False, False, True)
         self.depth_taps = ("embedded", "output")
         self.adds_up = False
 
     def logits(self, ids: Sequence[int]) -> torch.Tensor:
-        found: torch.Tensor = self.module(torch.tensor([tuple(ids)]))[0]
-        return found
+        return self.module(torch.tensor([tuple(ids)]))[0]  # type: ignore[no-any-return]
 
 
 def test_the_nearest_occurrence_has_the_same_sense_if_the_context_decides() -> None:
-    table = torch.eye(4)  # token 0 is the word, 1 and 2 are contexts of its senses
+    # Token 0 is the word, 1 and 2 are contexts of its senses.
     occurrences = [Occurrence((0, context), (0,), "w", f"sense {context}") for context in (1, 1, 1, 2, 2, 2)]
-    found = sense_neighbours(_MixAttention(table), occurrences)
+    found = sense_neighbours(_MixAttention(), occurrences)
     assert found.same[1].all() and found.chance == pytest.approx(2 / 5)
     assert found.same[0].tolist() == [True] * 3 + [False] * 3, "equal vectors: the first one is the nearest"
     assert found.by_word(1) == {"w": 1.0} and found.by_depth()[1].value == 1
@@ -154,16 +148,12 @@ def test_the_depth_from_which_on_an_answer_is_the_most_probable_token() -> None:
     assert found.median_settled_depth().value == 1.5
 
 
-def _preferences(switching: int, pairs: int = 16, seed: int = 0) -> np.ndarray:
-    values = np.random.default_rng(seed).normal(size=(pairs, 2, 3, 4)).astype(np.float32)
-    values[:switching, 0, 1, 2], values[:switching, 1, 1, 2] = 1, -1
-    return values
-
-
 def test_a_head_that_switches_with_the_meaning_of_it_is_found_and_others_are_chance() -> None:
-    found = Coreference(_preferences(16), "it")
+    values = np.random.default_rng(0).normal(size=(16, 2, 3, 4)).astype(np.float32)
+    chance = Coreference(values.copy(), "it")
+    values[:, 0, 1, 2], values[:, 1, 1, 2] = 1, -1
+    found = Coreference(values, "it")
     assert found.best_head == (1, 2) and found.best_share().value == 1 and found.p() < 0.005
-    chance = Coreference(_preferences(0), "it")
     assert chance.best_share().value < 0.7 and chance.p() > 0.1
     always_first = np.ones((16, 2, 3, 4), np.float32)
     assert Coreference(always_first, "it").best_share().value == 0 and Coreference(always_first, "it").p() == 1

@@ -20,17 +20,10 @@ from explorer.inspection.attention.attend import Ablation, interventions
 from explorer.inspection.pretrained.answer_depth import answers_by_depth
 from explorer.inspection.pretrained.first_token import first_token_attention
 from explorer.inspection.pretrained.random_network import random_network
-from explorer.inspection.pretrained.repeated_tokens import (
-    losses_without,
-    measure_removal,
-    repeated_tokens,
-    score_heads,
-)
+from explorer.inspection.pretrained.repeated_tokens import losses_without, repeated_tokens
 from explorer.inspection.pretrained.senses import ambiguous_occurrences, find_occurrence
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS
-from explorer.inspection.pretrained.translation import (
-    translate_and_align,
-)
+from explorer.inspection.pretrained.translation import translate_and_align
 from explorer.inspection.pretrained.word_similarity import random_word_similarity, share_of_halvings, word_similarity
 from explorer.models.taps import intervene
 from tests import needs
@@ -61,15 +54,6 @@ def test_losses_without_heads_equal_whole_forward_passes(name: str, tiny: Load) 
     assert np.abs(np.diff(found, axis=0)).max(axis=1).min() > 1e-4, "each group changes something"
 
 
-def test_heads_are_scored_and_removed_with_controls_of_their_layer(tiny: Load) -> None:
-    model, ids = tiny("llama").part(), repeated_tokens(range(3, 60), seed=0, sequences=4, period=6)
-    scores = score_heads(model, ids, period=6)
-    assert scores.induction.shape == (4, 3, 4) and scores.induction.min() >= 0 and scores.induction.max() <= 1
-    heads = scores.best_induction_heads(2)
-    removal = measure_removal(model, ids, heads[:1], heads, draws=3, period=6)
-    assert removal.controls.shape[1] == 4 and 1 <= len(removal.controls) <= 3 and 0 < removal.p <= 1
-
-
 @pytest.mark.parametrize("name", ["llama", "distilbert"])
 def test_a_random_network_has_its_own_weights_which_depend_on_the_seed(name: str, tiny: Load) -> None:
     module, ids = tiny(name), torch.tensor([TEXTS[0]])
@@ -97,21 +81,17 @@ def test_attention_to_the_first_token_of_a_random_network_is_nearly_uniform(
 def test_answers_that_the_model_does_not_give_are_left_out(tiny: Load) -> None:
     model = tiny("gpt2").part()
     with torch.inference_mode():
-        best, worst = (int(model.logits(TEXTS[0])[-1].argmax()), int(model.logits(TEXTS[1])[-1].argmin()))
+        first, second = (model.logits(text)[-1] for text in TEXTS)
+    best, worst = int(first.argmax()), int(second.argmin())
     prompts = [(PROMPTS[0], TEXTS[0], best), (PROMPTS[1], TEXTS[1], worst)]
     found = answers_by_depth(model, prompts, 5)
     assert found.prompts == PROMPTS[:1] and (found.single, found.given) == (2, 5)
     assert found.ranks.shape == (4, 1) and found.ranks[-1, 0] == 1
-    with torch.inference_mode():
-        probability = float(model.logits(TEXTS[0])[-1].softmax(-1)[best])
-    assert found.probabilities[-1, 0] == pytest.approx(probability, abs=1e-5)
+    assert found.probabilities[-1, 0] == pytest.approx(float(first.softmax(-1)[best]), abs=1e-5)
     with pytest.raises(InvalidSetting, match="none of the expected answers"):
         answers_by_depth(model, prompts[1:], 5)
     with pytest.raises(InvalidSetting, match="does not continue texts"):
         answers_by_depth(tiny("bert").part(), [], 0)
-
-
-# ---- real models: few texts, because the figures over many are in benchmarks/real_models.py
 
 
 SENTENCES = ("a cat sat", "the Cat is", "no cat")
@@ -119,7 +99,6 @@ SENTENCES = ("a cat sat", "the Cat is", "no cat")
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
-    from explorer.hub.loading import load
     from tests.hub.tiny_models import save_random_model
     from tests.hub.tiny_tokenizers import wordpieces_of_letters
 
@@ -168,24 +147,16 @@ def test_a_random_network_has_other_similarities_and_the_model_stays_unchanged(
         random_word_similarity(*loaded, SENTENCES, "cat")
 
 
-def _cosines_of_groups(groups: list[int]) -> np.ndarray:
-    members = np.array(groups)
-    return np.where(members[:, None] == members, 0.8, -0.3)
-
-
-@pytest.mark.parametrize(
-    ("groups", "share"),
-    [
+def test_the_share_of_halvings_is_that_of_an_exact_permutation_test() -> None:
+    for groups, share in (
         ([0, 0, 1, 1], 1 / 3),  # the best of three halvings
         ([0, 1, 0, 1], 1.0),  # the worst, with another one
         ([0, 0, 0, 1, 1, 1], 1 / 10),
-        ([0, 0, 0, 0, 1, 1, 1, 1], 1 / 35),
         ([0, 0, 0, 1, 0, 1, 1, 1], 17 / 35),  # as good are the 16 halvings that exchange one pair
         ([0, 0, 0, 0, 0, 0, 0, 0], 1.0),  # nothing to separate
-    ],
-)
-def test_the_share_of_halvings_is_that_of_an_exact_permutation_test(groups: list[int], share: float) -> None:
-    assert share_of_halvings(_cosines_of_groups(groups)) == pytest.approx(share)
+    ):
+        cosines = np.where(np.equal.outer(groups, groups), 0.8, -0.3)
+        assert share_of_halvings(cosines) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("name", ["marian", "t5"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,14 +13,11 @@ from explorer.inspection.attention.attend import attend
 from explorer.inspection.pretrained import opened_model as module
 from explorer.inspection.pretrained.coreference import coreference
 from explorer.inspection.pretrained.first_token import first_token_attention
-from explorer.inspection.pretrained.reader import find_reader
+from explorer.inspection.pretrained.reader import PretrainedReader, find_reader
 from explorer.inspection.pretrained.repeated_tokens import RepeatScores
 from explorer.inspection.pretrained.senses import find_occurrence
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES, PronounPair
 from tests import needs
-
-if TYPE_CHECKING:
-    from explorer.inspection.pretrained.reader import PretrainedReader
 
 pytestmark = needs.transformers
 
@@ -101,9 +97,9 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     first = first_token_attention(opened.model, [opened._sentences_from(0, 5)])
     np.testing.assert_array_equal(others.shares[0], first.shares[0])
     assert opened._sentences_from(19, 9) == opened.ids(" ".join((module.SENTENCES[19], *module.SENTENCES[:8])))[:9]
-    counts = {variant: len(module.attention_to_first_token(card, variant).shares) for variant in module.FIRST_TOKENS}
-    assert counts == {"unchanged": 20, "replaced": 20, "removed": 20, "longer": 5, "random network": 20}
     shares = {variant: module.attention_to_first_token(card, variant).shares for variant in module.FIRST_TOKENS}
+    counts = {"unchanged": 20, "replaced": 20, "removed": 20, "longer": 5, "random network": 20}
+    assert {variant: len(each) for variant, each in shares.items()} == counts
     assert not np.allclose(shares["unchanged"], shares["random network"])
     assert not np.allclose(shares["unchanged"], shares["replaced"])
     assert module.lens_after_prompts(card).shape == (4, 3)

@@ -10,13 +10,9 @@ from torch import Tensor, nn
 
 from explorer.experiments.recall import VARIANTS
 from explorer.inspection.load_model import LoadedModel
+from explorer.inspection.recurrent import input_gradients
 from explorer.inspection.recurrent.exploding_gradients import gradient_norms_by_gain, linear_reference
-from explorer.inspection.recurrent.input_gradients import (
-    SEQUENCES,
-    gradient_norms,
-    input_gradient_norms,
-    spectral_radii,
-)
+from explorer.inspection.recurrent.input_gradients import gradient_norms, input_gradient_norms, spectral_radii
 from explorer.inspection.recurrent.per_step_gradients import step_gradients
 from explorer.models.taps import Tap
 from explorer.tasks.recall import RecallConfig
@@ -33,7 +29,7 @@ def build_untrained(model: str, **settings: object) -> LoadedModel:
 def test_gradient_norms_equal_those_of_a_manually_unrolled_network() -> None:
     loaded = build_untrained("rnn")
     weights = {name: value.double() for name, value in loaded.stack.state_dict().items()}
-    ids = evaluation_sequences(RecallConfig(7), 7, SEQUENCES)
+    ids = evaluation_sequences(RecallConfig(7), 7, input_gradients.SEQUENCES)
     for replica, norms in enumerate(input_gradient_norms(loaded)):
         w = {name: value[replica] for name, value in weights.items()}
         expected = torch.zeros(7, dtype=torch.float64)
@@ -41,12 +37,8 @@ def test_gradient_norms_equal_those_of_a_manually_unrolled_network() -> None:
             x = [w["embedding.weight"][i].clone().requires_grad_() for i in row]
             h = torch.zeros(16, dtype=torch.float64)
             for each in x:
-                h = torch.tanh(
-                    w["cell.input.weight"] @ each
-                    + w["cell.input.bias"]
-                    + w["cell.recurrent.weight"] @ h
-                    + w["cell.recurrent.bias"]
-                )
+                new, old = w["cell.input.weight"] @ each, w["cell.recurrent.weight"] @ h
+                h = torch.tanh(new + w["cell.input.bias"] + old + w["cell.recurrent.bias"])
             logits = w["readout.weight"] @ h + w["readout.bias"]
             slopes = torch.autograd.grad(F.cross_entropy(logits[None], row[:1]), x)
             expected += torch.stack([slope.norm() for slope in slopes])
@@ -77,11 +69,8 @@ def test_gradient_norms_of_a_linear_network_equal_the_closed_form(keeps: float) 
     error = (h.softmax(dim=-1) - torch.eye(2, dtype=torch.float64)[ids[:, 0]]).norm(dim=-1).mean()
     expected = torch.tensor([keeps ** (3 - t) for t in range(4)], dtype=torch.float64) * error
     torch.testing.assert_close(norms, expected, rtol=1e-12, atol=0.0)
-
-
-def test_tiny_gradients_do_not_underflow() -> None:
     (norms,) = gradient_norms(Leaky(0.1), torch.zeros(3, 120, dtype=torch.int64), 1)
-    assert 0 < norms[0] < 1e-60
+    assert 0 < norms[0] < 1e-60, "tiny gradients do not underflow"
 
 
 @pytest.mark.parametrize("model", ["lstm", "transformer"])
@@ -96,23 +85,19 @@ def test_norms_do_not_depend_on_replicas_or_chunks_and_leave_the_model_unchanged
     assert all(torch.equal(after[name], value) and value.dtype == torch.float32 for name, value in before.items())
     alone = input_gradient_norms(build_untrained(model, replicas=1), 9)
     np.testing.assert_allclose(alone[0], norms[0])
-    monkeypatch.setattr("explorer.inspection.recurrent.input_gradients._MAX_SYMBOLS", 21)
+    monkeypatch.setattr(input_gradients, "_MAX_SYMBOLS", 21)
     np.testing.assert_allclose(input_gradient_norms(loaded, 9), norms, rtol=1e-12)
 
 
 def test_gradients_follow_the_spectral_radius() -> None:
     assert spectral_radii(build_untrained("rnn", gain=1.7)).tolist() == pytest.approx([1.7, 1.7], rel=1e-5)
-    orthogonal = build_untrained("rnn", start="orthogonal")
-    assert spectral_radii(orthogonal).tolist() == pytest.approx([1.0, 1.0], rel=1e-5)
+    assert spectral_radii(build_untrained("rnn", start="orthogonal")).tolist() == pytest.approx([1.0, 1.0], rel=1e-5)
     norms = gradient_norms_by_gain((0.5, 3.0), 12)
     assert norms.shape == (2, 8, 12)
     small, large = np.median(norms, axis=1)
-    assert small[0] < 1e-3 * small[-1]
-    assert large[0] > small[0] * 1e3
-    norms = np.full((2, 3, 4), 0.2)
-    assert linear_reference(norms, (0.5, 2.0))[:, 0] == pytest.approx(
-        np.array([[0.025, 0.05, 0.1, 0.2], [1.6, 0.8, 0.4, 0.2]])
-    )
+    assert small[0] < 1e-3 * small[-1] and large[0] > small[0] * 1e3
+    reference = linear_reference(np.full((2, 3, 4), 0.2), (0.5, 2.0))[:, 0]
+    assert reference == pytest.approx(np.array([[0.025, 0.05, 0.1, 0.2], [1.6, 0.8, 0.4, 0.2]]))
 
 
 def load(name: str, seeds: int) -> LoadedModel:

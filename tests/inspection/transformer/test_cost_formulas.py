@@ -10,15 +10,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from explorer.inspection.language.context_cost import saved_bytes
-from explorer.inspection.transformer.cost_formulas import (
-    PARTS,
-    LayerSize,
-    crossover,
-    expected_saved_bytes,
-    growth_exponent,
-    multiplications,
-    scale_to_median,
-)
+from explorer.inspection.transformer import cost_formulas
+from explorer.inspection.transformer.cost_formulas import LayerSize, crossover, growth_exponent, multiplications
 from explorer.inspection.transformer.cost_measurement import MAX_WEIGHT_BYTES, _LayerStack, _TimingBench, measure_costs
 
 SIZES = (LayerSize(48, 32, 1, 4), LayerSize(64, 48, 2, 2))
@@ -28,8 +21,8 @@ X = np.array([32, 64, 128, 256])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("part", ["attention", "fused", "feedforward", "rnn", "gru"])
 def test_the_formula_gives_the_bytes_that_autograd_saves(part: str, size: LayerSize) -> None:
-    assert _TimingBench(part, size).saved == expected_saved_bytes(part, size)
-    assert _TimingBench("lstm", size).saved > expected_saved_bytes("lstm", size), "PyTorch's needs more"
+    assert _TimingBench(part, size).saved == cost_formulas.expected_saved_bytes(part, size)
+    assert _TimingBench("lstm", size).saved > cost_formulas.expected_saved_bytes("lstm", size), "PyTorch's needs more"
 
 
 class Counting(TorchFunctionMode):
@@ -70,7 +63,7 @@ def test_every_part_is_measured_except_at_sizes_that_need_too_much_memory() -> N
     longest = int((MAX_WEIGHT_BYTES / 4 / 8) ** 0.5)
     costs = measure_costs("attention", (LayerSize(32, 16, 1, 8), LayerSize(longest + 1, 16, 1, 8)), 0.0)
     assert np.isfinite(costs.saved_bytes).tolist() == [True, False]
-    for part in PARTS:
+    for part in cost_formulas.PARTS:
         costs = measure_costs(part, SIZES, 0.0)
         assert np.isfinite([costs.forward, costs.forward_backward]).all()
         assert costs.saved_bytes.tolist() == [_TimingBench(part, size).saved for size in SIZES]
@@ -83,15 +76,14 @@ def test_growth_scale_and_crossover_by_hand() -> None:
     assert growth_exponent(X, y, 64) == pytest.approx(1.7)
     assert np.isnan(growth_exponent(X, np.array([1.0, np.nan, np.nan, np.nan]), 32))
     formula = X.astype(float)
-    scaled = scale_to_median(formula, np.array([9.0, 2.0, 1.0, np.nan]) * formula)
+    scaled = cost_formulas.scale_to_median(formula, np.array([9.0, 2.0, 1.0, np.nan]) * formula)
     assert scaled == pytest.approx(2 * formula)
-    assert np.isnan(scale_to_median(formula, np.full(4, np.nan))).all()
+    assert np.isnan(cost_formulas.scale_to_median(formula, np.full(4, np.nan))).all()
     flat = np.full(4, 100.0)
     assert crossover(X, X.astype(float), flat) == pytest.approx(100)
     assert crossover(X, flat * 2, flat) == 0
     assert crossover(X, flat, X * 10.0) == float("inf")
-    assert crossover(X, np.array([200, 50, 200, 200.0]), flat) == pytest.approx(
-        64 * 2**0.5
-    )  # not where it falls below once
+    falls_below_once = np.array([200, 50, 200, 200.0])
+    assert crossover(X, falls_below_once, flat) == pytest.approx(64 * 2**0.5)
     assert crossover(X, np.array([200, 50, 200, np.nan]), flat) == pytest.approx(64 * 2**0.5)
     assert crossover(X, np.array([50, 200, 50, 200.0]), flat) == pytest.approx(128 * 2**0.5)  # where it stays above

@@ -24,11 +24,9 @@ SHARP = 200.0
 
 
 def run_config(**settings: object) -> RunConfig:
-    small: dict[str, object] = {
-        **{"symbols": SYMBOLS, "shortest": 3, "longest": LONGEST, "replicas": 1, "causal": True, "feedforward": False},
-        **{"norm": "none", "norm_place": "pre", "positions": "learned"},
-    }
-    return with_settings(default_config("induction", "transformer"), {**small, **settings})
+    task = {"symbols": SYMBOLS, "shortest": 3, "longest": LONGEST, "replicas": 1}
+    model = {"causal": True, "feedforward": False, "norm": "none", "norm_place": "pre", "positions": "learned"}
+    return with_settings(default_config("induction", "transformer"), {**task, **model, **settings})
 
 
 def part(start: int, size: int) -> slice:
@@ -92,9 +90,8 @@ def test_the_mean_of_a_head_replaces_its_output_at_every_position() -> None:
     task, rows = induction._rows(model)
     visible = rows.ids != task.symbols
     outputs = [attend(model.stack, ids[seen].tolist()) for ids, seen in zip(rows.ids, visible, strict=True)]
-    read = [result.weights[1, 0, : len(result.weights[1, 0])] for result in outputs]
     one_hot = [np.eye(SYMBOLS)[ids[seen].numpy()] for ids, seen in zip(rows.ids, visible, strict=True)]
-    copied = [np.nan_to_num(weights) @ each for weights, each in zip(read, one_hot, strict=True)]
+    copied = [np.nan_to_num(each.weights[1, 0]) @ tokens for each, tokens in zip(outputs, one_hot, strict=True)]
     logits = SHARP / 10 * np.concatenate(copied).mean(axis=0)
     surprisals = np.log(np.exp(logits).sum()) - logits
     second = induction.in_second_copy(task, rows)
@@ -139,11 +136,7 @@ def test_a_typed_row_is_continued_from_its_first_copy() -> None:
     assert read.next_probability[0, 3:] == pytest.approx([1, 0], abs=1e-4)
     without = read_row(model, "abdabe", [[INDUCTION]])
     assert without.next_probability == pytest.approx(np.full((1, 5), 1 / SYMBOLS), rel=1e-5)
-    for bad, words in (
-        ("a", "at least two"),
-        ("", "empty"),
-        ("abz", "not a symbol of this task"),
-        ("a" * 11, "11 tokens"),
-    ):
+    problems = {"a": "at least two", "": "empty", "abz": "not a symbol of this task", "a" * 11: "11 tokens"}
+    for bad, words in problems.items():
         with pytest.raises(InvalidSetting, match=words):
             read_row(model, bad)

@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.load_model import load_model
-from explorer.inspection.transformer.parameter_count import ParameterGroup, count_parameter_groups
+from explorer.inspection.transformer.parameter_count import count_parameter_groups
 from explorer.inspection.transformer.structure import model_structure
 from explorer.labs.cost.parameter_count import model_choices
 from explorer.models.structure import ModelStructure
@@ -43,10 +43,8 @@ def test_own_models_have_their_configured_sizes_and_parameters_counted_by_hand()
     assert found.multiplications(10) == matrices + 4 * 2 * 10 * 64
     assert found.cache_bytes(10) == 4 * 2 * 10 * 64 * 4  # layers, keys and values, tokens, width, bytes
     both = model_structure(_own("dates-transformer"))
-    assert [(each.name, each.causal, each.cross) for each in both.stacks] == [
-        ("encoder", False, False),
-        ("decoder", True, True),
-    ]
+    stacks = [(each.name, each.causal, each.cross) for each in both.stacks]
+    assert stacks == [("encoder", False, False), ("decoder", True, True)]
     assert (both.vocabulary, both.outcomes) == (39, 13)
     with pytest.raises(InvalidSetting, match="no Transformer"):
         model_structure(torch.nn.Linear(2, 2))
@@ -109,12 +107,6 @@ def test_memory_and_multiplications_of_pretrained_models(structures: Structures)
         assert found.stacks[0].pair_multiplications(4) == 2 * pairs * found.stacks[0].head_width
 
 
-def evaluate_formula(part: ParameterGroup, sizes: dict[str, int]) -> int:
-    return part.copies * sum(
-        times * math.prod(sizes[letter] for letter in letters) for letters, times in part.polynomial.items()
-    )
-
-
 @pytest.mark.parametrize("model_name", model_choices())
 def test_every_formula_gives_the_count_of_its_group(model_name: str) -> None:
     task, _, model = model_name.partition("-")
@@ -122,24 +114,19 @@ def test_every_formula_gives_the_count_of_its_group(model_name: str) -> None:
     groups = count_parameter_groups(config, 71)
     built = build_model(with_settings(config, {"replicas": 1}), 71 if task == "text" else None)
     assert groups.total == sum(p.numel() for p in built.parameters())
+    sizes = dict(groups.sizes)
     for part in groups.groups:
-        assert evaluate_formula(part, dict(groups.sizes)) == part.count, part
+        terms = [times * math.prod(sizes[each] for each in letters) for letters, times in part.polynomial.items()]
+        assert part.copies * sum(terms) == part.count, part
 
 
 def test_formulas_are_those_of_the_papers() -> None:
-    config = with_settings(
-        default_config("text", "transformer"), {"layers": 3, "width": 24, "heads": 2, "hidden": 40, "biases": "true"}
-    )
-    parts = {part.name: part.formula for part in count_parameter_groups(config, 65).groups}
-    assert parts["embedding"] == "V d"
-    assert parts["readout"] == "V d + V"
-    assert parts["blocks[0–2].attention.project"] == "3 × 3 d²"
-    assert parts["blocks[0–2].contract"] == "3 × (d m + d)"
-    lstm = {
-        p.name: p.formula
-        for p in count_parameter_groups(with_settings(default_config("text", "lstm"), {"layers": 3})).groups
-    }
-    assert lstm["cells[0].input"] == "4 d m + 4 m"
-    assert lstm["cells[1–2].input"] == "2 × (4 m² + 4 m)"
-    reverse = {p.name: p.formula for p in count_parameter_groups(default_config("reverse", "encoder_decoder")).groups}
+    biased = with_settings(default_config("text", "transformer"), {"layers": 3, "biases": "true"})
+    deep = with_settings(default_config("text", "lstm"), {"layers": 3})
+    runs = (biased, deep, default_config("reverse", "encoder_decoder"))
+    transformer, lstm, reverse = ({p.name: p.formula for p in count_parameter_groups(run).groups} for run in runs)
+    assert (transformer["embedding"], transformer["readout"]) == ("V d", "V d + V")
+    assert transformer["blocks[0–2].attention.project"] == "3 × 3 d²"
+    assert transformer["blocks[0–2].contract"] == "3 × (d m + d)"
+    assert (lstm["cells[0].input"], lstm["cells[1–2].input"]) == ("4 d m + 4 m", "2 × (4 m² + 4 m)")
     assert reverse["readout"] == "12 d + 24 m + 12"

@@ -6,11 +6,7 @@ import torch
 
 from explorer.generation.sampling import gumbel_noise, noise_generator
 from explorer.inspection.load_model import load_model
-from explorer.inspection.transformer.unmasked_generation import (
-    generate_signs,
-    random_prompts,
-    text_prompts,
-)
+from explorer.inspection.transformer.unmasked_generation import generate_signs, random_prompts, text_prompts
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 
@@ -21,10 +17,9 @@ def test_a_model_trained_without_a_mask_repeats_itself(name: str) -> None:
     task = loaded.config.task_as(RandomSymbolsConfig)
     prompts = random_prompts(task, 8)
     assert prompts.shape == (8, 2)
-    sample, again = (generate_signs(loaded, prompts, task.length) for _ in range(2))
+    sample = generate_signs(loaded, prompts, task.length)
     assert sample.ids.shape == (loaded.config.replicas, 8, task.length) and sample.prompt_length == 2
     assert sample.top_probability.shape == (loaded.config.replicas, task.length - 2)
-    np.testing.assert_array_equal(sample.ids, again.ids)
     assert (sample.ids[:, :, :2] == prompts.numpy()).all()
     repeated = (sample.ids[:, :, 2:] == sample.ids[:, :, 1:-1]).mean()
     for share in (repeated, sample.top_probability.mean()):

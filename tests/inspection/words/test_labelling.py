@@ -9,31 +9,23 @@ from explorer.inspection.load_model import load_model
 from explorer.inspection.words.labelling import parse_row, predict_positions, row_activations
 from explorer.run_store.store import find
 from explorer.seeds import generator
+from explorer.tasks.sequence_labelling import agreement_rows, delayed_copy_rows, position_rule_rows, word_sense_rows
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
-from explorer.tasks.sequence_labelling.agreement_rows import build_rows as agreement_rows
-from explorer.tasks.sequence_labelling.agreement_rows import draw_clauses
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
-from explorer.tasks.sequence_labelling.delayed_copy_rows import evaluation_rows as fresh_echo
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
 from explorer.tasks.sequence_labelling.homographs_rows import evaluation_sentences
 from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
-from explorer.tasks.sequence_labelling.position_rule_rows import evaluation_rows as fresh_places
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
-from explorer.tasks.sequence_labelling.word_sense_rows import build_rows as gloss_rows
-
-
-def label(task: LabellingConfig, target: int | None) -> str | None:
-    return None if target is None else task.labels[target]
 
 
 @pytest.mark.parametrize("again", ["copy", "reverse"])
 def test_typed_digits_become_a_training_row(again: str) -> None:
     task = DelayedCopyConfig(again=again)  # type: ignore[arg-type]
-    batch = fresh_echo(task, [5], 1)
+    batch = delayed_copy_rows.evaluation_rows(task, [5], 1)
     row = parse_row(task, " ".join(task.vocabulary[id] for id in batch.ids[0, :5]))
     assert list(row.ids) == batch.ids[0].tolist() and list(row.loss_mask) == batch.mask[0].tolist()
     assert list(row.targets[5:]) == batch.targets[0, 5:].tolist() and row.targets[:5] == (None,) * 5
@@ -41,27 +33,25 @@ def test_typed_digits_become_a_training_row(again: str) -> None:
 
 def test_typed_rows_of_the_other_tasks_equal_training_rows() -> None:
     place = PositionRuleConfig(period=3)
-    batch = fresh_places(place, 7)
+    batch = position_rule_rows.evaluation_rows(place, 7)
     row = parse_row(place, "".join(map(str, batch.ids[0].tolist())))
     assert list(row.ids) == batch.ids[0].tolist() and list(row.targets) == batch.targets[0].tolist()
     for sentence in evaluation_sentences(5, ambiguous=True):
-        rows, row = gloss_rows([sentence]), parse_row(WordSenseConfig(), " ".join(sentence.words))
+        rows, row = word_sense_rows.build_rows([sentence]), parse_row(WordSenseConfig(), " ".join(sentence.words))
         assert list(row.ids) == rows.ids[0].tolist() and list(row.targets) == rows.targets[0].tolist()
-    for clause in draw_clauses(generator(3, "asked"), 5):
-        batch, row = agreement_rows(AgreementConfig(), [clause]), parse_row(AgreementConfig(), " ".join(clause.words))
-        length = len(clause.words)
-        assert (
-            list(row.ids) == batch.ids[0, :length].tolist() and list(row.loss_mask) == batch.mask[0, :length].tolist()
-        )
-        targets = [target for target in row.targets if target is not None]
-        assert targets == batch.targets[0, :length][batch.mask[0, :length]].tolist()
+    agreement = AgreementConfig()
+    for clause in agreement_rows.draw_clauses(generator(3, "asked"), 5):
+        rows, row = agreement_rows.build_rows(agreement, [clause]), parse_row(agreement, " ".join(clause.words))
+        ids, wanted, mask = (part[0, : len(clause.words)] for part in (rows.ids, rows.targets, rows.mask))
+        assert (list(row.ids), list(row.loss_mask)) == (ids.tolist(), mask.tolist())
+        assert [target for target in row.targets if target is not None] == wanted[mask].tolist()
 
 
 def test_undetermined_targets_are_none() -> None:
     task = WordSenseConfig()
     for text in ("the bank is here", "the bank is near the loan and the water"):
         assert parse_row(task, text).targets[1] is None
-    assert label(task, parse_row(task, "by the water a bank").targets[4]) == "bank (river)"
+    assert parse_row(task, "by the water a bank").targets[4] == task.labels.index("bank (river)")
     assert set(parse_row(MaskedWordConfig(), "the ___ is near the loan").targets) == {None}
     assert parse_row(MaskedWordConfig(), "the _").ids[1] == len(MaskedWordConfig().vocabulary) - 2
     copied = parse_row(DelayedCopyConfig(), "407|5")
@@ -69,7 +59,8 @@ def test_undetermined_targets_are_none() -> None:
     assert parse_row(InductionConfig(), "ab Cab").targets == (None, None, None, 1, 2)
     row = parse_row(GrammarTextConfig(), "The owl")
     assert row.targets == (*row.ids[1:], None) and all(row.loss_mask)
-    assert label(AgreementConfig(), parse_row(AgreementConfig(), "the queens near the king").targets[-1]) == "are"
+    agreement = AgreementConfig()
+    assert parse_row(agreement, "the queens near the king").targets[-1] == agreement.labels.index("are")
 
 
 def test_invalid_rows_are_rejected_with_a_message(snapshot: SnapshotAssertion) -> None:
@@ -106,9 +97,7 @@ def test_row_activations_follow_the_mask_and_exist_without_attention() -> None:
     for name, hidden in (("noise-causal", True), ("noise-open", False)):
         trace = row_activations(load_model(find(name)).single_replica(0), (0, 1, 2, 3))
         assert trace.weights is not None
-        assert (
-            bool(np.isnan(trace.weights[:, :, 0, 1:]).all()) == hidden and not np.isnan(trace.weights[..., 3, :]).any()
-        )
+        assert np.isnan(trace.weights[:, :, 0, 1:]).all() == hidden and not np.isnan(trace.weights[..., 3, :]).any()
         assert np.allclose(np.nansum(trace.weights, axis=-1), 1, atol=1e-5)
     trace = row_activations(load_model(find("place-turns-gru")).single_replica(0), (0, 1, 2, 3))
     assert trace.weights is None and trace.states.shape[0] == 4 and "embedded" in trace.taps

@@ -8,22 +8,9 @@ import torch
 
 from explorer.catalogue import models_of
 from explorer.inspection.load_model import LoadedModel, load_model
+from explorer.inspection.words import negation_sentences as module
 from explorer.inspection.words.attending_head import find_attending_head
-from explorer.inspection.words.negation_sentences import (
-    CONTRIBUTIONS,
-    WordWeights,
-    _largest,
-    _score_weights,
-    embedding_map,
-    pair_weights,
-    probabilities_of_sentences,
-    sentence_attention,
-    sentence_tokens,
-    shown_class,
-    sustain_by_token,
-    sustain_probabilities,
-    word_weights,
-)
+from explorer.inspection.words.negation_sentences import sentence_attention, sentence_tokens, sustain_probabilities
 from explorer.models.layers import Linear
 from explorer.models.taps import record
 from explorer.run_store import store
@@ -31,8 +18,6 @@ from explorer.tasks.negation import VOCABULARY
 from explorer.tasks.own_sentences import negation_data
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
-
-MODELS = models_of("negation")
 
 WORDS = ("human", "not", "preserve", "nature")
 
@@ -42,12 +27,12 @@ def load_pretrained(name: str) -> LoadedModel:
     return load_model(store.find(f"negation-{name}"))
 
 
-def logits(loaded: LoadedModel, tokens: tuple[str, ...], replica: int) -> torch.Tensor:
-    return loaded.single_replica(replica)(torch.tensor([[VOCABULARY.id(token) for token in tokens]]))[0]
+def encode(*tokens: str) -> torch.Tensor:
+    return torch.tensor([[VOCABULARY.id(token) for token in tokens]])
 
 
 def sustain_probability(loaded: LoadedModel, tokens: tuple[str, ...], replica: int) -> float:
-    return float(logits(loaded, tokens, replica).softmax(-1)[1])
+    return float(loaded.single_replica(replica)(encode(*tokens))[0].softmax(-1)[1])
 
 
 def test_tokens_and_the_head_that_attends_to_them() -> None:
@@ -60,13 +45,13 @@ def test_tokens_and_the_head_that_attends_to_them() -> None:
     assert find_attending_head(("<BOS>", "we", "<EOS>", "<EOS>"), eye) == 2
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", models_of("negation"))
 def test_probabilities_of_a_stack_equal_those_of_each_replica(model: str) -> None:
     loaded = load_pretrained(f"single-{model}")
     together = sustain_probabilities(loaded, WORDS)
     alone = [sustain_probability(loaded, sentence_tokens(WORDS), r) for r in range(8)]
     np.testing.assert_allclose(together, alone, atol=1e-5)
-    many = probabilities_of_sentences(loaded, [WORDS, ("human", "preserve", "nature")])
+    many = module.probabilities_of_sentences(loaded, [WORDS, ("human", "preserve", "nature")])
     assert many.shape == (2, 8, 2) and not together.flags.writeable
     np.testing.assert_allclose(many[0, :, 1], together, atol=1e-5)
     if model != "bag_of_words":  # it cannot understand negation
@@ -89,8 +74,8 @@ def test_contributions_add_up_to_the_difference_of_the_logits(name: str, parts: 
     loaded, tokens = load_pretrained(name), sentence_tokens(WORDS)
     windows = {" ".join(tokens[i : i + size]) for size in (2, 3) for i in range(len(tokens))}
     for replica in (0, 7):
-        contributions = CONTRIBUTIONS[name.partition("-")[2]](loaded, WORDS, replica)
-        collapse, sustain = logits(loaded, tokens, replica).tolist()
+        contributions = module.CONTRIBUTIONS[name.partition("-")[2]](loaded, WORDS, replica)
+        collapse, sustain = loaded.single_replica(replica)(encode(*tokens))[0].tolist()
         assert contributions.total == pytest.approx(sustain - collapse, abs=1e-5) and contributions.towards == 1
         if parts is None:  # a convolution: the windows to which its filters respond
             assert len(set(contributions.parts)) == len(contributions.parts) <= 16
@@ -109,18 +94,17 @@ def test_contributions_add_up_to_the_difference_of_the_logits(name: str, parts: 
 def test_the_score_of_more_than_two_classes_is_the_answer_minus_the_mean_of_the_others() -> None:
     readout = Linear(2, 3, torch.Generator().manual_seed(0))
     weight, bias = readout.weight.detach(), readout.bias.detach()
-    weights, offset, towards = _score_weights(readout.requires_grad_(False), torch.tensor([[1.0, 0, 3]]))
+    weights, offset, towards = module._score_weights(readout.requires_grad_(False), torch.tensor([[1.0, 0, 3]]))
     torch.testing.assert_close(weights.detach(), weight[2] - (weight[0] + weight[1]) / 2)
     assert towards == 2 and offset == pytest.approx(float(bias[2] - (bias[0] + bias[1]) / 2))
-    assert (shown_class(torch.tensor([9.0, 1])), shown_class(torch.tensor([9.0, 1, 0]))) == (1, 0)
+    assert (module.shown_class(torch.tensor([9.0, 1])), module.shown_class(torch.tensor([9.0, 1, 0]))) == (1, 0)
 
 
 def test_pair_weights_are_those_of_the_pairs_that_differ_between_sentences() -> None:
     loaded = load_pretrained("double-bag_of_bigrams")
-    weights = pair_weights(loaded, 5)
-    assert set(weights.tokens) == {"human not", "not not"} | {
-        f"{first} {verb}" for first in ("human", "not") for verb in ("consume", "preserve", "destroy")
-    }
+    weights = module.pair_weights(loaded, 5)
+    before_verbs = {f"{word} {verb}" for word in ("human", "not") for verb in ("consume", "preserve", "destroy")}
+    assert set(weights.tokens) == {"human not", "not not"} | before_verbs
     table = loaded.single_replica(5).get_parameter("readout.weight").view(2, 11, 11)
     at = weights.tokens.index("not destroy")
     expected = table[:, VOCABULARY.id("not"), VOCABULARY.id("destroy")]
@@ -129,12 +113,12 @@ def test_pair_weights_are_those_of_the_pairs_that_differ_between_sentences() -> 
 
 def test_word_weights_leave_padding_out() -> None:
     loaded = load_pretrained("single-bag_of_words")
-    weights, readout = word_weights(loaded, 5), loaded.single_replica(5).get_parameter("readout.weight")
+    weights, readout = module.word_weights(loaded, 5), loaded.single_replica(5).get_parameter("readout.weight")
     assert weights.tokens == VOCABULARY.tokens[:-1]
     np.testing.assert_array_equal(weights.weights, readout[:, :10].numpy())
     many = np.array([[0.0] * 18, [*range(18)]])
     many[1, 3] = 99
-    largest = _largest(WordWeights(tuple("abcdefghijklmnopqr"), many))
+    largest = module._largest(module.WordWeights(tuple("abcdefghijklmnopqr"), many))
     assert "".join(largest.tokens) == "cdefghijklmnopqr"
     np.testing.assert_array_equal(largest.weights, many[:, 2:])
 
@@ -144,7 +128,7 @@ def test_sustain_by_token_equals_the_predictions_for_the_prefixes(model: str) ->
     loaded = load_pretrained(f"single-{model}")
     tokens = sentence_tokens(WORDS)
     for replica in (0, 7):
-        by_token = sustain_by_token(loaded, WORDS, replica)
+        by_token = module.sustain_by_token(loaded, WORDS, replica)
         assert by_token.tokens == tokens
         expected = [sustain_probability(loaded, tokens[:end], replica) for end in range(1, len(tokens) + 1)]
         np.testing.assert_allclose(by_token.sustain, expected, atol=1e-5)
@@ -157,52 +141,41 @@ def test_attention_equals_the_recorded_weights_and_hides_padding() -> None:
     unpadded, padded = sentence_attention(loaded, words, 2), sentence_attention(loaded, words, 2, length=6)
     model = loaded.single_replica(2)
     with record(model) as trace:
-        model(torch.tensor([[VOCABULARY.id(token) for token in sentence_tokens(words)]]))
+        model(encode(*sentence_tokens(words)))
     np.testing.assert_allclose(unpadded.weights[0], trace["blocks.0.attention.weights"][0].numpy(), atol=1e-6)
     np.testing.assert_allclose(unpadded.weights.sum(-1), 1, atol=1e-6)
     assert padded.tokens == (*unpadded.tokens, "<PAD>")
-    assert np.isnan(padded.weights[..., 5]).all()
-    assert np.isnan(padded.weights[..., 5, :]).all()
+    assert np.isnan(padded.weights[..., 5]).all() and np.isnan(padded.weights[..., 5, :]).all()
     np.testing.assert_allclose(padded.weights[..., :5, :5], unpadded.weights, atol=1e-6)
-
-
-def test_attention_has_a_map_for_every_layer_and_head_and_ends_with_the_window() -> None:
-    changes = {"epochs": 1, "layers": 2, "heads": 4, "window": 5}
-    config = with_settings(default_config("negation", "transformer"), changes)
-    loaded = load_model(record_run(config))
-    view = sentence_attention(loaded, WORDS, 0)
-    assert view.tokens == sentence_tokens(WORDS)[:5]
-    assert view.weights.shape == (2, 4, 5, 5)
-    np.testing.assert_allclose(view.weights.sum(-1), 1, atol=1e-6)
+    longer = sentence_attention(loaded, ("human", "not", "not", "destroy", "nature"), 2)
+    assert len(longer.tokens) == longer.weights.shape[-1] == 6, "the window of the model"
 
 
 def test_unmasked_padding_changes_the_answer_which_is_padded_as_in_the_evaluation_of_the_run() -> None:
     words = ("human", "preserve", "nature")
     unmasked, masked = load_pretrained("eos-bag_of_words"), load_pretrained("single-bag_of_words")
     alone, with_padding = (sustain_probabilities(unmasked, words, length) for length in (0, 6))
-    assert (alone != with_padding).all()
-    assert np.abs(alone - with_padding).max() > 0.05
-    padded = torch.tensor([VOCABULARY.id(t) for t in (*sentence_tokens(words), "<PAD>")]).expand(8, 1, 6)
+    assert (alone != with_padding).all() and np.abs(alone - with_padding).max() > 0.05
+    padded = encode(*sentence_tokens(words), "<PAD>").expand(8, 1, 6)
     with torch.inference_mode():
         masked_with_padding = masked.stack(padded).softmax(-1)[:, 0, 1].numpy()
     np.testing.assert_allclose(masked_with_padding, sustain_probabilities(masked, words), atol=1e-6)
-    loaded, run = load_pretrained("eos-bag_of_words"), store.find("negation-eos-bag_of_words")
+    run = store.find("negation-eos-bag_of_words")
     sentences = [sentence.words for sentence in negation_data(run.config.task).sentences]
-    words = ("human", "preserve", "nature")
     recorded = run.curves.answers["sustain"][-1][:, sentences.index(words)]
-    np.testing.assert_allclose(sustain_probabilities(loaded, words), recorded, atol=1e-3)
-    assert np.abs(sustain_probabilities(loaded, words, 0) - recorded).max() > 0.01
+    np.testing.assert_allclose(sustain_probabilities(unmasked, words), recorded, atol=1e-3)
+    assert np.abs(alone - recorded).max() > 0.01
 
 
 @pytest.mark.parametrize("model", ["bag_of_words_hidden", "transformer"])
 def test_an_embedding_map_shows_the_first_two_components(model: str) -> None:
     loaded = load_pretrained(f"single-{model}")
-    embedded = embedding_map(loaded, 1)
+    embedded = module.embedding_map(loaded, 1)
     assert embedded is not None
     assert embedded.tokens == ("human", "nature", "consume", "preserve", "destroy", "not")
     assert (embedded.points[embedded.tokens.index("preserve")] >= 0).all()
-    module = loaded.single_replica(1)
-    table = module.inner.weight.mT if model == "bag_of_words_hidden" else module.embedding.weight
+    own = loaded.single_replica(1)
+    table = own.inner.weight.mT if model == "bag_of_words_hidden" else own.embedding.weight
     vectors = table[[VOCABULARY.id(token) for token in embedded.tokens]].numpy()
     centred = vectors - vectors.mean(axis=0)
     variance = np.linalg.svd(centred, compute_uv=False) ** 2
@@ -212,10 +185,10 @@ def test_an_embedding_map_shows_the_first_two_components(model: str) -> None:
 
 
 def test_models_without_two_dimensions() -> None:
-    assert embedding_map(load_pretrained("single-bag_of_words"), 0) is None
+    assert module.embedding_map(load_pretrained("single-bag_of_words"), 0) is None
     run = record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "width": 1}))
     loaded = load_model(run)
-    embedded = embedding_map(loaded, 0)
+    embedded = module.embedding_map(loaded, 0)
     assert embedded is not None and not embedded.points[:, 1].any() and embedded.share == pytest.approx(1)
     expected = [sustain_probability(loaded, sentence_tokens(WORDS), 0)]
     assert sustain_probabilities(loaded, WORDS) == pytest.approx(expected, abs=1e-6)  # of a run with one replica

@@ -31,15 +31,14 @@ def small_table() -> word_vectors.WordTable:
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
     vectors = np.stack([GRID, 3 * GRID @ turn])  # another seed: other axes and lengths, the same angles
     index = {word: i for i, word in enumerate(WORDS)}
-    return word_vectors.WordTable(
-        WordVectorsConfig(corpus="tinyshakespeare"), WORDS, vectors, unit_vectors(vectors), index
-    )
+    config = WordVectorsConfig(corpus="tinyshakespeare")
+    return word_vectors.WordTable(config, WORDS, vectors, unit_vectors(vectors), index)
 
 
 def test_neighbours_analogies_pairs_and_leans_do_not_depend_on_the_axes_of_a_seed() -> None:
     table = small_table()
     first = word_vectors.neighbours(table, "king", 2)
-    assert {each.word for each in first} == {"he", "father"} or {each.word for each in first} == {"he", "queen"}
+    assert {each.word for each in first} in ({"he", "father"}, {"he", "queen"})
     for each in word_vectors.neighbours(table, "king", 6):
         assert each.cosines[0] == pytest.approx(each.cosines[1]) and each.word not in ("king", "<unk>")
     answer = word_vectors.analogy(table, "king", "queen", "father")
@@ -47,16 +46,13 @@ def test_neighbours_analogies_pairs_and_leans_do_not_depend_on_the_axes_of_a_see
     assert {each.word for each in answer.candidates if each.excluded} <= {"king", "queen", "father"}
     accuracy = word_vectors.analogy_accuracy(table)
     assert accuracy is not None and accuracy.questions == 4 and (accuracy.excluded == 1).all()
-    near = [each.word for each in word_vectors.neighbours(small_table(), "king", 20)]
+    near = [each.word for each in word_vectors.neighbours(table, "king", 20)]
     assert sorted(near) == sorted({*WORDS} - {"<unk>", "king"})
-    assert "<unk>" not in [
-        each.word for each in word_vectors.analogy(small_table(), "king", "queen", "father", 20).candidates
-    ]
+    assert "<unk>" not in [each.word for each in word_vectors.analogy(table, "king", "queen", "father", 20).candidates]
     with pytest.raises(InvalidSetting, match=r"“kin” has no vector.*Nearest in spelling: king"):
-        word_vectors.neighbours(small_table(), "kin")
+        word_vectors.neighbours(table, "kin")
     with pytest.raises(InvalidSetting, match="Known are, for example, he, she"):
-        word_vectors.analogy(small_table(), "king", "queen", "zzzz")
-    table = small_table()
+        word_vectors.analogy(table, "king", "queen", "zzzz")
     pair = word_vectors.pair_similarity(table, "he", "she")
     assert pair.cosines.tolist() == pytest.approx([-1, -1]) and pair.ranks.tolist() == [6, 6]
     leans = word_vectors.lean(table, ["king", "queen", "bank"], ("he", "she"))
@@ -119,13 +115,10 @@ def test_layer_vectors_are_the_embeddings_and_block_outputs() -> None:
 
 def test_sense_similarity_is_the_mean_over_all_pairs() -> None:
     model, texts = tiny_model(), evaluation_sentences(64, ambiguous=True)
-    all_vectors, topic_vectors = [], []
-    for each in texts:
-        own = sense_vectors.layer_vectors(model, torch.tensor([word_ids(each.words)]))[:, 0]
-        all_vectors.append(own)
-        topic_vectors.append(own[:, each.position])
-    centre = torch.cat(all_vectors, dim=1).mean(dim=1)
-    unit = [torch.nn.functional.normalize(vector - centre, dim=-1) for vector in topic_vectors]
+    vectors = [sense_vectors.layer_vectors(model, torch.tensor([word_ids(each.words)]))[:, 0] for each in texts]
+    centre = torch.cat(vectors, dim=1).mean(dim=1)
+    of_topics = [own[:, each.position] for own, each in zip(vectors, texts, strict=True)]
+    unit = [torch.nn.functional.normalize(vector - centre, dim=-1) for vector in of_topics]
     same, other, near = [], [], []
     for word in HOMOGRAPHS:
         rows = [i for i, each in enumerate(texts) if each.topic in SENSES[word]]
@@ -162,7 +155,6 @@ def test_a_sense_map_shows_principal_components_and_typed_sentences(monkeypatch:
     sense_map = sense_vectors.sense_map(model, "bank", BANK)
     layers, count, _ = sense_map.points.shape
     assert layers == 3 and count == 2 * (4 + 2) == len(sense_map.senses)
-    assert count == len(sense_map.kinds) == len(sense_map.sentences)
     assert set(sense_map.senses) == {"money", "river"} and set(sense_map.kinds) == {"bank", "lender", "shore"}
     assert all(kind in sentence.split() for kind, sentence in zip(sense_map.kinds, sense_map.sentences, strict=True))
     vectors = []
