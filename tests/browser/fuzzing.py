@@ -1,6 +1,6 @@
 """Random gestures on a page in a real browser, and what must hold whatever a visitor does.
 
-After every gesture the page has a title and content within ten seconds. At the end of an episode the page is idle, and
+After every gesture the page has a title and content within a minute. At the end of an episode the page is idle, and
 what it shows equals what its URL shows to a visitor who opens it anew. The server logs no exception, and the browser
 reports no error. `benchmarks/fuzz.py` runs many gestures, `test_fuzz.py` a few.
 
@@ -24,7 +24,7 @@ from tests.browser.steps import RETRIES
 from tests.serving import ROOT
 
 WIDE, NARROW = 1440, 390  # px
-BLANK_AFTER = 10_000  # ms
+BLANK_AFTER = 60_000  # ms; a busy machine is slow
 COMPUTED_AFTER = 30_000  # ms after which a result that is still computed is cancelled, as a visitor can do
 IDLE_AFTER = 60_000  # ms
 TEXTS = (
@@ -214,6 +214,7 @@ class Fuzzer:
         self.random = random.Random(f"{self.start} {self.seed}")
         self.log_position = len(self.log.read_text())
         self.context.set_default_timeout(5_000)
+        self.context.set_default_navigation_timeout(BLANK_AFTER)
         self.page = self.new_page()
         self.page.goto(f"{self.server}/{self.start}")
         self.check_not_blank()
@@ -246,7 +247,7 @@ class Fuzzer:
 
     def check_not_blank(self) -> None:
         try:
-            self.page.wait_for_function(NOT_BLANK, arg=TITLES, timeout=BLANK_AFTER)
+            self.page.wait_for_function(NOT_BLANK, arg=TITLES, timeout=BLANK_AFTER, polling=50)
         except Error as error:
             state = self.page.evaluate(
                 "[document.querySelector('[data-testid=stApp]')?.dataset.testScriptState,"
@@ -268,7 +269,7 @@ class Fuzzer:
         for patience in (COMPUTED_AFTER, IDLE_AFTER):
             try:
                 for _ in range(30):
-                    self.page.wait_for_function(IDLE, timeout=patience)
+                    self.page.wait_for_function(IDLE, timeout=patience, polling=50)
                     self.page.wait_for_timeout(700)
                     if self.page.evaluate(IDLE):
                         return True
@@ -298,7 +299,7 @@ class Fuzzer:
         try:
             self.page = self.new_page()
             self.page.goto(url)
-            self.page.wait_for_function(NOT_BLANK, arg=TITLES, timeout=30_000)
+            self.page.wait_for_function(NOT_BLANK, arg=TITLES, timeout=BLANK_AFTER, polling=50)
         except Error as error:
             self.fail("blank", f"opened anew: {error}")
             return
@@ -348,7 +349,7 @@ class Fuzzer:
     def wait_briefly(self) -> None:
         """Wait until the page is idle, at most a few seconds."""
         try:
-            self.page.wait_for_function(IDLE, timeout=4_000)
+            self.page.wait_for_function(IDLE, timeout=4_000, polling=50)
         except Error:
             self.gestures.append("(still busy)")
 

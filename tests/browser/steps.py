@@ -97,7 +97,7 @@ def wait_until_idle(page: Page | FrameLocator) -> None:
 def wait_until_settled(page: Page | Frame) -> None:
     """Wait until the page is idle, shows all its results, and nothing on it has moved for a few frames."""
     wait_until_idle(page)
-    page.wait_for_function(SETTLED)
+    page.wait_for_function(SETTLED, polling=50)
 
 
 def open_page(page: Page, url: str) -> Page:
