@@ -61,6 +61,12 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = LogitAttribution(1, 3, 4, 1.5, 0.25, np.array([[0.5, -1.0]]), np.array([1.75]), np.array([0.0]), 0.0)
     lower = replace(found, logit=-1.5)
     of_head = replace(found, heads=np.array([[2.5, -1.0]]))
+    cases: list[tuple[list[list[float]], list[list[float]]]] = [
+        ([[1, 0], [0, 1]], [[0.9]]),
+        ([[0.3, 0], [0.4, 1]], [[0.05, 0.02]]),
+        ([[0.0, 1], [0, 1]], [[0.0, 0.2]]),
+        ([[1, 0], [0.4, 0.4], [0, 1]], [[0.3], [0.2]]),
+    ]
     assert [
         findings.patching_finding(MOVES, TOKENS),
         findings.answers_to_both_texts(MOVES, name),
@@ -79,17 +85,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.attribution_finding(found, ("a", "b")),
         findings.attribution_finding(lower, ("a", "b")),
         findings.attribution_finding(of_head, ("a", "b")),
+        *(findings.patching_finding(make_patching(*case), TOKENS) for case in cases),
     ] == snapshot
-
-
-def test_the_finding_is_no_stronger_than_the_shares(snapshot: SnapshotAssertion) -> None:
-    cases: list[tuple[list[list[float]], list[list[float]]]] = [
-        ([[1, 0], [0, 1]], [[0.9]]),
-        ([[0.3, 0], [0.4, 1]], [[0.05, 0.02]]),
-        ([[0.0, 1], [0, 1]], [[0.0, 0.2]]),
-        ([[1, 0], [0.4, 0.4], [0, 1]], [[0.3], [0.2]]),
-    ]
-    assert [findings.patching_finding(make_patching(*case), TOKENS) for case in cases] == snapshot
 
 
 def test_the_url_names_a_state() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
+from explorer.experiments.growth import SHARES, SIZES, Cell, GrowthResult
 from explorer.inspection.transformer.cost_formulas import PARTS, MeasuredCosts
-from explorer.labs.cost import findings
+from explorer.labs.cost import findings, growth_findings
 from explorer.labs.cost.findings import SweepResult
+from explorer.labs.cost.growth_findings import NETWORKS, Results
 from explorer.labs.cost.measurements import read_reference
 from explorer.labs.cost.parameter_count import sized_config
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState, Sweep
@@ -73,7 +76,7 @@ def test_the_cost_of_a_recurrent_step_is_reported(snapshot: SnapshotAssertion) -
     slow = results_of_all_parts("length", {"gru": 3e-5, "feedforward": 1e-6}, 1.0)
     fast = results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5)
     notes = [findings.sweep_note(results, CostState(way="forward"), "length") for results in (slow, fast)]
-    assert [note.split("\n\n")[1] for note in notes] == snapshot
+    assert [*(note.split("\n\n")[1] for note in notes)] == snapshot
 
 
 def test_memory_is_compared_with_the_formula(snapshot: SnapshotAssertion) -> None:
@@ -98,3 +101,58 @@ def test_selected_sizes_are_those_of_the_model() -> None:
     with pytest.raises(InvalidSetting):
         sized_config(CostState(d=63))  # four heads do not share it
     assert CostState(d=128, layers=2).with_model("text-gru") == CostState(who="text-gru")
+
+
+def growth_results(loss: Callable[[Cell], float], spread: float = 0.01) -> Results:
+    """Return results of all runs; their seeds differ by `spread` from the loss."""
+    cells = [Cell(model, size, share) for model in SIZES for size in range(len(SIZES[model])) for share in SHARES]
+    return {
+        cell: GrowthResult(
+            1_000 * 4**cell.size,
+            1.0,
+            (loss(cell) - spread, loss(cell), loss(cell) + spread),
+            (0.6 - 0.1 * cell.size,) * 3,
+        )
+        for cell in cells
+    }
+
+
+def overfitting(cell: Cell) -> float:
+    """A loss that falls with the size on the whole text, and rises with it on the smallest share."""
+    return 2.0 - 0.1 * cell.size if cell.share == 1 else 2.5 + 0.2 * cell.size * (cell.share == SHARES[0])
+
+
+def test_sentences_on_growth(snapshot: SnapshotAssertion) -> None:
+
+    def run(*losses: float) -> GrowthResult:
+        return GrowthResult(1, 1.0, losses, losses)
+
+    unclear = growth_results(overfitting, spread=1.0)
+    falling = growth_results(lambda cell: 2.0 - 0.1 * cell.size)
+    results_of_all = growth_results(overfitting)
+    worse = {cell: GrowthResult(1, 1.0, each.losses, (float(cell.size),)) for cell, each in results_of_all.items()}
+    some = {cell: each for cell, each in growth_results(overfitting).items() if cell.model in ("rnn", "gru")}
+    assert [
+        growth_findings.change(run(2.0, 2.1), run(1.8, 1.9)),
+        growth_findings.change(run(1.8, 1.9), run(2.0, 2.1)),
+        growth_findings.change(run(1.8, 2.0), run(1.9, 2.1)),
+        growth_findings.change(run(2.0), run(2.0)),
+        growth_findings.all_finding(growth_results(overfitting)),
+        growth_findings.all_notes(growth_results(overfitting)),
+        growth_findings.all_finding(unclear),
+        growth_findings.all_notes(unclear),
+        growth_findings.model_finding(unclear, "gru"),
+        *(growth_findings.model_finding(growth_results(overfitting), model) for model in NETWORKS),
+        growth_findings.model_notes(growth_results(overfitting), "gru"),
+        growth_findings.model_notes(growth_results(overfitting, spread=1.0), "gru"),
+        growth_findings.model_notes(growth_results(overfitting), "ngram"),
+        growth_findings.model_finding(falling, "gru"),
+        growth_findings.all_notes(falling),
+        growth_findings.all_notes(worse),
+        growth_findings.all_finding(some),
+        growth_findings.model_finding(some, "lstm"),
+        growth_findings.all_finding({}),
+        growth_findings.progress_note(0, 16),
+        growth_findings.progress_note(3, 16),
+        growth_findings.LIMITS,
+    ] == snapshot

@@ -43,20 +43,13 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
 
     answers = [answer("X", 0), answer("Y", 1), answer("Z", 1), answer("V", 1)]
     three = [answer("X", 0), answer("Y", 1), answer("Z", 2)]
+    split, sure = make_answer("A", YES, YES, NO, NO), [make_answer(title, NO, NO, NO, NO) for title in "BCD"]
+    models = [[split], [split, *sure], [split, make_answer("E", YES), *sure]]
     assert [
         *(
-            answer.note(truth)
-            for answer, truth in [
-                (make_answer("a", 0.9, 0.8), SUSTAIN),
-                (make_answer("a", 0.9, 0.8), COLLAPSE),
-                (make_answer("a", 0.9, 0.9, 0.1), SUSTAIN),
-                (make_answer("a", 0.9, 0.9, 0.1), COLLAPSE),
-                (make_answer("a", 0.9, 0.45, 0.45), COLLAPSE),
-                (make_answer("a", 0.9), SUSTAIN),
-                (make_answer("a", 0.9), COLLAPSE),
-                (make_answer("a", 0.9, 0.1, 0.8), None),
-                (make_answer("a", 0.9), None),
-            ]
+            make_answer("a", *sustain).note(truth)
+            for sustain in ([0.9, 0.8], [0.9, 0.9, 0.1], [0.9, 0.45, 0.45], [0.9], [0.9, 0.1, 0.8])
+            for truth in (SUSTAIN, COLLAPSE, None)
         ),
         findings.contributions_finding(("human", "not", "nature"), values),
         findings.contributions_finding(("not", "not", "nature"), -values - 0.1),
@@ -83,16 +76,10 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
             for lead, reached in [(0.9, None), (0.66667, None), (0.9, [0.9, 0.9]), (0.9, [0.9]), (0.9, [0.9, 0.75])]
         ),
         *(
-            findings.beyond_sums_finding(ceiling, np.array(hidden, dtype=float))
-            for ceiling, hidden in [
-                (0.88333, [1, 1]),
-                (0.88333, [1 - 1e-07, 0.9]),
-                (0.88333, [1]),
-                (1.0, [1, 1]),
-                (0.88333, [0.9, 0.8]),
-                (0.88333, [0.88333, 0.65]),
-            ]
+            findings.beyond_sums_finding(0.88333, np.array(hidden))
+            for hidden in ([1.0, 1.0], [1 - 1e-07, 0.9], [1.0], [0.9, 0.8], [0.88333, 0.65])
         ),
+        findings.beyond_sums_finding(1.0, np.array([1.0, 1.0])),
         *(
             findings.held_out_finding("destroy", values)
             for values in [
@@ -127,6 +114,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.answers_finding(answers, 1, FILE),
         findings.answers_finding(answers, 2, FILE),
         findings.answers_finding(three, 0, FILE),
+        *(findings.answers_finding(answers, truth) for truth in (SUSTAIN, COLLAPSE, None) for answers in models),
     ] == snapshot
 
 
@@ -157,14 +145,6 @@ def test_the_headline_names_the_answer_of_every_model(snapshot: SnapshotAssertio
         answers = [make_answer(title, YES if one == "s" else NO) for title, one in zip("ABCDE", says, strict=False)]
         found[f"{says} {'' if truth is None else CLASSES[truth]}"] = findings.answers_finding(answers, truth)
     assert found == snapshot
-
-
-def test_a_model_whose_seeds_disagree_gives_no_answer(snapshot: SnapshotAssertion) -> None:
-    split, sure = make_answer("A", YES, YES, NO, NO), [make_answer(title, NO, NO, NO, NO) for title in "BCD"]
-    models = [[split], [split, *sure], [split, make_answer("E", YES), *sure]]
-    assert [
-        findings.answers_finding(answers, truth) for truth in (SUSTAIN, COLLAPSE, None) for answers in models
-    ] == snapshot
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=4), max_size=6), st.sampled_from([0, 1, None]))

@@ -129,7 +129,7 @@ FLAT = {page: kind for page, kind in KINDS.items() if not issubclass(kind, OpenE
 @pytest.mark.parametrize("page", FLAT)
 @given(data=st.data())
 def test_a_state_is_read_as_it_was_written(page: str, data: st.DataObject) -> None:
-    """States of open experiments are in `test_open_experiment.py` and `tests/labs/text/test_state.py`."""
+    """States of open experiments are in `test_open_experiment.py`."""
     state = data.draw(_states(FLAT[page]))
     assert read(FLAT[page], dict(parse_qsl(urlencode(write(state)), keep_blank_values=True))) == (state, ())
 

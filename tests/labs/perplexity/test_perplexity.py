@@ -9,6 +9,29 @@ from explorer.inspection.language.bits_per_byte import HeldOutText
 from explorer.inspection.language.fitted_ngram import NgramLoss
 from explorer.inspection.language.tokenizer_losses import TokenizerLoss
 from explorer.labs.perplexity import findings
+from explorer.labs.perplexity.state import PerplexityState
+from explorer.tasks.text.config import TextConfig
+from explorer.ui.state import url_codec
+
+
+def test_every_tokenizer_has_at_least_its_smallest_vocabulary() -> None:
+    tasks = PerplexityState(vocabulary="300").tasks(TextConfig(corpus="repeats"))
+    assert list(tasks) == ["char", "bytes", "bpe", "word"]
+    assert {task.vocabulary for task in tasks.values()} == {300} and tasks["word"].corpus == "repeats"
+    assert list(PerplexityState(tokens=("word", "char")).tasks(TextConfig())) == ["char", "word"]
+
+
+def test_the_last_tokenizer_cannot_be_deselected() -> None:
+    state = PerplexityState().with_tokens(("bpe", "char"))
+    assert state.tokens == ("char", "bpe") and state.with_tokens(()) == state
+
+
+def test_contradictions_in_an_address_are_reported() -> None:
+    params = {"tokens": "", "text": "a" * 64, "vocabulary": "501"}
+    state, problems = url_codec.read(PerplexityState, params)
+    assert len(problems) == 1 and "vocabulary = 501" in problems[0]
+    state, problems = state.validate()
+    assert len(problems) == 2 and state == PerplexityState()
 
 
 def loss(nats: float, characters: float, omitted_bits: float = 0.0) -> TokenizerLoss:
@@ -23,10 +46,12 @@ LOSSES = {"char": loss(1.5, 1.0), "bytes": loss(2.9, 2.0), "word": loss(3.0, 4.0
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
-    1.45 / math.log(2)
     near = LOSSES | {"bytes": loss(2.99, 2.0)}
-    3.0 * 250 / 1000 / math.log(2)
     spaces = TokenizerLoss(LOSSES["char"].ngram, HeldOutText(1000, 1000, 0, 0.0, 200 * math.log(2)))
+    losses = [
+        np.array([[1.4, 1.4], second, second])
+        for second in ([1.3, 1.3], [1.5, 1.5], [1.3, 1.6], [1.2, 1.45], [1.3995, 1.4005])
+    ]
     assert [
         findings.tokenizers_finding(LOSSES, counted=True),
         findings.tokenizers_finding(near, counted=True),
@@ -41,15 +66,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.windows_finding(WINDOWS),
         findings.selected_sentence(16, 1, WINDOWS[16]),
         findings.selected_sentence(16, 4, WINDOWS[16]),
+        *(findings.stride_sentence(128, each) for each in losses),
     ] == snapshot
 
 
 WINDOWS = {16: np.array([[1.7, 1.6], [1.5, 1.5], [1.49, 1.5]]), 128: np.array([[1.4, 1.4], [1.3, 1.3], [1.3, 1.3]])}
-
-
-def test_whether_a_smaller_stride_helps_is_computed(snapshot: SnapshotAssertion) -> None:
-    losses = [
-        np.array([[1.4, 1.4], second, second])
-        for second in ([1.3, 1.3], [1.5, 1.5], [1.3, 1.6], [1.2, 1.45], [1.3995, 1.4005])
-    ]
-    assert [findings.stride_sentence(128, each) for each in losses] == snapshot
