@@ -5,7 +5,6 @@ import dataclasses
 import io
 import json
 import math
-import os
 import pickle
 import re
 import shlex
@@ -21,13 +20,13 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import safetensors.numpy
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -43,6 +42,7 @@ from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
+from tests.run_store.small_runs import bytes_of
 
 CONFIG = with_settings(
     default_config("negation", "rnn"), {"epochs": 2, "train_size": 40, "test_size": 10, "replicas": 2, "snapshots": 4}
@@ -75,6 +75,7 @@ def run(tmp_path: Path) -> StoredRun:
     return store.load(read.unpack(valid_zip(), tmp_path / "good", "somebody", limits.check))
 
 
+Patch = pytest.MonkeyPatch
 Files = dict[str, bytes]
 
 
@@ -83,9 +84,9 @@ def read_files(content: bytes) -> Files:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def make_zip(files: Files) -> bytes:
+def make_zip(files: Files, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return out.getvalue()
@@ -158,10 +159,6 @@ def weights(change: Callable[[dict], object], name: str = END) -> Callable[[], b
     return replaced(name, edit)
 
 
-def average(change: Callable[[dict], object]) -> Callable[[], bytes]:
-    return weights(change, END_OPTIMISER)
-
-
 def curves(change: Callable[[dict], object]) -> Callable[[], bytes]:
     return weights(change, CURVES)
 
@@ -200,15 +197,6 @@ def column(name: str, values: list[object]) -> Callable[[], bytes]:
     return events(change)
 
 
-def cell(name: str, row: int, value: object) -> Callable[[], bytes]:
-    def change(table: pa.Table) -> pa.Table:
-        values = table[name].to_pylist()
-        values[row] = value
-        return table.set_column(table.column_names.index(name), name, pa.array(values, table[name].type))
-
-    return events(change)
-
-
 def without_columns(*names: str, added: str = "") -> Callable[[], bytes]:
     def change(table: pa.Table) -> pa.Table:
         table = table.drop_columns(list(names))
@@ -234,23 +222,9 @@ def patched_header(signature: bytes, field_offset: int, value: bytes) -> Callabl
     return make
 
 
-def torch_file() -> bytes:
-    out = io.BytesIO()
-    torch.save({"readout.weight": torch.zeros(2)}, out)
-    return out.getvalue()
-
-
 def duplicate() -> bytes:
     with pytest.warns(UserWarning, match="Duplicate"):
         return with_entry("card.json", read_files(valid_zip())["card.json"])()
-
-
-def bzip2_zip() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_BZIP2) as archive:
-        for name, content in read_files(valid_zip()).items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def edit_steps(edit: Callable[[np.ndarray], np.ndarray], of_steps: bool) -> Callable[[dict], object]:
@@ -262,10 +236,6 @@ def edit_steps(edit: Callable[[np.ndarray], np.ndarray], of_steps: bool) -> Call
                 tensors[name] = edit(values).copy()
 
     return change
-
-
-def cut(name: str) -> Callable[[], bytes]:
-    return replaced(name, lambda content: content[:-5])
 
 
 SNAPSHOT = "snapshots/{}.safetensors"
@@ -291,17 +261,13 @@ INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
     "duplicate": duplicate,
     "too many entries": changed(lambda files: files.update({SNAPSHOT.format(f"{i:08d}"): b"" for i in range(400)})),
     "encrypted": patched_header(b"PK\1\2", 8, b"\1\0"),
-    "bzip2": bzip2_zip,
+    "bzip2": lambda: make_zip(read_files(valid_zip()), zipfile.ZIP_BZIP2),
     "size in header too small": patched_header(b"PK\1\2", 24, struct.pack("<I", 9)),
     "size in header too large": patched_header(b"PK\1\2", 24, struct.pack("<I", 90_000)),
-    "wrong checksum": patched_header(b"PK\1\2", 16, b"\1\2\3\4"),
     "wrong offset": patched_header(b"PK\1\2", 42, struct.pack("<I", 2**31)),
     "large config": replaced("config.json", b" " * 1_000_001),
-    "no config": without("config.json"),
     "no card": without("card.json"),
     "no events": without(CURVES, "events.parquet"),
-    "config is no text": replaced("config.json", b"\xff\xfe\x00"),
-    "config is deep": replaced("config.json", b"[" * 100_000),
     "config is a list": replaced("config.json", b"[]"),
     "huge number": replaced("config.json", b"9" * 10_000),
     "foreign version": config(lambda d: d["model"].update(version=1)),
@@ -309,7 +275,6 @@ INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
     "too many steps": config(lambda d: d.update(epochs=2_000, batch_size=1)),
     "other config": config(lambda d: d.update(seed=7)),
     "card without fields": replaced("card.json", b"{}"),
-    "card is deep": replaced("card.json", b"[" * 100_000),
     "metric missing": metrics(lambda d: d.pop("test_loss")),
     "metric unknown": metrics(lambda d: d.update(evil=d["test_loss"])),
     "metric of other seeds": metric(values=[0.5]),
@@ -319,37 +284,22 @@ INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
     "wrong mean": metric(mean=0.0),
     "no mean": metric(mean=None),
     "truncated events": parquet(lambda content: content[:-97]),
-    "no events at all": parquet(lambda _: b""),
     "extra rows": events(lambda t: pa.concat_tables([t, t.slice(0, 2)])),
-    "rows missing": events(lambda t: t.slice(0, 4)),
     "half a step": events(lambda t: t.slice(0, 5)),
     "no rows": events(lambda t: t.slice(0, 0)),
     "column missing": without_columns("metric.test_loss"),
-    "column unknown": without_columns(added="metric.evil"),
     "column twice": without_columns(added="metric.test_loss"),
-    "sentence missing": without_columns("sustain.5"),
     "sentences in another order": events(
         lambda t: t.select([*(n for n in t.column_names if n != "sustain.0"), "sustain.0"])
     ),
     "text for numbers": events(lambda t: t.set_column(2, "loss", t["loss"].cast(pa.string()))),
-    "null": cell("step", 3, None),
-    "steps not in order": events(lambda t: t.take([0, 1, 4, 5, 2, 3])),
+    "null": column("step", [0, 0, 1, None, 2, 2]),
     "steps from one on": column("step", [1, 1, 2, 2, 3, 3]),
-    "seeds not in order": cell("replica", 1, 0),
-    "infinite tokens": column("tokens", [0.0] * 2 + [math.inf] * 4),
-    "seconds of an event are nan": cell("seconds", 4, math.nan),
-    "half evaluated": cell("evaluated", 5, False),
-    "never evaluated": column("evaluated", [False] * 6),
-    "infinite loss": cell("loss", 3, math.inf),
-    "probability above one": cell("sustain.0", 0, 1.5),
-    "curves are text": replaced(CURVES, b"step"),
-    "curves are cut": cut(CURVES),
-    "header of the curves too long": replaced(CURVES, lambda b: struct.pack("<Q", 2**40) + b[8:]),
+    "seeds not in order": column("replica", [0, 0, 0, 1, 0, 1]),
+    "half evaluated": column("evaluated", [True] * 5 + [False]),
     "no losses": curves(lambda t: t.pop("losses")),
     "losses are one number": curves(lambda t: t.update(losses=np.zeros((), np.float32))),
     "curve missing": curves(lambda t: t.pop("metric.test_loss")),
-    "curve unknown": curves(lambda t: t.update(evil=t["tokens"])),
-    "curve of another type": curves(lambda t: t.update(losses=t["losses"].astype(np.float64))),
     "curve of a sentence missing": curves(lambda t: t.update({"answer.sustain": t["answer.sustain"][:, :, 1:].copy()})),
     "more steps": curves(edit_steps(lambda v: np.concatenate([v, v[-1:], v[-1:]]), True)),
     "fewer steps": curves(lambda t: t.update({name: values[:-1].copy() for name, values in t.items()})),
@@ -362,31 +312,22 @@ INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
     "no evaluation in the curves": curves(edit_steps(lambda v: v[:0], False)),
     "infinite loss in the curves": curves(lambda t: t["losses"].fill(math.inf)),
     "infinite metric": curves(lambda t: np.put(t["metric.test_loss"], 0, math.inf)),
-    "other metric": curves(lambda t: np.put(t["metric.test_loss"], -1, 0)),
     "impossible probability": curves(lambda t: np.put(t["answer.sustain"], 0, 1.5)),
     "probability below zero": curves(lambda t: np.put(t["answer.sustain"], 0, -0.1)),
     "undefined probability": curves(lambda t: np.put(t["answer.sustain"], 0, math.nan)),
     "pickle": replaced(END, pickle.dumps({"readout.weight": [1.0]})),
-    "torch.save": replaced(END, torch_file()),
-    "no weights": replaced(END, b""),
-    "cut weights": cut(END),
+    "cut weights": replaced(END, lambda content: content[:-5]),
     "header that is too long": replaced(END, lambda content: b"\xff" * 8 + content[8:]),
     "unknown number format": replaced(END, lambda content: content.replace(b'"F32"', b'"F99"', 1)),
     "wrong shape": weights(lambda t: t.update({"readout.weight": t["readout.weight"][:, :, :-1].copy()})),
-    "no replica axis": weights(lambda t: t.update({"readout.bias": t["readout.bias"][0].copy()})),
     "wrong type": weights(lambda t: t.update({"readout.bias": t["readout.bias"].astype(np.float64)})),
     "missing weight": weights(lambda t: t.pop("readout.bias")),
     "extra weight": weights(lambda t: t.update(evil=np.zeros(3))),
     "nan weights": weights(lambda t: t["readout.bias"].fill(math.nan)),
-    "infinite weights": weights(lambda t: t["readout.bias"].fill(math.inf)),
     "last weights missing": without(END, END_OPTIMISER),
     "weights of a later step": changed(lambda f: f.update({SNAPSHOT.format("00000003"): f[END]})),
     "averages without weights": without(SNAPSHOT.format("00000001")),
-    "short averages": average(lambda t: t.update(mean=t["mean"][:-1].copy())),
-    "one average": average(lambda t: t.pop("square")),
-    "third average": average(lambda t: t.update(cube=t["mean"])),
-    "averages of another type": average(lambda t: t.update(mean=t["mean"].astype(np.float16))),
-    "nan averages": average(lambda t: t["mean"].fill(math.nan)),
+    "short averages": weights(lambda t: t.update(mean=t["mean"][:-1].copy()), END_OPTIMISER),
 }
 
 
@@ -406,19 +347,19 @@ def reject(content: bytes, folder: Path) -> str:
 
 
 def test_an_invalid_zip_is_rejected_with_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+    tmp_path: Path, monkeypatch: Patch, snapshot: SnapshotAssertion
 ) -> None:
     # A process for each table would take long.
     monkeypatch.setattr(read, "decode_parquet", lambda content, memory: pq.ParquetFile(io.BytesIO(content)).read())
     assert {case: reject(make(), tmp_path) for case, make in INVALID_ZIPS.items()} == snapshot
 
 
-@pytest.mark.parametrize("file", ["card", "config"])
-def test_hostile_numbers_are_rejected_with_one_sentence(file: str, tmp_path: Path) -> None:
-    for name in {"card": ("parameters", "seconds", "step"), "config": ("replicas", "batch_size", "seed")}[file]:
+def test_hostile_numbers_are_rejected_with_one_sentence(tmp_path: Path) -> None:
+    fields = [("card.json", name) for name in ("parameters", "seconds", "step")]
+    for file, name in (*fields, ("config.json", "replicas"), ("config.json", "batch_size"), ("config.json", "seed")):
         for number in ("1e308", "NaN", "1" + "0" * 4000, "[" * 100_000, '"x"', "null", "{}"):
-            text = json.dumps(json.loads(read_files(valid_zip())[f"{file}.json"]) | {name: "HERE"})
-            reject(replaced(f"{file}.json", text.replace('"HERE"', number).encode())(), tmp_path)
+            text = json.dumps(json.loads(read_files(valid_zip())[file]) | {name: "HERE"})
+            reject(replaced(file, text.replace('"HERE"', number).encode())(), tmp_path)
 
 
 def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
@@ -432,7 +373,7 @@ def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
 
 
 def test_an_archive_of_an_earlier_version_unpacks_to_the_same_run(
-    run: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: StoredRun, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     old = store.load(read.unpack(old_zip(), tmp_path / "old", "somebody", limits.check))
     assert_same_curves(old, run)
@@ -447,13 +388,13 @@ def test_an_archive_of_an_earlier_version_unpacks_to_the_same_run(
     ("model", "changes"),
     [
         ("rnn", {"replicas": 1}),
-        ("transformer", {"replicas": 2, "p_not": 0.0}),
-        ("bag_of_words", {"replicas": 2, "held_out": "destroy", "max_nots": 2}),
+        ("transformer", {"p_not": 0.0}),
+        ("bag_of_words", {"held_out": "destroy", "max_nots": 2}),
     ],
 )
 def test_packing_and_unpacking_returns_the_same_run(model: str, changes: dict[str, object], tmp_path: Path) -> None:
-    base = default_config("negation", model)
-    config = with_settings(base, {"epochs": 2, "train_size": 40, "test_size": 10, "snapshots": 4, **changes})
+    sizes = {"epochs": 2, "train_size": 40, "test_size": 10, "snapshots": 4, "replicas": 2}
+    config = with_settings(default_config("negation", model), sizes | changes)
     before = store.save_run(record_run(config), tmp_path / "before", owner="somebody")
     before = store.update_card(before, name="näme", tags=("a", "b"), note=NOTE, pinned=True)
     folder = read.unpack(write.pack(before), tmp_path / "after", "me", limits.check)
@@ -465,13 +406,8 @@ def test_packing_and_unpacking_returns_the_same_run(model: str, changes: dict[st
     assert after.snapshot_steps() == before.snapshot_steps() == list(config.snapshot_steps)
     assert after.checkpoint_steps() == before.checkpoint_steps() == list(config.snapshot_steps)
     for step in before.snapshot_steps():
-        for one, other in (
-            (before.weights(step), after.weights(step)),
-            (before.checkpoint(step).optimiser, after.checkpoint(step).optimiser),
-        ):
-            assert one is not None and other is not None and one.keys() == other.keys()
-            for name, value in one.items():
-                np.testing.assert_array_equal(other[name], value)
+        assert bytes_of(after.weights(step)) == bytes_of(before.weights(step))
+        assert bytes_of(after.checkpoint(step).optimiser) == bytes_of(before.checkpoint(step).optimiser)
     assert sorted(remaining_files(tmp_path)) == ["after", "before"]
 
 
@@ -510,29 +446,16 @@ def test_a_zip_is_read_from_bytes_a_path_or_an_open_file_and_overwrites_nothing(
     assert sorted(remaining_files(tmp_path)) == ["0", "1", "2", "run.zip"]
 
 
-def test_a_full_disk_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def raise_disk_full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", raise_disk_full)
-    with pytest.raises(StoreError, match=r"Nothing was imported: .*No space left on device"):
-        read.unpack(valid_zip(), tmp_path / "after", "me", limits.check)
-    assert not remaining_files(tmp_path)
-
-
-@pytest.mark.parametrize("error", [DamagedRun("The run in after cannot be read."), KeyboardInterrupt()])
-def test_a_failure_after_writing_leaves_no_files(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        assert (tmp_path / "after" / "card.json").is_file()
-        raise error
-
-    monkeypatch.setattr(read, "_check_written", fail)
-    match = "Nothing was imported: The run in after" if isinstance(error, DamagedRun) else None
-    with pytest.raises(type(error), match=match):
-        read.unpack(valid_zip(), tmp_path / "after", "me", limits.check)
-    assert not remaining_files(tmp_path)
+def test_a_failure_after_writing_leaves_no_files(tmp_path: Path, monkeypatch: Patch) -> None:
+    for error, kind, match in (
+        (DamagedRun("The run in after cannot be read."), DamagedRun, "Nothing was imported: The run in after"),
+        (OSError(28, "No space left on device"), StoreError, r"Nothing was imported: .*No space left on device"),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ):
+        monkeypatch.setattr(read, "_check_written", Mock(side_effect=error))
+        with pytest.raises(kind, match=match):
+            read.unpack(valid_zip(), tmp_path / "after", "me", limits.check)
+        assert not remaining_files(tmp_path)
 
 
 def test_files_added_by_macos_and_an_enclosing_folder_are_ignored(tmp_path: Path) -> None:
@@ -547,32 +470,20 @@ def test_files_added_by_macos_and_an_enclosing_folder_are_ignored(tmp_path: Path
             read.unpack(make(), tmp_path / f"{name}-{number}", "me", limits.check)
 
 
-def test_an_extracted_zip_is_a_run_folder(tmp_path: Path, run: StoredRun) -> None:
-    with zipfile.ZipFile(io.BytesIO(valid_zip())) as archive:
-        archive.extractall(tmp_path / "byhand")
-    extracted = store.load(tmp_path / "byhand")
-    assert_same_curves(run, extracted)
-    assert extracted.card.owner == "" and not extracted.card.pinned
-
-
-def test_packing_is_deterministic_and_needs_all_files(run: StoredRun, tmp_path: Path) -> None:
+def test_a_zip_is_deterministic_needs_all_files_and_can_be_extracted_by_hand(run: StoredRun, tmp_path: Path) -> None:
     other = store.load(read.unpack(valid_zip(), tmp_path / "other", "somebody else", limits.check))
     assert write.pack(run) == write.pack(other) == valid_zip()
+    zipfile.ZipFile(io.BytesIO(valid_zip())).extractall(tmp_path / "extracted")
+    extracted = store.load(tmp_path / "extracted")
+    assert_same_curves(run, extracted)
+    assert extracted.card.owner == "" and not extracted.card.pinned
     (run.folder / "events.parquet").unlink()
     with pytest.raises(DamagedRun, match="cannot be exported"):
         write.pack(run)
 
 
-def test_an_exceeded_limit_of_the_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = valid_zip()
-    monkeypatch.setenv("LINEAGE_MOST_WIDTH", "4")
-    assert "LINEAGE_MOST_WIDTH" in reject(content, tmp_path)
-
-
 @pytest.mark.parametrize("wrong_headers", [False, True], ids=["honest", "lying"])
-def test_a_zip_bomb_is_rejected_without_using_memory(
-    wrong_headers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zip_bomb_is_rejected_without_using_memory(wrong_headers: bool, tmp_path: Path, monkeypatch: Patch) -> None:
     size = 20_000_000
     content = replaced(END, bytes(size))()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "300000")
@@ -587,22 +498,20 @@ def test_a_zip_bomb_is_rejected_without_using_memory(
     assert peak < 3_000_000
 
 
-def test_the_unpacked_size_is_measured_and_not_taken_from_headers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_unpacked_size_is_measured_and_not_taken_from_headers(tmp_path: Path, monkeypatch: Patch) -> None:
     content = valid_zip()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "20000")
     monkeypatch.setattr(zip_reader, "sum", lambda sizes: 0, raising=False)  # as if every header stated size zero
     assert "more than 20,000 bytes" in reject(content, tmp_path)
 
 
-def huge_zip(**card: object) -> bytes:
+def huge_zip() -> bytes:
     """Return a small zip whose configuration describes eight models of 100 MB each."""
     sizes = {"model.width": 512, "model.hidden": 2048, "model.layers": 8, "replicas": 8}
     config = with_settings(default_config("reverse", "transformer_encoder_decoder"), sizes)
     files = read_files(valid_zip())
     files["config.json"] = json.dumps(to_json(config)).encode()
-    about = {"key": key(config), "step": config.steps, **card}
+    about = {"key": key(config), "step": config.steps, "parameters": 1}
     files["card.json"] = json.dumps(json.loads(files["card.json"]) | about).encode()
     files[f"snapshots/{config.steps:08d}.safetensors"] = files.pop(END)
     return make_zip({name: content for name, content in files.items() if not name.startswith("optimiser/")})
@@ -613,31 +522,22 @@ def test_nothing_is_allocated_for_the_model_that_an_archive_describes(tmp_path: 
     kilobyte = 1_024 if sys.platform == "darwin" else 1  # macOS counts bytes
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(DamagedRun, match=r"counts 1 parameters; its model has \d\d,"):
-        read.unpack(huge_zip(parameters=1), tmp_path / "place", "me", lambda config: config)
+        read.unpack(huge_zip(), tmp_path / "place", "me", lambda config: config)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000 * kilobyte
 
 
 def test_an_error_that_no_check_foresaw_is_one_sentence(tmp_path: Path) -> None:
-    def check_limits(config: RunConfig) -> None:
-        raise AssertionError("unforeseen")
-
     with pytest.raises(DamagedRun, match="its files cannot be read"):
-        read.unpack(valid_zip(), tmp_path / "place", "me", check_limits)
+        read.unpack(valid_zip(), tmp_path / "place", "me", Mock(side_effect=AssertionError("unforeseen")))
 
 
-def test_a_large_table_is_rejected_without_using_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_table_is_rejected_without_using_memory(tmp_path: Path, monkeypatch: Patch) -> None:
     assert "events.parquet cannot be read" in reject(INVALID_ZIPS["truncated events"](), tmp_path)
     files = read_files(old_zip())
     schema, zeros = pq.read_schema(io.BytesIO(files["events.parquet"])), pa.array(np.zeros(1_500_017, np.int8))
     out = io.BytesIO()
     pq.write_table(pa.table([zeros.cast(field.type) for field in schema], schema=schema), out, compression="zstd")
-    limits_of_memory: list[int] = []
-
-    def decode(content: bytes, memory: int) -> pa.Table:
-        limits_of_memory.append(memory)
-        return decode_parquet(content, memory)
-
-    monkeypatch.setattr(read, "decode_parquet", decode)
+    monkeypatch.setattr(read, "decode_parquet", decode := Mock(side_effect=decode_parquet))
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "10000000")
     tracemalloc.start()
     pool_before = pa.total_allocated_bytes()
@@ -645,7 +545,7 @@ def test_a_large_table_is_rejected_without_using_memory(tmp_path: Path, monkeypa
     assert "unpacks to more than 10,000,000 bytes" in reject(content, tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 40_000_000 < limits_of_memory[0] < 41_000_000
+    assert 40_000_000 < decode.call_args.args[1] < 41_000_000
     assert peak < 5_000_000 and pa.total_allocated_bytes() == pool_before
 
 
@@ -720,30 +620,24 @@ def test_an_included_run_is_exported_like_any_other(tmp_path: Path) -> None:
     assert {"metrics.csv", "events.parquet", f"snapshots/{included.curves.step:08d}.safetensors"} < files.keys()
     assert "`metrics.csv`" in files["MODEL_CARD.md"].decode()
     imported = store.load(read.unpack(content, tmp_path / "place", "me", limits.check))
-    for name, value in included.weights().items():
-        np.testing.assert_array_equal(imported.weights()[name], value)
+    assert bytes_of(imported.weights()) == bytes_of(included.weights())
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_the_command_in_the_model_card_gives_the_same_configuration() -> None:
+    cases: tuple[dict[str, object], ...] = (
         {},
         {"p_not": 0.5, "seed": 3, "replicas": 4, "learning_rate": 1e-5, "model.hidden": 7, "fresh_data": False},
         {"padding": "eos", "epochs": 3, "schedule": "cosine", "order": 2, "snapshots": 3},
-    ],
-    ids=str,
-)
-def test_the_command_in_the_model_card_gives_the_same_configuration(changes: dict[str, object]) -> None:
-    config = with_settings(default_config("negation", "rnn"), changes)
-    words = shlex.split(write.train_command(config))
-    assert words[:4] == ["python", "-m", "explorer", "train"]
-    options = list(zip(words[4::2], words[5::2], strict=True))
-    options_by_name = dict(options)
-    encoded_count = dict(value.split("=", 1) for name, value in options if name == "--set")
-    encoded_count |= {
-        name: options_by_name[f"--{name}"] for name in ("seed", "replicas") if f"--{name}" in options_by_name
-    }
-    assert with_settings(default_config(options_by_name["--task"], options_by_name["--model"]), encoded_count) == config
+    )
+    for changes in cases:
+        config = with_settings(default_config("negation", "rnn"), changes)
+        words = shlex.split(write.train_command(config))
+        assert words[:4] == ["python", "-m", "explorer", "train"]
+        options = list(zip(words[4::2], words[5::2], strict=True))
+        default = default_config(dict(options)["--task"], dict(options)["--model"])
+        given = dict(value.split("=", 1) for name, value in options if name == "--set")
+        given |= {name[2:]: value for name, value in options if name in ("--seed", "--replicas")}
+        assert with_settings(default, given) == config
 
 
 @settings(max_examples=20)
