@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSearch
 from explorer.figures.comparison import comparison_figure
 from explorer.inspection.language.bits_per_byte import held_out_text
-from explorer.labs.compare import chart, comparison
+from explorer.labs.compare import chart, comparison, tuned_findings
 from explorer.labs.compare.bits_per_byte import BitsPerByte, bits_per_byte
 from explorer.labs.compare.comparison import (
     ComparedRun,
@@ -35,6 +36,7 @@ from explorer.labs.compare.results import (
     target_finding,
 )
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
+from explorer.labs.compare.tuned_findings import TunedResult
 from explorer.run_store import store
 from explorer.run_store.store import Card, Metric, StoredRun
 from explorer.tasks.text.config import TextConfig
@@ -323,3 +325,45 @@ def test_a_name_stands_where_its_line_ends() -> None:
     assert 44 < figure.layout.margin.r <= 170
     log = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True, log_x=True)
     assert log.layout.annotations[0].x == pytest.approx(1)
+
+
+def tuned_result(
+    title: str, values: list[float], default: list[float] | None = None, best: float = 0.03, comparison: str = "recall"
+) -> TunedResult:
+    search = RateSearch(0.01, {0.01: RateResult((2.0,), (0.5,)), best: RateResult((1.0,), (0.9,))})
+    config = next(iter(COMPARISONS[comparison]().values()))
+    return TunedResult(title, search, config, np.array(values), None if default is None else np.array(default))
+
+
+GOOD, BAD = [1.0] * 8, [0.5] * 8
+
+
+def test_sentences_at_equal_tuning_budget(snapshot: SnapshotAssertion) -> None:
+    results = [tuned_result("GRU", GOOD), tuned_result("RNN", BAD), tuned_result("LSTM", [*GOOD[:7], 0.5])]
+    rng = np.random.default_rng(0)
+    losses = {title: (mean + 0.01 * rng.normal(size=8)).tolist() for title, mean in (("GRU", 1.9), ("RNN", 2.1))}
+    losses_of_two = [tuned_result(title, values, comparison="text") for title, values in losses.items()]
+    equal = [
+        *losses_of_two,
+        tuned_result("LSTM", [v + 0.0001 * (-1) ** i for i, v in enumerate(losses["GRU"])], comparison="text"),
+    ]
+    tuned = [tuned_result("GRU", GOOD, BAD), tuned_result("RNN", BAD, BAD), tuned_result("LSTM", BAD)]
+    assert [
+        tuned_findings.RULE,
+        tuned_findings.headline("recall", results),
+        tuned_findings.verdict("recall", results),
+        tuned_findings.headline("negation", [tuned_result("RNN", [0.998] * 8)]),
+        tuned_findings.headline("text", losses_of_two),
+        tuned_findings.headline("text", equal),
+        tuned_findings.verdict("text", losses_of_two),
+        tuned_findings.changed_by_tuning("text", losses_of_two),
+        tuned_findings.changed_by_tuning("recall", tuned),
+        tuned_findings.changed_by_tuning("recall", tuned[1:]),
+        tuned_findings.describe_default("recall", tuned[0]),
+        tuned_findings.describe_default("recall", tuned[2]),
+        tuned_findings.edge_note([tuned_result("GRU", GOOD)]),
+        tuned_findings.edge_note([tuned_result("GRU", GOOD, best=0.1), tuned_result("RNN", GOOD)]),
+        tuned_findings.method_note("recall", [tuned_result("GRU", GOOD)]),
+        tuned_findings.headline("text", []),
+        tuned_findings.method_note("text", []),
+    ] == snapshot

@@ -48,6 +48,14 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     )
     fast = results_of_all_parts("length", {"gru": 2e-05, "lstm": 1e-06})
     slow = results_of_all_parts("length", {"gru": 6e-06, "lstm": 8e-06})
+    slow_step = results_of_all_parts("length", {"gru": 3e-5, "feedforward": 1e-6}, 1.0)
+    fast_step = results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5)
+    notes = [findings.sweep_note(results, CostState(way="forward"), "length") for results in (slow_step, fast_step)]
+    memory = results_of_all_parts("length", {})
+    for part, each in list(memory.items()):
+        wrong = 2.5 if part == "lstm" else 1.0
+        costs = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
+        memory[part] = sweep_result(part, "length", CostState().sizes("length", part), costs)
     assert [
         findings.length_finding(results_of_all_parts("length", {"feedforward": 0.001}), CostState(width=32)),
         findings.length_finding(found, CostState()),
@@ -69,23 +77,10 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.parameters_finding("RNN", [("a", 40), ("b", 40), ("c", 20)], 100),
         findings.source_caption({"rnn": "this server", "gru": "this server"}),
         findings.source_caption({"rnn": "this server", "gru": "that one", "lstm": "that one"}),
+        *(note.split("\n\n")[1] for note in notes),
+        findings.memory_note(memory),
+        findings.memory_note({"gru": memory["gru"]}),
     ] == snapshot
-
-
-def test_the_cost_of_a_recurrent_step_is_reported(snapshot: SnapshotAssertion) -> None:
-    slow = results_of_all_parts("length", {"gru": 3e-5, "feedforward": 1e-6}, 1.0)
-    fast = results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5)
-    notes = [findings.sweep_note(results, CostState(way="forward"), "length") for results in (slow, fast)]
-    assert [*(note.split("\n\n")[1] for note in notes)] == snapshot
-
-
-def test_memory_is_compared_with_the_formula(snapshot: SnapshotAssertion) -> None:
-    found = results_of_all_parts("length", {})
-    for part, each in list(found.items()):
-        wrong = 2.5 if part == "lstm" else 1.0
-        costs = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
-        found[part] = sweep_result(part, "length", CostState().sizes("length", part), costs)
-    assert [findings.memory_note(found), findings.memory_note({"gru": found["gru"]})] == snapshot
 
 
 def test_the_reference_has_every_size_that_the_page_offers() -> None:

@@ -61,6 +61,12 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     others = {"gru-usual": every("gru-usual", 0.5, 0.5), "rnn-usual": every("rnn-usual", 1, 1)}
     others["rnn-usual"][50] = make_result("rnn-usual", [1, 0.5])
     rows = [solved | others | incomplete, others | incomplete, incomplete, {}]
+    results = by_name(
+        make_result("gru-chrono", [1, 1], n51=1, n1000=[1.0, 0.99]),
+        make_result("lstm-forget-3", [1, 0.5], n51=1, n1000=[1.0, 0.5]),
+        make_result("rnn-usual", [1, 1, 0.5], n51=[0.01, 0.5, 0.5], n1000=[0.2, 0.4, 0.5]),
+        make_result("gru-usual", [0.5], n51=0.1),
+    )
     assert [
         findings.describe_variants(
             [VARIANTS[name] for name in ("rnn-usual", "lstm-chrono", "gru-chrono", "transformer-none")]
@@ -85,24 +91,15 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.solved_comparison_finding({"gru-usual": three["gru-usual"], "rnn-usual": three["rnn-usual"]}),
         findings.solved_comparison_finding({"gru-chrono": three["gru-chrono"]}),
         *(findings.sweep_finding(each) for each in rows),
+        findings.other_length_findings(results, 50),
     ] == snapshot
+    stopped = make_result("gru-chrono", [1, 1])
+    stopped.by_length[:] = np.nan
+    assert findings.other_length_findings({"gru-chrono": stopped}, 50) == []
 
 
 def by_name(*results: RecallResult) -> dict[str, RecallResult]:
     return {each.variant.name: each for each in results}
-
-
-def test_findings_name_models_that_generalize_to_other_lengths(snapshot: SnapshotAssertion) -> None:
-    results = by_name(
-        make_result("gru-chrono", [1, 1], n51=1, n1000=[1.0, 0.99]),
-        make_result("lstm-forget-3", [1, 0.5], n51=1, n1000=[1.0, 0.5]),
-        make_result("rnn-usual", [1, 1, 0.5], n51=[0.01, 0.5, 0.5], n1000=[0.2, 0.4, 0.5]),
-        make_result("gru-usual", [0.5], n51=0.1),
-    )
-    assert findings.other_length_findings(results, 50) == snapshot
-    stopped = make_result("gru-chrono", [1, 1])
-    stopped.by_length[:] = np.nan
-    assert findings.other_length_findings({"gru-chrono": stopped}, 50) == []
 
 
 def test_a_seed_solves_the_task_from_the_step_after_which_it_stays_above_the_threshold() -> None:
@@ -129,6 +126,18 @@ def test_sentences_on_gradients(snapshot: SnapshotAssertion) -> None:
     same = ClippingResult("at a radius of 0.7", never, never, 0.88, True)
     helped = ClippingResult("at a radius of 2", np.array([1.0, *[0.5] * 7]), always, 21.0, False)
     judgements = gradient_findings.clipping_judgements([same, helped])
+    trained_norms = np.ones((2, 3, 4))
+    trained_norms[0, :, 0] = [1e-18, 1e-17, 1e-3]
+    trained_norms[1, :, 0] = [2.0, 6.0, 7.0]
+    ratio = gradient_findings.gradient_ratio(RNN, True, trained_norms, 300)
+    models = [
+        GradientRatio("Transformer, no positions", False, np.array([1.0]), np.array([1.0]), 300),
+        GradientRatio(OPEN, True, np.array([0.09]), np.array([6.0]), 300),
+        GradientRatio(RNN, True, np.array([4e-17]), np.array([3e-09]), 1000),
+    ]
+    unfinished = GradientRatio(RNN, True, np.array([np.nan]), np.array([np.nan]), 0)
+    for found in (models, [unfinished], []):
+        assert "single symbol" in gradient_findings.gradient_finding(found, 1)
     assert [
         *(gradient_findings.inline_title(each) for each in (RNN, OPEN, "LSTM")),
         gradient_findings.format_ratio(np.array([np.nan, np.inf])),
@@ -153,37 +162,15 @@ def test_sentences_on_gradients(snapshot: SnapshotAssertion) -> None:
         gradient_findings.clipping_finding([same]),
         gradient_findings.clipping_finding([]),
         *(gradient_findings.missing_runs_caption(each) for each in ([], ["RNN"], ["a", "b"])),
-    ] == snapshot
-
-
-def test_the_ratio_is_the_median_over_seeds_before_and_after_training(snapshot: SnapshotAssertion) -> None:
-    norms = np.ones((2, 3, 4))
-    norms[0, :, 0] = [1e-18, 1e-17, 1e-3]
-    norms[1, :, 0] = [2.0, 6.0, 7.0]
-    found = gradient_findings.gradient_ratio(RNN, True, norms, 300)
-    assert [
-        gradient_findings.format_ratio(found.before),
-        gradient_findings.format_ratio_range(found.before),
-        gradient_findings.format_ratio(found.after),
-    ] == snapshot
-    assert found.before == pytest.approx([1e-18, 1e-17, 1e-3], rel=1e-6, abs=0.0)
-    assert found.after == pytest.approx([2.0, 6.0, 7.0])
-
-
-def test_the_finding_compares_the_smallest_and_largest_ratio_of_recurrent_models(snapshot: SnapshotAssertion) -> None:
-    models = [
-        GradientRatio("Transformer, no positions", False, np.array([1.0]), np.array([1.0]), 300),
-        GradientRatio(OPEN, True, np.array([0.09]), np.array([6.0]), 300),
-        GradientRatio(RNN, True, np.array([4e-17]), np.array([3e-09]), 1000),
-    ]
-    unfinished = GradientRatio(RNN, True, np.array([np.nan]), np.array([np.nan]), 0)
-    for found in (models, [unfinished], []):
-        assert "single symbol" in gradient_findings.gradient_finding(found, 1)
-    assert [
+        gradient_findings.format_ratio(ratio.before),
+        gradient_findings.format_ratio_range(ratio.before),
+        gradient_findings.format_ratio(ratio.after),
         gradient_findings.gradient_finding(models, 50),
         gradient_findings.gradient_finding(models[:1], 50),
         gradient_findings.gradient_finding([unfinished], 50),
     ] == snapshot
+    assert ratio.before == pytest.approx([1e-18, 1e-17, 1e-3], rel=1e-6, abs=0.0)
+    assert ratio.after == pytest.approx([2.0, 6.0, 7.0])
 
 
 def test_the_factor_of_a_step_is_raised_to_the_number_of_steps() -> None:
@@ -203,6 +190,11 @@ def test_sentences_on_strings(snapshot: SnapshotAssertion) -> None:
     (early,) = find_errors(text, "c")
     (context,) = ambiguous_contexts("abca abca abca ")
     (successors,) = ambiguous_contexts("aaab")
+    none, early_errors, late = (
+        find_errors(text, "bca a"),
+        find_errors(text, "bcab"),
+        find_errors(text, "bca " + "abca " * 3 + "abcab"),
+    )
     assert [
         *(
             string_findings.memory_finding(text)
@@ -225,19 +217,8 @@ def test_sentences_on_strings(snapshot: SnapshotAssertion) -> None:
         string_findings.entropy_words(successors),
         string_findings.string_caption("abca abca abca "),
         string_findings.string_caption("a"),
+        string_findings.error_count_caption(200, 14, [none, none], [early_errors, none]),
+        string_findings.error_count_caption(200, 14, [late, none], [early_errors, early_errors]),
+        string_findings.error_count_caption(200, 14, [early_errors, late], [early_errors, early_errors]),
     ] == snapshot
-
-
-def test_the_caption_counts_errors(snapshot: SnapshotAssertion) -> None:
-    text = "abca abca abca "
-    none, early, late = (
-        find_errors(text, "bca a"),
-        find_errors(text, "bcab"),
-        find_errors(text, "bca " + "abca " * 3 + "abcab"),
-    )
-    assert [
-        string_findings.error_count_caption(200, 14, [none, none], [early, none]),
-        string_findings.error_count_caption(200, 14, [late, none], [early, early]),
-        string_findings.error_count_caption(200, 14, [early, late], [early, early]),
-    ] == snapshot
-    assert (len(none), len(early), len(late)) == (0, 1, 1)
+    assert (len(none), len(early_errors), len(late)) == (0, 1, 1)

@@ -58,26 +58,15 @@ def test_another_model_starts_at_its_first_head() -> None:
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     widths = (1, 4, 16, 64)
     even = np.full(4, 0.18)
+    curves = (loss_curves(50, 60), loss_curves(100, 120))
+    steps = [50, 60, 70, 80, 90, 100, 110, 120]
+    none = (loss_curves(None), loss_curves(None))
     assert [
         width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.0003], even])),
         width_finding(widths, np.array([[0.5, 0.4, 0.3, 0.1], even])),
         width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.4], even])),
         width_finding(widths, np.array([[0.1, 0.2, 0.1, 0.0], [0.1, 0.2, 0.1, 0.05]])),
         softmax_at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72])),
-    ] == snapshot
-
-
-def loss_curves(*reached: float | None) -> LossCurves:
-    """Return curves of seeds that reach the threshold at these steps."""
-    steps = np.arange(0.0, 200.0, 10.0)
-    return LossCurves(steps, np.array([[0.01 if r is not None and s >= r else 2.0 for r in reached] for s in steps]))
-
-
-def test_the_training_verdict_follows_the_numbers(snapshot: SnapshotAssertion) -> None:
-    curves = (loss_curves(50, 60), loss_curves(100, 120))
-    steps = [50, 60, 70, 80, 90, 100, 110, 120]
-    none = (loss_curves(None), loss_curves(None))
-    assert [
         training_verdict(64, *curves),
         training_text(*curves),
         training_text(loss_curves(50, 50, 50), loss_curves(90, None, None)),
@@ -92,3 +81,9 @@ def test_the_training_verdict_follows_the_numbers(snapshot: SnapshotAssertion) -
         training_text(None, loss_curves(50)),
     ] == snapshot
     assert loss_curves(50, None).steps_to_solve.tolist() == [50, np.inf]
+
+
+def loss_curves(*reached: float | None) -> LossCurves:
+    """Return curves of seeds that reach the threshold at these steps."""
+    steps = np.arange(0.0, 200.0, 10.0)
+    return LossCurves(steps, np.array([[0.01 if r is not None and s >= r else 2.0 for r in reached] for s in steps]))

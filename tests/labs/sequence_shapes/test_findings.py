@@ -34,6 +34,19 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     ablated_accuracy[:, 0, 0] = 0.5
     two = ablated_accuracy.copy()
     two[:, 0, 1] = 0.5
+
+    def outcome(accuracy: float, reach: float, seeds: int) -> ClippingOutcome:
+        return ClippingOutcome(np.full(seeds, accuracy), reach * np.linspace(1, 2, seeds) ** (1 + (reach < 0.1)))
+
+    for seeds, beginning in ((3, "These runs cannot tell: 3 of 3"), (8, "In these runs, yes: 8 of 8")):
+        confirmed = outcome(1.0, 0.2, seeds), outcome(0.5, 1e-9, seeds)
+        assert findings.clipping_verdict(*confirmed) == f"{beginning} seeds learn with clipping, 0 without it."
+    lost = ClippingOutcome(np.full(8, 0.5), np.full(8, np.nan))
+    two_rules = {
+        "one rule": [rule_accuracy("the RNN", True, 1.0, 0.9), rule_accuracy("the GRU", True, 0.5, 0.4)],
+        "another rule": [rule_accuracy("the GRU", True, 1.0, 0.9), rule_accuracy("the Transformer", False, 1.0, 0.1)],
+    }
+    unsolved = {"one rule": [rule_accuracy("the RNN", True, 0.5, 0.4)]}
     assert [
         findings.gradient_share_finding([("RNN standard", share), ("GRU open", even)], trained=False),
         findings.gradient_share_finding([("RNN", share)], trained=True),
@@ -45,43 +58,21 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.heads_caption("verb", whole, attention, ablated_accuracy),
         findings.heads_verdict(whole, np.ones((4, 1, 3))),
         findings.heads_verdict(whole, two),
-    ] == snapshot
-
-
-def test_clipping_is_confirmed_if_runs_support_it(snapshot: SnapshotAssertion) -> None:
-    def outcome(accuracy: float, reach: float, seeds: int) -> ClippingOutcome:
-        return ClippingOutcome(np.full(seeds, accuracy), reach * np.linspace(1, 2, seeds) ** (1 + (reach < 0.1)))
-
-    for seeds, beginning in ((3, "These runs cannot tell: 3 of 3"), (8, "In these runs, yes: 8 of 8")):
-        runs = outcome(1.0, 0.2, seeds), outcome(0.5, 1e-9, seeds)
-        assert findings.clipping_verdict(*runs) == f"{beginning} seeds learn with clipping, 0 without it."
-    lost = ClippingOutcome(np.full(8, 0.5), np.full(8, np.nan))
-    assert [
         findings.clipping_caption(outcome(1.0, 0.2, 3), outcome(0.5, 1e-09, 3)),
         findings.clipping_caption(outcome(1.0, 0.2, 8), outcome(0.5, 1e-09, 8)),
         findings.clipping_verdict(outcome(1.0, 1e-09, 8), outcome(0.5, 1e-09, 8)),
         findings.clipping_verdict(outcome(1.0, 0.2, 8), outcome(0.5, 0.2, 8)),
         findings.clipping_verdict(lost, lost),
-    ] == snapshot
-
-
-def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> PositionRuleAccuracy:
-    return PositionRuleAccuracy(words, shares, np.full(5, right), np.full(5, beyond))
-
-
-def test_shared_weights_learn_position_rules_if_a_network_did(snapshot: SnapshotAssertion) -> None:
-    found = {
-        "one rule": [rule_accuracy("the RNN", True, 1.0, 0.9), rule_accuracy("the GRU", True, 0.5, 0.4)],
-        "another rule": [rule_accuracy("the GRU", True, 1.0, 0.9), rule_accuracy("the Transformer", False, 1.0, 0.1)],
-    }
-    unsolved = {"one rule": [rule_accuracy("the RNN", True, 0.5, 0.4)]}
-    assert [
-        findings.position_verdict(found),
-        findings.position_caption(found),
+        findings.position_verdict(two_rules),
+        findings.position_caption(two_rules),
         findings.position_verdict(unsolved),
     ] == snapshot
     for unfinished in ({}, {"one rule": []}, {"one rule": [rule_accuracy("the Transformer", False, 1.0, 0.1)]}):
         assert findings.position_verdict(unfinished) == findings.position_caption(unfinished) == ""
+
+
+def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> PositionRuleAccuracy:
+    return PositionRuleAccuracy(words, shares, np.full(5, right), np.full(5, beyond))
 
 
 def unrolled(*steps: tuple[str, str, float], unused: int = 0) -> UnrolledNetwork:
@@ -95,17 +86,12 @@ def unrolled(*steps: tuple[str, str, float], unused: int = 0) -> UnrolledNetwork
 WORDS = ("human", "consume", "nature")
 
 
-def test_the_final_prediction_is_judged_by_the_grammar(snapshot: SnapshotAssertion) -> None:
-    steps = ("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7)
-    judged = [unrolled(*steps, ("<EOS>", label, 0.9)) for label in ("collapse", "sustain")]
-    assert [unrolled_findings.many_to_one_finding(each, WORDS) for each in judged] == snapshot
-    assert "which" not in unrolled_findings.many_to_one_finding(unrolled(("not", "sustain", 0.9)), ("not",))[0]
-
-
 def test_sentences_on_an_unrolled_network(snapshot: SnapshotAssertion) -> None:
     two = unrolled(("x", "", 0.0), ("<BOS>", "1", 0.9), ("1", "2", 0.9), ("2", "<EOS>", 0.9), unused=1)
     nothing = unrolled(("x", "", 0.0), ("<BOS>", "<EOS>", 0.9), unused=1)
     rows = [(two, "12"), (two, "21"), (two, None), (nothing, None)]
+    steps = ("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7)
+    judged = [unrolled(*steps, ("<EOS>", label, 0.9)) for label in ("collapse", "sustain")]
     assert [
         unrolled_findings.senses_finding(
             unrolled(
@@ -120,7 +106,9 @@ def test_sentences_on_an_unrolled_network(snapshot: SnapshotAssertion) -> None:
         unrolled_findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3))),
         *(unrolled_findings.format_probability(p) for p in (0.9999, 0.5, 0.001)),
         *(unrolled_findings.unaligned_finding(*row) for row in rows),
+        *(unrolled_findings.many_to_one_finding(each, WORDS) for each in judged),
     ] == snapshot
+    assert "which" not in unrolled_findings.many_to_one_finding(unrolled(("not", "sustain", 0.9)), ("not",))[0]
 
 
 def test_component_data_is_plain_json() -> None:

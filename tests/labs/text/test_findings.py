@@ -1,7 +1,9 @@
-"""Findings about the comparison of language models, computed from given curves."""
+"""Findings about the comparison of language models, computed from given curves, and the texts that models generated."""
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,16 +11,19 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from explorer.catalogue import MODELS
 from explorer.inspection.language.bits_per_byte import HeldOutText
 from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
 from explorer.labs.text import findings, results_table, text_choice, training_chart
 from explorer.labs.text.current_standings import current_standings, stopped_steps
+from explorer.labs.text.samples import CAPTION, SampleTexts, samples_data
 from explorer.labs.text.standings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
+from explorer.training.recorder import record_run
 from explorer.ui.document import Document
 from explorer.ui.held_out_text import CountedText
 from explorer.ui.training.run_view import RunView
@@ -107,6 +112,13 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         return data["rows"][0]["cells"]["bytes"]["text"], others
 
     bits, captions = draw(("text",), {"text": counted_text})
+    jobs = [JobView(config("gru"), "ada", state, 1, curves=curves([[3.0], [1.0]])) for state in ("running", "stopped")]
+    unfinished = {str(i): RunView(config("gru"), None, job) for i, job in enumerate(jobs)}
+    assert current_standings(unfinished) == {}
+    assert stopped_steps(unfinished) == [(1, config("gru").steps)]
+    rows = [{}, {"rows": "sentences", "split": "sentences"}, {"rows": "prefixes", "split": "pairs"}]
+    labs = [TextLab().with_shared(**{"context": 64, **each}) for each in rows]
+    views = [{"feedforward": RunView(lab.configs["feedforward"], None, None)} for lab in labs]
     assert [
         findings.best_model_finding({"ngram": ngram, "gru": three_seeds, "rnn": rnn}, "character"),
         *(
@@ -147,28 +159,15 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         text_choice.lines_note(LineOverlap(200, 50, 100, 1), False),
         text_choice.lines_note(LineOverlap(9, 0, 0, 0), False),
         text_choice.lines_note(LineOverlap(1, 1, 0, 0), True),
+        *(findings.best_model_finding({}, "token", stopped) for stopped in ([], [(1, 300), (0, 300)])),
+        list(map(training_chart.curves_caption, labs, views)),
     ] == snapshot
-
-
-def test_unfinished_trainings_are_no_basis_for_a_finding(snapshot: SnapshotAssertion) -> None:
-    jobs = [JobView(config("gru"), "ada", state, 1, curves=curves([[3.0], [1.0]])) for state in ("running", "stopped")]
-    views = {str(i): RunView(config("gru"), None, job) for i, job in enumerate(jobs)}
-    assert current_standings(views) == {}
-    assert stopped_steps(views) == [(1, config("gru").steps)]
-    assert [findings.best_model_finding({}, "token", stopped) for stopped in ([], [(1, 300), (0, 300)])] == snapshot
 
 
 def test_rising_training_loss_is_instability_and_not_overfitting(snapshot: SnapshotAssertion) -> None:
     unstable = make_standing("gru", [[1.5], [1.4], [1.6]], rising=True)
     stable = make_standing("rnn", [[1.8], [1.7], [1.65]])
     assert not unstable.overfits and findings.overfitting_finding({"gru": unstable, "rnn": stable}) == snapshot
-
-
-def test_the_caption_describes_rows(snapshot: SnapshotAssertion) -> None:
-    rows = [{}, {"rows": "sentences", "split": "sentences"}, {"rows": "prefixes", "split": "pairs"}]
-    labs = [TextLab().with_shared(**{"context": 64, **each}) for each in rows]
-    views = [{"feedforward": RunView(lab.configs["feedforward"], None, None)} for lab in labs]
-    assert list(map(training_chart.curves_caption, labs, views)) == snapshot
 
 
 def reading_on(standing: Standing) -> Standing:
@@ -238,3 +237,42 @@ def test_figures_of_a_training_are_cached_for_all_visitors_unless_it_is_private(
         drawn.append([panel.figure for panel in training_chart.model_panels(TextLab(), {"gru": view})])
         assert line.mean.tolist() == [3.0, 2.0] and drawn[-1] == drawn[0]
         assert [(cache.cache_info().misses, cache.cache_info().currsize) for cache in caches] == [(1, 1)] * 3
+
+
+GRU = SampleTexts("gru", "GRU", "--m-gru", (0, 100), (4.17, math.nan), ("<b>a</b>", "to be\n  or not"))
+SHORT = {"corpus": "repeats", "size": 2_000, "context": 8, "width": 4, "hidden": 9, "replicas": 2, "sample": 12}
+LOOP = {"iterations": 6, "batch_size": 2, "evaluate_every": 3, "evaluation_size": 64}
+
+
+def test_every_text_is_sent_with_its_step_and_loss() -> None:
+    data: dict[str, Any] = samples_data([GRU], "written", live=False)
+    json.dumps(data, allow_nan=False)
+    (model,) = data["models"]
+    drawn = {"name": "gru", "title": "GRU", "colour": "--m-gru", "steps": [0, 100], "losses": [4.17, None]}
+    assert model == {**drawn, "texts": ["<b>a</b>", "to be\n  or not"], "counted": False}
+    assert (data["live"], data["caption"], data["file"]) == (False, CAPTION, "written")
+    assert samples_data([], "written", live=True)["live"]
+
+
+@pytest.mark.parametrize("model", ["gru", "ngram"])
+def test_the_texts_of_a_training_are_those_of_its_first_seed(model: str) -> None:
+    loop = {} if model == "ngram" else {**SHORT, **LOOP}
+    task = {name: SHORT[name] for name in ("corpus", "size", "context", "sample")}
+    curves = record_run(with_settings(default_config("text", model), {**task, **loop})).curves
+    sample_texts = SampleTexts.from_curves(MODELS[model], curves)
+    assert list(sample_texts.steps) == curves.evaluated.tolist()
+    assert list(sample_texts.texts) == [texts[0] for texts in curves.samples] and sample_texts.texts[-1]
+    assert sample_texts.losses[-1] == pytest.approx(curves.metrics["val_loss"][-1][0])
+    assert sample_texts.losses[0] == pytest.approx(curves.metrics["val_loss_part"][0][0])
+    assert all(map(math.isfinite, sample_texts.losses))
+    assert (sample_texts.title, sample_texts.colour) == (MODELS[model].title, MODELS[model].colour)
+    assert sample_texts.counted == (model == "ngram")
+
+
+def test_there_are_no_samples_without_curves_or_texts() -> None:
+    none, one = np.zeros(0), np.zeros((1, 1))
+    begun = Curves(0, np.zeros((0, 1)), np.zeros(1), np.zeros(1), none.astype(int), {})
+    silent = replace(begun, evaluated=np.array([0]), metrics={"val_loss": one, "val_loss_part": one})
+    for curves in (None, begun, silent):
+        sample_texts = SampleTexts.from_curves(MODELS["rnn"], curves)
+        assert list(sample_texts.steps) == list(sample_texts.losses) == list(sample_texts.texts) == []

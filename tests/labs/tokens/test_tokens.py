@@ -64,6 +64,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     some = make_preview([[True, True, False, False]], [3])
     last = make_preview([[False, False, True]], [3])
     large, none = (LeakageGap("blocks", 2.19, 0.82), LeakageGap("sentences", 2.0, 2.0))
+    bpe: TrainedTokenizer = train_tokenizers(TextConfig(corpus="brackets", size=5_000))["bpe"]
     assert [
         [percentage(share) for share in (0.0, 0.0001, 0.2158, 1.0, math.nan)],
         [findings.ratio(value) for value in (2.4912, math.nan)],
@@ -88,12 +89,6 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.describe_leak(LeakageGap("sentences", problem="No line is long.")),
         findings.describe_unknown_words(UnknownWords(0.001, 0.027)),
         findings.describe_unknown_words(UnknownWords(0.01, 0.01)),
-    ] == snapshot
-
-
-def test_the_finding_on_merges_has_their_counts(snapshot: SnapshotAssertion) -> None:
-    bpe: TrainedTokenizer = train_tokenizers(TextConfig(corpus="brackets", size=5_000))["bpe"]
-    assert [
         findings.merges_finding(bpe, bpe.min_vocabulary + 10),
         findings.merges_finding(train_tokenizers(TextConfig(corpus="toy", size=1000))["char"], 9),
     ] == snapshot
