@@ -17,7 +17,7 @@ from explorer.hub.loading import load
 from explorer.hub.pretrained import PretrainedModule
 from explorer.hub.tokenizer import load_tokenizer
 from explorer.inspection.attention.attend import Ablation, interventions
-from explorer.inspection.pretrained.answer_depth import answers_by_depth
+from explorer.inspection.pretrained.answer_depth import answers_by_depth, own_answer
 from explorer.inspection.pretrained.first_token import first_token_attention
 from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.repeated_tokens import losses_without, repeated_tokens
@@ -88,6 +88,9 @@ def test_answers_that_the_model_does_not_give_are_left_out(tiny: Load) -> None:
     assert found.prompts == PROMPTS[:1] and (found.single, found.given) == (2, 5)
     assert found.ranks.shape == (4, 1) and found.ranks[-1, 0] == 1
     assert found.probabilities[-1, 0] == pytest.approx(float(first.softmax(-1)[best]), abs=1e-5)
+    own = own_answer(model, TEXTS[0])
+    assert (own.token, own.layers, own.probability) == (best, 3, pytest.approx(found.probabilities[-1, 0]))
+    assert own.settled_depth <= 3
     with pytest.raises(InvalidSetting, match="none of the expected answers"):
         answers_by_depth(model, prompts[1:], 5)
     with pytest.raises(InvalidSetting, match="does not continue texts"):

@@ -51,6 +51,7 @@ def test_traces_satisfy_the_equations_of_the_cell(model: str, titles: str) -> No
     assert [part.title for part in reading.traces if not part.signed] == [t for t in titles.split(", ") if "gate" in t]
     traces = {part.title: part.values for part in reading.traces}
     assert all(values.shape == (16, 4) for values in traces.values())
+    assert reading.answers.sum(axis=-1) == pytest.approx(np.ones(4))
     before = {title: np.pad(values, ((0, 0), (1, 0)))[:, :-1] for title, values in traces.items()}
     if model == "lstm":
         cell = traces["forget gate"] * before["cell"] + traces["input gate"] * traces["candidate"]

@@ -27,7 +27,12 @@ def test_only_the_copy_after_a_separator_needs_attention(monkeypatch: pytest.Mon
     small = {"SYMBOLS": 3, "LENGTH": 2, "STEPS": 12, "EVALUATION_STEPS": (0, 12), "SEQUENCES": 16, "TEST_SEQUENCES": 64}
     for name, value in small.items():
         monkeypatch.setattr(copy_control, name, value)
+    take_step, steps = copy_control.ReplicaOptimizer.step, list[tuple[int, int]]()
+    monkeypatch.setattr(
+        copy_control.ReplicaOptimizer, "step", lambda self, *step: (steps.append(step), take_step(self, *step))
+    )
     direct, separated = train_copy_models(False), train_copy_models(True)
+    assert steps == 4 * [(step, 13) for step in range(1, 14)]
     assert direct.steps == (0, 12) and direct.by_attention[True].shape == (2, 3)
     for found in direct.by_attention.values():
         assert found[0].max() < 0.9 < found[1].min(), "it is learned, with and without attention"

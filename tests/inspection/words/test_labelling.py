@@ -51,7 +51,8 @@ def test_undetermined_targets_are_none() -> None:
     task = WordSenseConfig()
     for text in ("the bank is here", "the bank is near the loan and the water"):
         assert parse_row(task, text).targets[1] is None
-    assert parse_row(task, "by the water a bank").targets[4] == task.labels.index("bank (river)")
+    row = parse_row(task, "by the water a bank")
+    assert row.targets[4] == task.labels.index("bank (river)") and row.loss_mask == (True,) * 5
     assert set(parse_row(MaskedWordConfig(), "the ___ is near the loan").targets) == {None}
     assert parse_row(MaskedWordConfig(), "the _").ids[1] == len(MaskedWordConfig().vocabulary) - 2
     copied = parse_row(DelayedCopyConfig(), "407|5")
