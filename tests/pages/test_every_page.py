@@ -24,19 +24,7 @@ from explorer.training.config import RunConfig, key
 from explorer.ui.code_and_papers import _notebook_text
 from explorer.ui.state.page_states import STATES
 from explorer.web import background
-from tests.pages.screen import (
-    assert_no_errors,
-    component_data,
-    headings,
-    page,
-    page_text,
-    table,
-    url_params,
-    visit_url,
-    wait_for_keys,
-    wait_until_ready,
-    warnings_of,
-)
+from tests.pages import screen
 from tests.pages.test_depth import STACKS
 
 # Words of a comparison or of an outcome. A page may still say what holds without any training.
@@ -73,10 +61,10 @@ def fields_of(address: str) -> list[str]:
 def test_a_page_opens_from_a_hostile_address_and_names_what_it_cannot_use(address: str) -> None:
     values = ["<script>alert(1)</script>", "\x00\ud7ff", "9" * 4_400, "../../etc/passwd", "nan", ",,,", "' OR 1=1 --"]
     params = {name: values[i % len(values)] for i, name in enumerate(fields_of(address))}
-    at = page(FILES[address], {**params, **HOSTILE})
+    at = screen.page(FILES[address], {**params, **HOSTILE})
     assert at.title and "<script>" not in "".join(warning.value for warning in at.warning)
-    warnings = [warning for warning in warnings_of(at) if len(warning) < 500]
-    assert warnings == warnings_of(at) and len(warnings) <= len(params) + len(HOSTILE) + 1
+    warnings = [warning for warning in screen.warnings_of(at) if len(warning) < 500]
+    assert warnings == screen.warnings_of(at) and len(warnings) <= len(params) + len(HOSTILE) + 1
     for words in ("There is no screen “cinemacinema", "This page has no “<b>”", "no control “a b”", "no lesson “<b>”"):
         assert sum(words in warning for warning in warnings) == 1, (words, warnings)
 
@@ -87,13 +75,13 @@ def test_the_address_determines_what_is_shown(address: str) -> None:
     recorded = [dict(parse_qsl(row[0])) for row in ADDRESSES.get(address, ()) if row[1:] == [0]]
     elsewhere = {"run", "text", "seed", "say", "model", "open", "layer", "head"}  # possible values depend on others
     params = next((each for each in recorded if len(each) > 1 and not elsewhere & each.keys()), {})
-    at = page(FILES[address], {**params, "screen": "projector"})
-    assert (url_params(at), warnings_of(at)) == ({**params, "screen": "projector"}, [])
-    assert component_data(at, "presentation") == [{"page": address}]
-    at = visit_url(at, address, {})
-    assert (url_params(at), warnings_of(at)) == ({}, [])
+    at = screen.page(FILES[address], {**params, "screen": "projector"})
+    assert (screen.url_params(at), screen.warnings_of(at)) == ({**params, "screen": "projector"}, [])
+    assert screen.component_data(at, "presentation") == [{"page": address}]
+    at = screen.visit_url(at, address, {})
+    assert (screen.url_params(at), screen.warnings_of(at)) == ({}, [])
     if address != "text":  # which opens with the included setup, and comes back with the settings of the first one
-        assert page_text(at) == page_text(page(FILES[address]))
+        assert screen.page_text(at) == screen.page_text(screen.page(FILES[address]))
 
 
 TRAINED: dict[str, dict[str, str]] = {
@@ -110,14 +98,14 @@ TRAINED: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("file", TRAINED)
 def test_a_training_starts_and_ends(file: str) -> None:
-    at = page(file, {**TRAINED[file], "steps": "1", "seeds": "1"}, "ada")
-    at = assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
-    wait_for_keys(key(view.config) for view in service.views("ada"))
+    at = screen.page(file, {**TRAINED[file], "steps": "1", "seeds": "1"}, "ada")
+    at = screen.assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
+    screen.wait_for_keys(key(view.config) for view in service.views("ada"))
     views = service.views("ada")
     assert views and {(view.state, view.config.steps, view.config.replicas) for view in views} == {("finished", 1, 1)}
     assert all(store.find(key(view.config)).card.owner == "ada" for view in views)
-    at = wait_until_ready(assert_no_errors(at.run()))
-    assert warnings_of(at) == [] and "No finished run" not in page_text(at)
+    at = screen.wait_until_ready(screen.assert_no_errors(at.run()))
+    assert screen.warnings_of(at) == [] and "No finished run" not in screen.page_text(at)
     assert "Train" not in [button.label for button in at.button]
 
 
@@ -126,21 +114,21 @@ def test_the_run_of_one_page_is_opened_on_the_others() -> None:
 
     def switch(at: AppTest, file: str) -> tuple[AppTest, Mapping[str, str]]:
         at.query_params.clear()
-        at = assert_no_errors(at.switch_page(file).run())
-        return at, url_params(at)
+        at = screen.assert_no_errors(at.switch_page(file).run())
+        return at, screen.url_params(at)
 
-    at, params = switch(page("negation.py", {"run": run}), "runs.py")
+    at, params = switch(screen.page("negation.py", {"run": run}), "runs.py")
     assert params == {"run": run}
     assert any(metric.label == "model" and metric.value == "GRU" for metric in at.metric)
     at, params = switch(at, "compare.py")
     assert params == {"runs": run}
-    assert [row["name"]["text"] for row in table(at, "comparison-results")] == ["1 GRU"]
+    assert [row["name"]["text"] for row in screen.table(at, "comparison-results")] == ["1 GRU"]
     assert switch(at, "negation.py")[1] == {"run": run}
 
 
 def test_a_lab_and_an_open_run_offer_the_file_and_the_notebook() -> None:
     for file, address in (("negation.py", {"unfold": "code"}), ("runs.py", {"run": "negation-half-gru"})):
-        labels = [element.proto.label for element in page(file, address).get("download_button")]
+        labels = [element.proto.label for element in screen.page(file, address).get("download_button")]
         assert labels[-1] == "As a notebook" and labels[-2].endswith("s one file")
     stored = store.find("negation-half-gru")
     head = json.loads(_notebook_text(stored.config, "ada"))["cells"][0]["source"]
@@ -159,8 +147,8 @@ def test_a_stopped_training_is_no_basis_for_a_finding(monkeypatch: pytest.Monkey
         return replace(run, card=run.card.model_copy(update={"state": "stopped", "step": curves.step}), curves=curves)
 
     for file in ("negation.py", "masks.py", "word_vectors.py", "induction.py"):
-        usual = headings(page(file, folds))
+        usual = screen.headings(screen.page(file, folds))
         with monkeypatch.context() as patch:
             patch.setattr(store, "find_by_config", find_stopped)
-            found = [heading for heading in headings(page(file, folds)) if heading not in usual]
+            found = [heading for heading in screen.headings(screen.page(file, folds)) if heading not in usual]
         assert [heading for heading in found if VERDICT.search(heading)] == [], file

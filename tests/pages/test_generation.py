@@ -18,16 +18,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
 from explorer.ui.training.stored_models import find_run
 from explorer.web import background
-from tests.pages.screen import (
-    assert_no_errors,
-    component_data,
-    headings,
-    open_page,
-    page_text,
-    url_params,
-    wait_until_ready,
-    warnings_of,
-)
+from tests.pages import screen
 from tests.words import assert_states
 
 SMALL = {"tokens": "20", "models": "text-ngram,text-rnn"}
@@ -35,11 +26,11 @@ SMALL = {"tokens": "20", "models": "text-ngram,text-rnn"}
 
 def generation_page(address: Mapping[str, str] | None = None) -> AppTest:
     folds = {"unfold": "studio-tree,studio-measures,studio-writing,studio-formulas"}
-    return open_page("generation.py", {**SMALL, **(address or {}), **folds})
+    return screen.open_page("generation.py", {**SMALL, **(address or {}), **folds})
 
 
 def temperature(at: AppTest) -> dict[str, Any]:
-    return component_data(at, "temperature")[0]
+    return screen.component_data(at, "temperature")[0]
 
 
 def generate_text(name: str, prompt: str, sampling: Sampling) -> str:
@@ -51,34 +42,34 @@ def generate_text(name: str, prompt: str, sampling: Sampling) -> str:
 
 
 def test_the_default_state_shows_results() -> None:
-    at = open_page("generation.py")
-    assert warnings_of(at) == [] and not at.exception
+    at = screen.open_page("generation.py")
+    assert screen.warnings_of(at) == [] and not at.exception
     data = temperature(at)
     assert [model["title"] for model in data["models"]] == ["n-gram", "Transformer"]
     assert [model["colour"] for model in data["models"]] == [MODELS[m].colour for m in ("ngram", "transformer")]
     assert data["focus"] == "text-transformer" and data["position"]["at"] == 0
-    assert len(data["temperatures"]) == 41 and url_params(at) == {}
-    assert "Code and papers" in headings(at) and temperature(at)["models"][1]["note"] == ""
+    assert len(data["temperatures"]) == 41 and screen.url_params(at) == {}
+    assert "Code and papers" in screen.headings(at) and temperature(at)["models"][1]["note"] == ""
 
 
 def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     sampling_params = {"t": "0.9", "seed": "5", "top_k": "6"}
     expected = generate_text("text-rnn", "Romeo", Sampling(0.9, 6, seed=5))
     at = generation_page(sampling_params)
-    tree = component_data(at, "token_tree")[0]
+    tree = screen.component_data(at, "token_tree")[0]
     assert tree["title"] == "RNN" and tree["here"]["candidates"]
     assert "".join(step["piece"] for step in tree["steps"]) == expected[:FIRST_TOKENS]
-    assert component_data(generation_page({**sampling_params, "path": ""}), "token_tree")[0]["steps"] == []
+    assert screen.component_data(generation_page({**sampling_params, "path": ""}), "token_tree")[0]["steps"] == []
     stored_model = find_run("text-rnn")
     assert stored_model.tokenizer
     path = stored_model.tokenizer.encode(expected).tolist()
     at = generation_page({**sampling_params, "path": ",".join(map(str, path))})
-    steps = component_data(at, "token_tree")[0]["steps"]
+    steps = screen.component_data(at, "token_tree")[0]["steps"]
     assert [step["sampled"] for step in steps] == path
     assert "".join(step["piece"] for step in steps) == expected
     assert all(1 <= len(step["candidates"]) <= 8 for step in steps)
     surprisals = [step["surprise"] for step in steps]
-    assert component_data(at, "token_tree")[0]["most_surprising"] == int(np.argmax(surprisals))
+    assert screen.component_data(at, "token_tree")[0]["most_surprising"] == int(np.argmax(surprisals))
 
 
 def test_the_path_that_the_visitor_takes_is_in_the_url_with_the_tokens_sampled_after_it() -> None:
@@ -86,17 +77,17 @@ def test_the_path_that_the_visitor_takes_is_in_the_url_with_the_tokens_sampled_a
 
     def take_path(event: object) -> list[int]:
         at.session_state["tree: path"] = event
-        wait_until_ready(assert_no_errors(at.run()))
-        return [step["id"] for step in component_data(at, "token_tree")[0]["steps"]]
+        screen.wait_until_ready(screen.assert_no_errors(at.run()))
+        return [step["id"] for step in screen.component_data(at, "token_tree")[0]["steps"]]
 
     first = take_path(None)
-    assert len(first) == FIRST_TOKENS and "path" not in url_params(at)
+    assert len(first) == FIRST_TOKENS and "path" not in screen.url_params(at)
     longer = take_path({"path": first, "more": 10})
     assert longer[:FIRST_TOKENS] == first and len(longer) == FIRST_TOKENS + 10
-    assert url_params(at)["path"] == ",".join(map(str, longer))
+    assert screen.url_params(at)["path"] == ",".join(map(str, longer))
     other = [*first[:3], (first[3] + 1) % 60]
     assert take_path({"path": other, "more": 0}) == other
-    assert url_params(at)["path"] == ",".join(map(str, other))
+    assert screen.url_params(at)["path"] == ",".join(map(str, other))
     for invalid in ({"path": [10_000], "more": 0}, {"path": [True], "more": 0}, {"path": [1], "more": -1}, [1], "1"):
         assert take_path(invalid) == other
     assert take_path({"path": first, "more": 0}) == first, "what was sampled after it before is not sampled again"
@@ -116,7 +107,7 @@ def test_the_distribution_at_a_position_is_that_after_the_text_before_it() -> No
 
 def test_an_invalid_request_is_reported_and_the_rest_works(snapshot: object) -> None:
     at = generation_page({"path": "3,900", "models": "text-rnn,gone,negation-single-gru"})
-    assert warnings_of(at) == snapshot
+    assert screen.warnings_of(at) == snapshot
     assert "RNN" in [model["title"] for model in temperature(at)["models"]]
 
 
@@ -126,15 +117,15 @@ def test_changes_to_a_prompt_are_reported() -> None:
         ("Röm", "It never saw “ö”: left out."),
         ("x" * 90, "only … last 58 letters … “…xxxxxxxxxxxxxxxxxxxxxxxx” … forgotten"),
     ):
-        at = open_page("generation.py", {"tokens": "20", "prompt": prompt, "models": "text-transformer"})
-        assert warnings_of(at) == []
+        at = screen.open_page("generation.py", {"tokens": "20", "prompt": prompt, "models": "text-transformer"})
+        assert screen.warnings_of(at) == []
         [model] = temperature(at)["models"]
         assert_states(model["note"], note)
 
 
 def test_text_statistics_are_compared_with_the_corpus() -> None:
     at = generation_page()
-    text = re.sub(r"\\(.)", r"\1", page_text(at))
+    text = re.sub(r"\\(.)", r"\1", screen.page_text(at))
     assert "At temperature 0, " in text and "the mean of eight texts of 20 tokens" in text
     corpus_available = visitor_text.is_corpus_available("tinyshakespeare")
     assert ("As varied as human text: the n-gram at about" in text) == corpus_available

@@ -5,17 +5,7 @@ import pytest
 
 from explorer.catalogue import MODELS, PAGES
 from explorer.run_store import store
-from tests.pages.screen import (
-    assert_no_errors,
-    component_data,
-    headings,
-    home_page,
-    page,
-    page_text,
-    url_params,
-    warnings_of,
-    widget,
-)
+from tests.pages import screen
 
 SHOWN = ("bag_of_words", "feedforward", "rnn", "transformer")
 STATIONS = (
@@ -25,9 +15,9 @@ STATIONS = (
 
 
 def test_the_stations_have_the_years_of_their_papers_and_figures_of_the_included_runs() -> None:
-    at = home_page()
+    at = screen.home_page()
     assert [title.value for title in at.title] == ["From a bag of words to attention"]
-    stations = component_data(at, "home_timeline")[0]["stations"]
+    stations = screen.component_data(at, "home_timeline")[0]["stations"]
     assert ", ".join(f"{station['name']} {station['year']}" for station in stations) == STATIONS
     assert all(station["question"].endswith("?") and station["source"] for station in stations)
     assert {station["page"] for station in stations} <= {row.address for row in PAGES}
@@ -58,11 +48,11 @@ def test_the_stations_have_the_years_of_their_papers_and_figures_of_the_included
 
 
 def test_the_home_page_shows_the_answers_of_four_models_to_a_sentence() -> None:
-    at = home_page()
-    verdicts = component_data(at, "verdicts")[0]
+    at = screen.home_page()
+    verdicts = screen.component_data(at, "verdicts")[0]
     assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
     assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in SHOWN]
-    assert "Bag of words says sustain. The other three say collapse, and so does the grammar." in headings(at)
+    assert "Bag of words says sustain. The other three say collapse, and so does the grammar." in screen.headings(at)
     for row, model in zip(verdicts["rows"], SHOWN, strict=True):
         name = f"negation-single-{model}{'-attending' if model == 'transformer' else ''}"
         stored = store.find(name).curves.answers["sustain"][-1][:, 3]
@@ -70,20 +60,22 @@ def test_the_home_page_shows_the_answers_of_four_models_to_a_sentence() -> None:
 
 
 def test_a_typed_sentence_is_answered_and_kept_in_the_url() -> None:
-    at = home_page()
-    at = assert_no_errors(widget(at.text_input, "home.say").input("human destroy nature").run())
-    assert url_params(at) == {"say": "human destroy nature"}
-    assert "All four say collapse, and so does the grammar." in headings(at)
-    at = assert_no_errors(widget(at.text_input, "home.say").input("human knot destroy nature").run())
-    assert "never saw “knot”" in warnings_of(at)[0]
-    assert "All four say collapse, and so does the grammar." in headings(at), "the last sentence that can be read"
-    at = assert_no_errors(at.button(key="near.knot.not").click().run())
-    assert url_params(at) == {"say": "human not destroy nature"}
-    at = assert_no_errors(widget(at.pills, "home.pick").set_value("human not preserve nature").run())
-    assert url_params(at) == {}
+    at = screen.home_page()
+    at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("human destroy nature").run())
+    assert screen.url_params(at) == {"say": "human destroy nature"}
+    assert "All four say collapse, and so does the grammar." in screen.headings(at)
+    at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("human knot destroy nature").run())
+    assert "never saw “knot”" in screen.warnings_of(at)[0]
+    assert "All four say collapse, and so does the grammar." in screen.headings(at), (
+        "the last sentence that can be read"
+    )
+    at = screen.assert_no_errors(at.button(key="near.knot.not").click().run())
+    assert screen.url_params(at) == {"say": "human not destroy nature"}
+    at = screen.assert_no_errors(screen.widget(at.pills, "home.pick").set_value("human not preserve nature").run())
+    assert screen.url_params(at) == {}
 
 
 def test_a_sentence_that_the_grammar_cannot_make_gets_no_verdict() -> None:
-    at = page("home.py", {"say": "nature not preserve human"})
-    assert "grammar" not in headings(at)[0]
-    assert "The grammar cannot make this sentence" in page_text(at)
+    at = screen.page("home.py", {"say": "nature not preserve human"})
+    assert "grammar" not in screen.headings(at)[0]
+    assert "The grammar cannot make this sentence" in screen.page_text(at)

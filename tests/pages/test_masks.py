@@ -7,57 +7,47 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.config import PAD
-from tests.pages.screen import (
-    assert_no_errors,
-    blocks,
-    component_data,
-    headings,
-    open_page,
-    page_text,
-    plot_frame_figures,
-    url_params,
-    wait_until_ready,
-    warnings_of,
-    widget,
-)
+from tests.pages import screen
 from tests.words import assert_mentions
 
 
 def verdict(at: AppTest) -> str:
-    return next(heading for heading in headings(at) if heading.startswith("Without the mask the loss"))
+    return next(heading for heading in screen.headings(at) if heading.startswith("Without the mask the loss"))
 
 
 @pytest.mark.parametrize("reads", ["tale", "noise"])
 def test_page_shows_results_without_interaction(reads: str) -> None:
-    at = open_page("masks.py", {"unfold": "training"} | ({} if reads == "tale" else {"reads": reads}))
-    assert warnings_of(at) == [] and url_params(at).get("reads", "tale") == reads
-    data = component_data(at, "masks")[0]
+    at = screen.open_page("masks.py", {"unfold": "training"} | ({} if reads == "tale" else {"reads": reads}))
+    assert screen.warnings_of(at) == [] and screen.url_params(at).get("reads", "tale") == reads
+    data = screen.component_data(at, "masks")[0]
     assert data["batch"][1] == ["dogs", "bark"] and PAD in data["vectors"] and len(data["layers"]) == 2
     values = store.find(f"{reads}-open").card.metrics["loss"].values
     assert f"{median(value or 0.0 for value in values):.2f}".replace(".", "\\.") in verdict(at)
-    titles = [panel["title"] for panel in plot_frame_figures(at, "masks-race")]
+    titles = [panel["title"] for panel in screen.plot_frame_figures(at, "masks-race")]
     assert titles == ["Whole row at once, as in training", "Letter by letter, as in generation"]
-    assert len(plot_frame_figures(at, "masks-places")) == 2 and len(blocks(at, "code")) == 2
-    assert "No finished run" not in page_text(at) and (len(at.text_input) == 4) == (reads == "tale")
+    assert len(screen.plot_frame_figures(at, "masks-places")) == 2 and len(screen.blocks(at, "code")) == 2
+    assert "No finished run" not in screen.page_text(at) and (len(at.text_input) == 4) == (reads == "tale")
 
 
 def test_sentences_are_in_the_url_and_can_be_reset() -> None:
-    at = open_page("masks.py")
-    at = wait_until_ready(assert_no_errors(widget(at.text_input, "masks.second").set_value("<b>cats</b>, dogs").run()))
-    assert url_params(at) == {"second": "<b>cats</b>, dogs"}
-    assert component_data(at, "masks")[0]["batch"][1] == ["<b>cats</b>,", "dogs"]
-    at = wait_until_ready(assert_no_errors(at.button(key="masks.fresh").click().run()))
-    assert url_params(at) == {}
+    at = screen.open_page("masks.py")
+    at = screen.wait_until_ready(
+        screen.assert_no_errors(screen.widget(at.text_input, "masks.second").set_value("<b>cats</b>, dogs").run())
+    )
+    assert screen.url_params(at) == {"second": "<b>cats</b>, dogs"}
+    assert screen.component_data(at, "masks")[0]["batch"][1] == ["<b>cats</b>,", "dogs"]
+    at = screen.wait_until_ready(screen.assert_no_errors(at.button(key="masks.fresh").click().run()))
+    assert screen.url_params(at) == {}
 
 
 def test_untrained_settings_are_offered_for_training() -> None:
-    at = open_page("masks.py", {"reads": "noise", "symbols": "5"})
-    assert warnings_of(at) == []
-    assert_mentions(page_text(at), "No finished run … with the mask … without the mask")
-    assert not any(heading.startswith("Without the mask") for heading in headings(at))
+    at = screen.open_page("masks.py", {"reads": "noise", "symbols": "5"})
+    assert screen.warnings_of(at) == []
+    assert_mentions(screen.page_text(at), "No finished run … with the mask … without the mask")
+    assert not any(heading.startswith("Without the mask") for heading in screen.headings(at))
 
 
 def test_unreadable_texts_are_reported(snapshot: object) -> None:
     long = "one two three four five six seven eight nine ten eleven"
     texts = ({"begin": "é", "first": long}, {"first": " ", "second": " ", "third": " "})
-    assert [warnings_of(open_page("masks.py", each)) for each in texts] == snapshot
+    assert [screen.warnings_of(screen.open_page("masks.py", each)) for each in texts] == snapshot

@@ -26,16 +26,7 @@ from explorer.run_store import store
 from explorer.training import config as training_config
 from explorer.training.config import default_config, with_settings
 from explorer.ui.state.url_codec import read
-from tests.pages.screen import (
-    assert_no_errors,
-    negation_page,
-    page,
-    section_answers,
-    table,
-    wait_for_training,
-    warnings_of,
-    widget,
-)
+from tests.pages import screen
 
 SMALL = {"train_size": "16", "test_size": "8", "replicas": "2", "batch_size": "8", "toy.epochs": "2"}
 
@@ -63,23 +54,23 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_the_pages_train_show_and_compare_it() -> None:
     params = {**SMALL, "models": "bag_of_words,toy", "toy.zeal": "1.5", "bag_of_words.epochs": "3"}
-    at = negation_page(params)
-    at = assert_no_errors(widget(at.selectbox, "settings-of").set_value("toy").run())
-    box = widget(at.number_input, "race.toy.zeal")
+    at = screen.negation_page(params)
+    at = screen.assert_no_errors(screen.widget(at.selectbox, "settings-of").set_value("toy").run())
+    box = screen.widget(at.number_input, "race.toy.zeal")
     assert (box.label, box.value, box.min, box.max) == ("Zeal", 1.5, 0.25, 7.5)
-    at = wait_for_training(at.button(key="train-missing").click().run())
-    (warning,) = warnings_of(negation_page({"toy.zeal": "99"}))
+    at = screen.wait_for_training(at.button(key="train-missing").click().run())
+    (warning,) = screen.warnings_of(screen.negation_page({"toy.zeal": "99"}))
     assert "Give a number from 0.25 to 7.5." in warning
-    assert [row["name"]["text"] for row in table(at, "negation-results")] == ["Bag of words", "Toy"]
-    at = negation_page({**params, "unfold": "why,task,padding,weights"})
-    section_answers(at)  # every section can be drawn
+    assert [row["name"]["text"] for row in screen.table(at, "negation-results")] == ["Bag of words", "Toy"]
+    at = screen.negation_page({**params, "unfold": "why,task,padding,weights"})
+    screen.section_answers(at)  # every section can be drawn
 
     other, toy_run = (store.find_by_config(each) for each in read(NegationLab, params)[0].configs.values())
     assert toy_run and other
-    compared = page("compare.py", {"runs": f"{toy_run.key},{other.key}", "unfold": "settings,axes"})
-    assert {"zeal", "zealots"} <= {row["name"]["text"] for row in table(compared, "comparison-differences")}
-    listed = page("runs.py", {"models": "toy", "run": toy_run.key})
-    (row,) = table(listed, "runs-table")
+    compared = screen.page("compare.py", {"runs": f"{toy_run.key},{other.key}", "unfold": "settings,axes"})
+    assert {"zeal", "zealots"} <= {row["name"]["text"] for row in screen.table(compared, "comparison-differences")}
+    listed = screen.page("runs.py", {"models": "toy", "run": toy_run.key})
+    (row,) = screen.table(listed, "runs-table")
     assert "Toy" in str(row) and "zeal 1.5" in str(row)
     assert ("zeal", "1.5") in run_facts(toy_run)
 

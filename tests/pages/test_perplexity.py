@@ -12,47 +12,38 @@ from explorer.labs.perplexity.state import CONTEXTS, PerplexityState
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.document import Document
-from tests.pages.screen import (
-    captions,
-    headings,
-    page,
-    plot_frame_figures,
-    url_params,
-    wait_until_ready,
-    warnings_of,
-    widget,
-)
+from tests.pages import screen
 
 pytestmark = pytest.mark.usefixtures("no_loaded_text")
 NGRAM = NgramTextConfig(n=7, smoothing="modified_kneser_ney")
 
 
 def open_page(**address: str) -> AppTest:
-    return wait_until_ready(page("perplexity.py", {"corpus": "repeats", **address}))
+    return screen.wait_until_ready(screen.page("perplexity.py", {"corpus": "repeats", **address}))
 
 
 def test_the_page_shows_the_loss_of_each_tokenizer_in_four_units() -> None:
     at = open_page(tokens="char,word")
-    assert warnings_of(at) == [] and url_params(at) == {"corpus": "repeats", "tokens": "char,word"}
+    assert screen.warnings_of(at) == [] and screen.url_params(at) == {"corpus": "repeats", "tokens": "char,word"}
     tasks = PerplexityState(tokens=("char", "word")).tasks(TextConfig(corpus="repeats"))
     losses = {kind: measure_tokenizer_loss(task, NGRAM) for kind, task in tasks.items()}
-    assert findings.tokenizers_finding(losses, counted=True) in headings(at)
-    figures = plot_frame_figures(at, "perplexity-bars")
+    assert findings.tokenizers_finding(losses, counted=True) in screen.headings(at)
+    figures = screen.plot_frame_figures(at, "perplexity-bars")
     assert [figure["caption"] for figure in figures] == 3 * ["not comparable"] + ["of the text as it is: comparable"]
     for figure, measure in zip(figures, ("loss", "perplexity", "bits_per_character"), strict=False):
         expected = [getattr(each.ngram, measure) for each in losses.values()]
         assert figure["plot"]["data"][0]["x"] == pytest.approx(expected, abs=1e-3)
     in_bytes = [each.bits_per_byte for each in losses.values()]
     assert figures[-1]["plot"]["data"][0]["x"] == pytest.approx(in_bytes, abs=1e-3)
-    assert any(findings.omitted_sentence("word", losses["word"]) in caption for caption in captions(at))
+    assert any(findings.omitted_sentence("word", losses["word"]) in caption for caption in screen.captions(at))
 
 
 def test_text_left_out_makes_the_figure_not_comparable() -> None:
     at = open_page(tokens="word")
-    at = wait_until_ready(widget(at.segmented_control, "perplexity.omitted").set_value("left_out").run())
-    assert url_params(at)["omitted"] == "left_out"
-    assert plot_frame_figures(at, "perplexity-bars")[-1]["caption"] == "not comparable"
-    assert any("cannot be compared" in heading or "leave nothing" in heading for heading in headings(at))
+    at = screen.wait_until_ready(screen.widget(at.segmented_control, "perplexity.omitted").set_value("left_out").run())
+    assert screen.url_params(at)["omitted"] == "left_out"
+    assert screen.plot_frame_figures(at, "perplexity-bars")[-1]["caption"] == "not comparable"
+    assert any("cannot be compared" in heading or "leave nothing" in heading for heading in screen.headings(at))
 
 
 def test_contexts_and_strides_are_drawn_as_they_become_ready() -> None:

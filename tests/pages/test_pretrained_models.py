@@ -22,16 +22,7 @@ from explorer.ui.document import Document
 from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.web import results
 from tests import needs
-from tests.pages.screen import (
-    component_data,
-    headings,
-    open_page,
-    page,
-    page_text,
-    plot_frame_figures,
-    table,
-    warnings_of,
-)
+from tests.pages import screen
 from tests.words import assert_mentions
 
 OpenTiny = Callable[[str], str]
@@ -56,10 +47,10 @@ def sent_weights(address: str) -> np.ndarray:
 @needs.transformers
 def test_the_attention_of_a_real_decoder_is_shown_with_its_card_and_without_heads(open_tiny: OpenTiny) -> None:
     address = {"model": open_tiny("gpt2"), "say": "the cat sat", "unfold": FOLDS}
-    at = open_page("attention.py", address)
-    assert warnings_of(at) == [] and at.title[0].value == "Which tokens does a Transformer attend to?"
-    assert "a real decoder, not trained here" in page_text(at) and "licence not stated" in page_text(at)
-    (data,) = component_data(at, "attention_heads")
+    at = screen.open_page("attention.py", address)
+    assert screen.warnings_of(at) == [] and at.title[0].value == "Which tokens does a Transformer attend to?"
+    assert "a real decoder, not trained here" in screen.page_text(at) and "licence not stated" in screen.page_text(at)
+    (data,) = screen.component_data(at, "attention_heads")
     assert (data["layers"], data["heads"], data["causal"]) == (3, 4, True)
     assert data["can"] == {"mask": True, "positions": False} and data["snapshots"] is None
     model = find_pretrained(address["model"])
@@ -67,22 +58,22 @@ def test_the_attention_of_a_real_decoder_is_shown_with_its_card_and_without_head
     shown = unpack_weights(sent_weights(data["address"]), len(ids), causal=True)
     np.testing.assert_allclose(shown, attend(model.model(), ids).weights, atol=1e-4)
     assert data["answers"]["where"] == "after “ the cat sat”" and len(data["answers"]["rows"]) == 5
-    assert any("the loss" in heading for heading in headings(at)), "the importance of heads on this text"
-    assert component_data(at, "attention_walkthrough")[0]["turned"] is False
+    assert any("the loss" in heading for heading in screen.headings(at)), "the importance of heads on this text"
+    assert screen.component_data(at, "attention_walkthrough")[0]["turned"] is False
 
-    at = open_page("attention.py", {**address, "off": "0.0,1.1", "unmasked": "true", "unfold": ""})
-    assert_mentions(" ".join(headings(at)), "With two heads switched off and the causal mask removed the model")
-    rows = component_data(at, "attention_heads")[0]["answers"]["rows"]
+    at = screen.open_page("attention.py", {**address, "off": "0.0,1.1", "unmasked": "true", "unfold": ""})
+    assert_mentions(" ".join(screen.headings(at)), "With two heads switched off and the causal mask removed the model")
+    rows = screen.component_data(at, "attention_heads")[0]["answers"]["rows"]
     assert any(row["now"] != row["before"] for row in rows)
 
 
 @needs.transformers
 def test_a_masked_language_model_predicts_in_place_of_a_token(open_tiny: OpenTiny) -> None:
-    at = open_page("attention.py", {"model": open_tiny("bert"), "say": "a [MASK] cat"})
-    (data,) = component_data(at, "attention_heads")
+    at = screen.open_page("attention.py", {"model": open_tiny("bert"), "say": "a [MASK] cat"})
+    (data,) = screen.component_data(at, "attention_heads")
     assert data["causal"] is False and data["tokens"][data["asked"]].strip() == "[MASK]"
     assert data["answers"]["where"] == "in place of “[MASK]”"
-    assert_mentions(" ".join(headings(at)), "The model predicts … in place of “[MASK]”")
+    assert_mentions(" ".join(screen.headings(at)), "The model predicts … in place of “[MASK]”")
 
 
 @needs.transformers
@@ -90,24 +81,26 @@ def test_the_three_kinds_of_attention_of_an_encoder_decoder(open_tiny: OpenTiny)
     name = open_tiny("t5")
     source = list(find_pretrained(name).tokenize("a cat").tokens)
     for part in ("", "encoder", "decoder"):
-        at = open_page("attention.py", {"model": name, "say": "a cat", "kind": part, "unfold": FOLDS})
-        assert warnings_of(at) == []
-        (data,) = component_data(at, "attention_heads")
+        at = screen.open_page("attention.py", {"model": name, "say": "a cat", "kind": part, "unfold": FOLDS})
+        assert screen.warnings_of(at) == []
+        (data,) = screen.component_data(at, "attention_heads")
         assert (data["tokens"] == source) == (part == "encoder")
         assert data.get("keys") == (None if part else source)
         assert (data["answers"] is None) == (part == "encoder")
         assert data["causal"] == (part == "decoder") and data["kind"] == (part or "cross")
         assert list(data["kinds"]) == ["encoder", "decoder", "cross"]
-        assert bool(component_data(at, "attention_walkthrough")) == bool(part)
+        assert bool(screen.component_data(at, "attention_walkthrough")) == bool(part)
 
 
 @needs.transformers
 def test_an_own_and_a_real_model_read_the_same_sentence(open_tiny: OpenTiny) -> None:
     real = open_tiny("gpt2")
     params = {"model": "text-toy-transformer", "beside": real, "say": "abca", "sort": "first", "view": "matrix"}
-    at = open_page("attention.py", {**params, "beside_layer": "2", "beside_head": "3", "beside_at": "1", "off": "0.0"})
-    first, second = component_data(at, "attention_heads")
-    assert warnings_of(at) == []
+    at = screen.open_page(
+        "attention.py", {**params, "beside_layer": "2", "beside_head": "3", "beside_at": "1", "off": "0.0"}
+    )
+    first, second = screen.component_data(at, "attention_heads")
+    assert screen.warnings_of(at) == []
     assert first["title"] != second["title"] == "tiny-gpt2" and first["colour"] != second["colour"]
     assert "".join(first["tokens"]) == "".join(second["tokens"]).strip() == "abca"
     assert (first["sort"], first["view"]) == (second["sort"], second["view"]) == ("first", "matrix")
@@ -117,8 +110,8 @@ def test_an_own_and_a_real_model_read_the_same_sentence(open_tiny: OpenTiny) -> 
     model = find_pretrained(real)
     weights = attend(model.model(), model.tokenize("abca").ids).weights
     np.testing.assert_array_equal(sent_weights(second["address"]), pack_weights(weights, causal=True))
-    sentences = [each.partition(":")[0] for each in headings(at) if "the model predicts" in each.lower()]
-    assert sentences[-1] == "tiny-gpt2" and "not trained here" in page_text(at)
+    sentences = [each.partition(":")[0] for each in screen.headings(at) if "the model predicts" in each.lower()]
+    assert sentences[-1] == "tiny-gpt2" and "not trained here" in screen.page_text(at)
 
 
 @needs.transformers
@@ -130,7 +123,7 @@ def test_the_slider_has_the_published_checkpoints_on_this_machine(
     write_pythia_cache(tmp_path / "hf", monkeypatch)
     opened.open_model("pythia-70m")
     address = {"model": "hub:pythia-70m", "say": "a cat"}
-    (last,) = component_data(open_page("attention.py", address), "attention_heads")
+    (last,) = screen.component_data(screen.open_page("attention.py", address), "attention_heads")
     assert last["snapshots"]["steps"] == [0, 1, 512, 1000, 143_000] and last["step"] == 143_000
     assert last["snapshots"]["curve"] == {"steps": [], "losses": []}
     section = results.find(last["snapshots"]["address"].rpartition("/")[2])
@@ -144,10 +137,10 @@ def test_the_slider_has_the_published_checkpoints_on_this_machine(
     for row, step in zip(weights, model.snapshot_steps, strict=True):
         part, _ = model.attention_part("", ids, 0, step)
         np.testing.assert_array_equal(row, pack_weights(attend(part, ids).weights, causal=True))
-    (data,) = component_data(open_page("attention.py", address | {"step": "512"}), "attention_heads")
+    (data,) = screen.component_data(screen.open_page("attention.py", address | {"step": "512"}), "attention_heads")
     assert data["step"] == 512 and data["answers"] != last["answers"]
-    at = open_page("attention.py", address | {"step": "7"})
-    assert any("no weights of step 7" in warning for warning in warnings_of(at))
+    at = screen.open_page("attention.py", address | {"step": "7"})
+    assert any("no weights of step 7" in warning for warning in screen.warnings_of(at))
     memory.reset()
 
 
@@ -155,60 +148,60 @@ def test_the_slider_has_the_published_checkpoints_on_this_machine(
 def test_a_real_model_generates_beside_one_that_was_trained_here(open_tiny: OpenTiny) -> None:
     name = open_tiny("gpt2")
     address = {"models": f"text-ngram,{name}", "prompt": "the", "tokens": "20", "unfold": "studio-tree,studio-writing"}
-    at = open_page("generation.py", address)
-    assert warnings_of(at) == []
-    (data,) = component_data(at, "temperature")
+    at = screen.open_page("generation.py", address)
+    assert screen.warnings_of(at) == []
+    (data,) = screen.component_data(at, "temperature")
     assert [model["name"] for model in data["models"]] == ["text-ngram", name]
     real = data["models"][1]
     assert (real["prompt"].strip(), real["unit"], real["colour"]) == ("the", "token", "--m-pretrained")
     assert real["tokens"] == list(find_pretrained(name).tokenizer.tokens)
-    tree = component_data(at, "token_tree")[0]
+    tree = screen.component_data(at, "token_tree")[0]
     assert tree["colour"] == "--m-pretrained" and len(tree["steps"]) == 8
-    assert component_data(at, "text_stream")[0]["models"][1]["title"] == "tiny-gpt2"
+    assert screen.component_data(at, "text_stream")[0]["models"][1]["title"] == "tiny-gpt2"
 
 
 @needs.transformers
 def test_a_real_model_that_is_not_open_is_explained() -> None:
     for file, parameter in (("attention", "model"), ("generation", "models"), ("block", "real"), ("tokens", "real")):
-        at = page(f"{file}.py", {parameter: "hub:gpt2"})
-        assert_mentions(" ".join(warnings_of(at)), "“gpt2” is not open on this machine")
+        at = screen.page(f"{file}.py", {parameter: "hub:gpt2"})
+        assert_mentions(" ".join(screen.warnings_of(at)), "“gpt2” is not open on this machine")
 
 
 @needs.transformers
 @pytest.mark.parametrize("name", ["gpt2", "t5"])
 def test_the_blocks_of_a_real_model_are_drawn_with_their_sizes(name: str, open_tiny: OpenTiny) -> None:
     open_tiny(name)
-    at = open_page("block.py")
-    assert warnings_of(at) == []
-    figures = plot_frame_figures(at, "block-real-figure")
+    at = screen.open_page("block.py")
+    assert screen.warnings_of(at) == []
+    figures = screen.plot_frame_figures(at, "block-real-figure")
     texts = " ".join(label["text"] for label in figures[0]["plot"]["layout"]["annotations"])
     assert_mentions(texts, "4 heads of 8"), assert_mentions(texts, "3 such blocks")
     parts = ["tiny-t5: encoder", "tiny-t5: decoder"] if name == "t5" else [f"tiny-{name}", "Trained here"]
     assert [figure["title"] for figure in figures] == parts
     size = "3 + 2" if name == "t5" else "3"
-    assert_mentions(" ".join(headings(at)), f"tiny-{name} has {size} blocks of width 32")
-    assert_mentions(page_text(at), "differs in its design")
+    assert_mentions(" ".join(screen.headings(at)), f"tiny-{name} has {size} blocks of width 32")
+    assert_mentions(screen.page_text(at), "differs in its design")
 
 
 @needs.transformers
 def test_the_costs_of_a_real_model_are_those_of_its_structure(open_tiny: OpenTiny) -> None:
     name = open_tiny("llama")
-    at = open_page("cost.py", {"real": name})
+    at = screen.open_page("cost.py", {"real": name})
     structure = model_structure(find_pretrained(name).model())
-    assert_mentions(" ".join(headings(at)), f"tiny-llama has {structure.total:,} parameters")
-    rows = table(at, "cost-real-table")
+    assert_mentions(" ".join(screen.headings(at)), f"tiny-llama has {structure.total:,} parameters")
+    rows = screen.table(at, "cost-real-table")
     assert [row["tokens"]["text"] for row in rows] == ["40 tokens"], "the model reads no more"
     assert rows[0]["real"]["text"] == f"{structure.multiplications(40) / 1e3:,.0f} thousand"
     assert rows[0]["real_kept"]["text"] == f"{3 * 2 * 2 * 8 * 40 * 4 / 1e3:,.0f} kB"
-    assert_mentions(page_text(at), "4 heads of queries share 2 heads of keys and values")
+    assert_mentions(screen.page_text(at), "4 heads of queries share 2 heads of keys and values")
 
 
 @needs.transformers
 def test_a_typed_text_is_shown_in_the_tokens_of_a_real_model_and_of_ours(open_tiny: OpenTiny) -> None:
     name = open_tiny("bert")
-    at = open_page("tokens.py", {"corpus": "repeats", "say": "cab 7", "tokenizer": "char", "real": name})
-    assert warnings_of(at) == []
-    (data,) = component_data(at, "token_ids")
+    at = screen.open_page("tokens.py", {"corpus": "repeats", "say": "cab 7", "tokenizer": "char", "real": name})
+    assert screen.warnings_of(at) == []
+    (data,) = screen.component_data(at, "token_ids")
     real, own = data["rows"]
     assert [token["id"] for token in real["tokens"]] == find_pretrained(name).tokenizer.encode("cab 7").tolist()
     assert [token["text"] for token in real["tokens"]] == ["c", "##a", "##b", "[UNK]"]
@@ -216,45 +209,47 @@ def test_a_typed_text_is_shown_in_the_tokens_of_a_real_model_and_of_ours(open_ti
     assert_mentions(real["note"], "4 tokens · 67 in the vocabulary · unknown: “7” · round trip: changed")
     assert own["title"] == "Characters, trained here" and [token["text"] for token in own["tokens"]] == ["a", "b", " "]
     assert_mentions(own["note"], "unknown: “c”, “7” · round trip: changed")
-    assert_mentions(" ".join(headings(at)), "tiny-bert reads this text as 4 tokens of 1.25 characters")
+    assert_mentions(" ".join(screen.headings(at)), "tiny-bert reads this text as 4 tokens of 1.25 characters")
 
 
 @needs.transformers
 def test_a_word_is_compared_in_the_sentences_of_a_visitor(open_tiny: OpenTiny) -> None:
     name, sentences = open_tiny("bert"), ("a cat sat", "the cat is", "no cat")
     address = {"unfold": "real-senses", "real": name, "read": "/".join(sentences), "about": "cat", "against": "2"}
-    at = open_page("sentence_encoder.py", address)
-    real, random = plot_frame_figures(at, "real-word")
+    at = screen.open_page("sentence_encoder.py", address)
+    real, random = screen.plot_frame_figures(at, "real-word")
     assert (real["title"], random["title"]) == ("tiny-bert", "Random weights, same sizes")
     assert [trace["name"] for trace in real["plot"]["data"]] == ["sentence 1", "sentence 3"]
     model = find_pretrained(name)
     cosines = word_similarity(model.model(), model.tokenizer, sentences, "cat")
     assert real["plot"]["data"][1]["y"] == pytest.approx(cosines[:, 1, 2].tolist(), abs=1e-4)
-    assert any(heading.startswith("“cat” in sentence 2 is most similar to") for heading in headings(at))
+    assert any(heading.startswith("“cat” in sentence 2 is most similar to") for heading in screen.headings(at))
 
 
 @needs.transformers
 def test_a_real_model_translates_with_its_alignment(open_tiny: OpenTiny) -> None:
     model, _ = open_tiny("marian"), open_tiny("gpt2")
-    at = open_page("translation.py", {"real": model, "read": "a cat sat", "depth": "2"})
-    mean, best = plot_frame_figures(at, "translation-real-figure")
+    at = screen.open_page("translation.py", {"real": model, "read": "a cat sat", "depth": "2"})
+    mean, best = screen.plot_frame_figures(at, "translation-real-figure")
     found = translate_and_align(find_pretrained(model), "a cat sat")
     assert mean["title"] == "Mean of all heads, layer 2" and best["title"].startswith("Best head: layer 2, head ")
     drawn = np.array(mean["plot"]["data"][0]["z"])
     np.testing.assert_allclose(drawn, found.mean_weights(1)[: len(drawn)], atol=1e-4)
-    assert any(heading.startswith("tiny-marian ") and "“a cat sat”" in heading for heading in headings(at))
+    assert any(heading.startswith("tiny-marian ") and "“a cat sat”" in heading for heading in screen.headings(at))
 
 
 @needs.transformers
 def test_heads_of_a_real_model_are_scored_and_removed(open_tiny: OpenTiny) -> None:
     open_tiny("llama")
-    at = open_page("induction.py", {"unfold": "real-model", "real": "hub:gone"})
-    assert_mentions(" ".join(warnings_of(at)), "“hub:gone” is no real language model that is open on this machine")
-    assert any("attends to the token after the earlier occurrence with" in heading for heading in headings(at))
-    rows = table(at, "real-induction-table")
+    at = screen.open_page("induction.py", {"unfold": "real-model", "real": "hub:gone"})
+    assert_mentions(
+        " ".join(screen.warnings_of(at)), "“hub:gone” is no real language model that is open on this machine"
+    )
+    assert any("attends to the token after the earlier occurrence with" in heading for heading in screen.headings(at))
+    rows = screen.table(at, "real-induction-table")
     assert rows[0]["head"]["text"] == "no head" and rows[1]["head"]["text"] == "the best induction head"
     assert len(rows[0]["loss"]["values"]) == 16 and 1 <= len(rows[1]["control"]["values"]) <= 3
-    assert "Without the previous-token head (layer " in page_text(at)
+    assert "Without the previous-token head (layer " in screen.page_text(at)
 
 
 @needs.transformers
@@ -262,13 +257,13 @@ def test_attention_to_the_first_token_is_shown(open_tiny: OpenTiny, monkeypatch:
     texts = ("abcdef", "ghijkl", "mnopqr", "stuvwx", "yzabcd", "efghij", "klmnop", "qrstuv")
     monkeypatch.setattr(opened_model, "SENTENCES", texts)
     open_tiny("gpt2")
-    at = open_page("scaled_attention.py", {"unfold": "first-token"})
-    assert warnings_of(at) == []
-    assert any("12 heads give" in each or "of the 12 heads gives" in each for each in headings(at))
-    rows = table(at, "first-token-table")
+    at = screen.open_page("scaled_attention.py", {"unfold": "first-token"})
+    assert screen.warnings_of(at) == []
+    assert any("12 heads give" in each or "of the 12 heads gives" in each for each in screen.headings(at))
+    rows = screen.table(at, "first-token-table")
     assert len(rows) == 5 and rows[-1]["what"]["text"] == "a network with random weights"
     assert rows[-1]["heads"]["text"].startswith("0"), "its attention is nearly uniform"
-    (heads,) = plot_frame_figures(at, "first-token-heads")
+    (heads,) = screen.plot_frame_figures(at, "first-token-heads")
     assert_mentions(heads["alt"], "4 heads in 3 layers: layer 1 0.")
 
 

@@ -23,6 +23,7 @@ from tests.pages.screen import page as open_page
 from tests.pages.screen import wait_until_ready
 
 MARKER = "zwölfboxkämpfer"
+WITH_TEXTS = ("negation", "tokens", "text", "translation", "context", "perplexity", "word-vectors")
 TEXT = f"the {MARKER} hunts eva across the big dyke of sylt, and she laughs about it.\n" * 30
 
 
@@ -59,8 +60,9 @@ def test_no_page_shows_the_text_of_another_visitor(sha: str) -> None:
     while not job.view().done:
         service.add_watcher(job.key, "ada")
     for row in PAGES:
-        for address in ({"corpus": "own", "text": sha}, {"run": job.key, "runs": job.key}):
-            assert MARKER not in everything_on(open_page(row.file, address, "eve")), (row.file, address)
+        address = {"corpus": "own", "text": sha, "runs": job.key}
+        for params in (address, {"run": job.key}) if row.address in WITH_TEXTS else (address | {"run": job.key},):
+            assert MARKER not in everything_on(open_page(row.file, params, "eve")), (row.file, params)
 
 
 def test_results_that_were_computed_for_the_owner_are_not_given_to_others(sha: str) -> None:

@@ -4,36 +4,28 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.pages.screen import (
-    component_data,
-    headings,
-    open_page,
-    page_text,
-    plot_frame_figures,
-    url_params,
-    warnings_of,
-)
+from tests.pages import screen
 
 UNFOLDED = {"unfold": "shapes-sum,shapes-clipping,shapes-place,shapes-heads"}
 
 
 def test_every_question_has_an_answer_when_it_is_unfolded() -> None:
-    at = open_page("sequence_shapes.py", UNFOLDED)
-    assert warnings_of(at) == [] and url_params(at) == UNFOLDED
-    verdicts = " ".join(headings(at))
-    answers = [word for heading in headings(at) if (word := heading.split(":")[0].rstrip("\\")) in ("No", "Yes")]
+    at = screen.open_page("sequence_shapes.py", UNFOLDED)
+    assert screen.warnings_of(at) == [] and screen.url_params(at) == UNFOLDED
+    verdicts = " ".join(screen.headings(at))
+    answers = [word for heading in screen.headings(at) if (word := heading.split(":")[0].rstrip("\\")) in ("No", "Yes")]
     assert "Before training, the last two steps" in verdicts
     assert sorted(answers) == ["No", "No", "Yes"], "what the included runs show; other runs may show otherwise"
-    assert [panel["name"] for panel in plot_frame_figures(at, "shapes-sum")] == ["shares", "sizes"]
-    assert len(plot_frame_figures(at, "shapes-place")) == 2
-    assert "by at most" in page_text(at)
-    assert [heading for heading in headings(at) if len(heading.replace("\u00a0%", "%").split()) > 20] == []
+    assert [panel["name"] for panel in screen.plot_frame_figures(at, "shapes-sum")] == ["shares", "sizes"]
+    assert len(screen.plot_frame_figures(at, "shapes-place")) == 2
+    assert "by at most" in screen.page_text(at)
+    assert [heading for heading in screen.headings(at) if len(heading.replace("\u00a0%", "%").split()) > 20] == []
 
 
 def test_folded_questions_compute_nothing() -> None:
-    at = open_page("sequence_shapes.py")
-    assert warnings_of(at) == [] and url_params(at) == {} and len(at.expander) == 5
-    assert component_data(at, "plot_frame") == [] and len(component_data(at, "unrolled_rnn")) == 1
+    at = screen.open_page("sequence_shapes.py")
+    assert screen.warnings_of(at) == [] and screen.url_params(at) == {} and len(at.expander) == 5
+    assert screen.component_data(at, "plot_frame") == [] and len(screen.component_data(at, "unrolled_rnn")) == 1
 
 
 @pytest.mark.parametrize(
@@ -46,7 +38,7 @@ def test_folded_questions_compute_nothing() -> None:
     ],
 )
 def test_every_shape_opens_from_its_url(parts: Mapping[str, str], steps: int, title: str) -> None:
-    at = open_page("sequence_shapes.py", parts)
-    net = component_data(at, "unrolled_rnn")[0]
-    assert warnings_of(at) == [] and url_params(at) == parts
+    at = screen.open_page("sequence_shapes.py", parts)
+    net = screen.component_data(at, "unrolled_rnn")[0]
+    assert screen.warnings_of(at) == [] and screen.url_params(at) == parts
     assert len(net["steps"]) == steps and net["title"] == title

@@ -21,18 +21,7 @@ from explorer.tasks.text.rows import text_data
 from explorer.training.config import key
 from explorer.ui.state.url_codec import read
 from explorer.ui.wording import percentage
-from tests.pages.screen import (
-    assert_no_errors,
-    component_data,
-    page,
-    page_text,
-    plot_frame_figures,
-    table,
-    url_params,
-    wait_for_training,
-    wait_until_ready,
-    widget,
-)
+from tests.pages import screen
 from tests.words import assert_mentions
 
 ME = "a visitor with a text"
@@ -55,23 +44,23 @@ pytestmark = pytest.mark.usefixtures("no_loaded_text")
 
 
 def text_page(params: Mapping[str, str] | None = None, me: str = "") -> AppTest:
-    return page("text.py", {**(params or {}), "unfold": "text-samples"}, me)
+    return screen.page("text.py", {**(params or {}), "unfold": "text-samples"}, me)
 
 
 def trained(params: Mapping[str, str], me: str = "") -> AppTest:
     at = text_page(params, me)
     at.button("train").click().run()
-    return wait_until_ready(wait_for_training(at, TextLab, me))
+    return screen.wait_until_ready(screen.wait_for_training(at, TextLab, me))
 
 
 def lab_of(at: AppTest) -> TextLab:
-    lab, problems = read(TextLab, {name: text for name, text in url_params(at).items() if name != "unfold"})
+    lab, problems = read(TextLab, {name: text for name, text in screen.url_params(at).items() if name != "unfold"})
     assert not problems
     return lab
 
 
 def samples(at: AppTest) -> list[dict[str, Any]]:
-    models: list[dict[str, Any]] = component_data(at, "text_samples")[0]["models"]
+    models: list[dict[str, Any]] = screen.component_data(at, "text_samples")[0]["models"]
     return models
 
 
@@ -82,8 +71,8 @@ def included_name(model: str) -> str:
 def test_the_page_shows_the_included_runs() -> None:
     at = text_page()
     assert [title.value for title in at.title] == ["Can a network predict a text better than an n-gram?"]
-    assert_mentions(page_text(at), "text … not on this machine … trained elsewhere")
-    rows = table(at, "text-results")
+    assert_mentions(screen.page_text(at), "text … not on this machine … trained elsewhere")
+    rows = screen.table(at, "text-results")
     assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in models_of("text")]
     for row, model in zip(rows, models_of("text"), strict=True):
         card = store.find(included_name(model)).card
@@ -103,8 +92,8 @@ def test_the_page_shows_the_included_runs() -> None:
 def test_curves_are_those_of_the_run_in_every_unit_and_on_every_axis() -> None:
     curves = store.find("text-gru").curves
     for unit, convert in (("perplexity", np.exp), ("bits", lambda v: v / np.log(2))):
-        at = page("text.py", {"unit": unit, "models": "ngram,gru", "along": "tokens"})
-        (figure,) = plot_frame_figures(at, "text-race")
+        at = screen.page("text.py", {"unit": unit, "models": "ngram,gru", "along": "tokens"})
+        (figure,) = screen.plot_frame_figures(at, "text-race")
         mean = next(trace for trace in figure["plot"]["data"] if trace["name"].endswith("mean"))
         expected = np.median(convert(curves.metrics["val_loss_part"]), axis=1)
         assert mean["y"][:-1] == pytest.approx(expected[:-1].tolist(), rel=1e-4)
@@ -122,14 +111,14 @@ def test_a_comparison_on_another_corpus_is_trained_shown_and_stored() -> None:
     lab = lab_of(at)
     run = store.find_by_config(lab.config("gru"))
     assert run
-    rows = {row["name"]["text"]: row for row in table(at, "text-results")}
+    rows = {row["name"]["text"]: row for row in screen.table(at, "text-results")}
     assert rows["GRU"]["loss"]["text"] == f"{median(run.card.metrics['val_loss'].values):.3f}"
     written = {row["name"]: row for row in samples(at)}
     assert written["gru"]["steps"] == [0, 1, 4, 5, 10, 15, 20]
     assert all(len(text) == 30 for text in written["gru"]["texts"])
-    assert "Saved; the address of this page holds these runs." in page_text(at)
-    again = text_page({name: text for name, text in url_params(at).items() if name != "unfold"})
-    assert table(again, "text-results")[1]["loss"]["text"] == rows["GRU"]["loss"]["text"]
+    assert "Saved; the address of this page holds these runs." in screen.page_text(at)
+    again = text_page({name: text for name, text in screen.url_params(at).items() if name != "unfold"})
+    assert screen.table(again, "text-results")[1]["loss"]["text"] == rows["GRU"]["loss"]["text"]
 
 
 def test_bits_per_byte_include_unknown_words_and_the_test_split_stands_in_the_results() -> None:
@@ -138,10 +127,10 @@ def test_bits_per_byte_include_unknown_words_and_the_test_split_stands_in_the_re
     assert run and task.test == 0.5
     share, counted = text_data(task).unknown_rate, held_out_text(task)
     assert share > 0.5
-    (row,) = table(at, "text-results")
+    (row,) = screen.table(at, "text-results")
     assert row["bytes"]["text"] == f"{float(counted.bits_per_byte(run.curves.last('val_loss').mean())):.3f}"
     assert counted.omitted_bits > 0.5
-    (caption,) = [data["caption"] for data in component_data(at, "table") if data["file"] == "text-results"]
+    (caption,) = [data["caption"] for data in screen.component_data(at, "table") if data["file"] == "text-results"]
     assert_mentions(caption, f"add {counted.spelling_bits:.3f} … {percentage(share)} … held-out tokens")
     expected = final_test_loss(run)
     assert expected.reserved and row["test"]["text"] == f"{expected.test.mean():.3f}" != row["loss"]["text"]
@@ -150,19 +139,19 @@ def test_bits_per_byte_include_unknown_words_and_the_test_split_stands_in_the_re
 
 def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     at = text_page({name: value for name, value in SMALL.items() if name not in ("corpus", "size")}, ME)
-    widget(at.segmented_control, "text.corpus").set_value("own").run()
-    widget(at.text_area, "text.pasted").set_value(MINE)
+    screen.widget(at.segmented_control, "text.corpus").set_value("own").run()
+    screen.widget(at.text_area, "text.pasted").set_value(MINE)
     next(button for button in at.button if button.label == "Use this text").click().run()
-    lab = lab_of(assert_no_errors(at))
+    lab = lab_of(screen.assert_no_errors(at))
     assert lab.corpus == "own"
     at.button("train").click().run()
-    at = wait_until_ready(wait_for_training(at, TextLab, ME))
-    assert table(at, "text-results")
+    at = screen.wait_until_ready(screen.wait_for_training(at, TextLab, ME))
+    assert screen.table(at, "text-results")
     assert samples(at)[-1]["texts"]
     assert not list(environment().runs.glob("*/config.json"))
     assert service.find(key(lab.config("gru")), "somebody else") is None
     at.button("text.save").click().run()
-    assert_no_errors(at)
+    screen.assert_no_errors(at)
     assert store.find_by_config(lab.config("gru"))
     assert [message.value for message in at.toast] == ["The runs are saved. The page “Runs” lists them."]
     assert not [button for button in at.button if button.key == "text.save"]
@@ -172,26 +161,26 @@ def test_parameter_counts_can_be_matched() -> None:
     from explorer.training.model_factory import count_parameters
 
     at = text_page({**SMALL, "models": "gru,rnn,transformer"})
-    widget(at.number_input, "text.match").set_value(20_000)
+    screen.widget(at.number_input, "text.match").set_value(20_000)
     next(button for button in at.button if button.label == "Set the sizes").click().run()
-    lab = lab_of(wait_until_ready(assert_no_errors(at)))
+    lab = lab_of(screen.wait_until_ready(screen.assert_no_errors(at)))
     for model in lab.models:
         assert count_parameters(lab.config(model)) == pytest.approx(20_000, rel=0.1)
 
 
 def test_a_preset_sets_its_settings_and_is_described() -> None:
     at = text_page({"models": "lstm"})
-    widget(at.selectbox, "text.preset").set_value("paper-lstm").run()
-    lab = lab_of(assert_no_errors(at))
+    screen.widget(at.selectbox, "text.preset").set_value("paper-lstm").run()
+    lab = lab_of(screen.assert_no_errors(at))
     assert lab.config("lstm").optimiser == PRESETS["paper-lstm"].config().optimiser
-    assert "Theirs had up to seven layers" in page_text(at)
+    assert "Theirs had up to seven layers" in screen.page_text(at)
 
 
 def test_a_quick_run_takes_under_half_a_minute_and_is_not_offered_again() -> None:
     words = {"corpus": "repeats", "tokenizer": "word", "vocabulary": "60", "replicas": "3", "models": "transformer"}
-    at = wait_until_ready(text_page(words | {"transformer.iterations": "9000"}))
+    at = screen.wait_until_ready(text_page(words | {"transformer.iterations": "9000"}))
     at.button("brief").click().run()
-    lab = lab_of(assert_no_errors(at))
+    lab = lab_of(screen.assert_no_errors(at))
     assert lab.value("replicas") == 1 and lab.config("transformer").iterations <= 300
     assert estimate_cost(lab.config("transformer")).seconds <= 30
     assert not [button for button in at.button if button.key == "brief"]

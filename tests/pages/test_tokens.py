@@ -17,20 +17,7 @@ from explorer.tasks.text.corpora import load_text
 from explorer.tokenization.text import train
 from explorer.ui import visitor_text
 from explorer.web import background
-from tests.pages.screen import (
-    assert_no_errors,
-    component_data,
-    headings,
-    open_page,
-    page,
-    page_text,
-    plot_frame_figures,
-    table,
-    url_params,
-    wait_until_ready,
-    warnings_of,
-    widget,
-)
+from tests.pages import screen
 from tests.words import assert_mentions
 
 MINE = "The quick brown fox jumps over the lazy dog, again and again.\n" * 40
@@ -42,12 +29,12 @@ pytestmark = pytest.mark.usefixtures("no_loaded_text")
 
 def tokens_page(address: Mapping[str, str] | None = None) -> AppTest:
     folds = {"unfold": "tokens-sizes,tokens-merges,tokens-cut,tokens-leak"}
-    return open_page("tokens.py", {"corpus": "repeats", **(address or {}), **folds})
+    return screen.open_page("tokens.py", {"corpus": "repeats", **(address or {}), **folds})
 
 
 def own_params(at: AppTest) -> dict[str, str]:
     """Return the URL parameters of the page itself."""
-    return {name: text for name, text in url_params(at).items() if name != "unfold"}
+    return {name: text for name, text in screen.url_params(at).items() if name != "unfold"}
 
 
 def plain(text: str) -> str:
@@ -55,12 +42,12 @@ def plain(text: str) -> str:
 
 
 def tokenizer_data(at: AppTest) -> dict[str, Any]:
-    return component_data(at, "tokenizer")[0]
+    return screen.component_data(at, "tokenizer")[0]
 
 
 def test_all_numbers_of_the_page_follow_from_the_text() -> None:
     at = tokens_page({"vocabulary": "80", "say": "bofi leka!"})
-    assert warnings_of(at) == []
+    assert screen.warnings_of(at) == []
     assert own_params(at) == {"corpus": "repeats", "vocabulary": "80", "say": "bofi leka!"}
     every = train_tokenizers(REPEATS)
     data = tokenizer_data(at)
@@ -69,7 +56,7 @@ def test_all_numbers_of_the_page_follow_from_the_text() -> None:
     assert data["text"] == "bofi leka!"
     assert data["course"] == pytest.approx(every["bpe"].characters_per_token.tolist(), abs=1e-4)
 
-    rows = table(at, "tokens-four")
+    rows = screen.table(at, "tokens-four")
     assert [row["name"]["text"] for row in rows] == ["Characters", "Words", "BPE", "Byte-level BPE"]
     text = load_text(REPEATS)
     for kind, row in zip(every, rows, strict=True):
@@ -79,53 +66,56 @@ def test_all_numbers_of_the_page_follow_from_the_text() -> None:
         assert row["typed"]["text"] == str(len(tokenizer.encode("bofi leka!")))
         again = tokenizer.decode(tokenizer.encode(text[:4000]))
         assert row["back"]["text"] == ("exact" if again == text[:4000] else "changed")
-    lost, bpe = {row["name"]["text"]: row for row in table(at, "tokens-lost")}, train("bpe", text, 80)
+    lost, bpe = {row["name"]["text"]: row for row in screen.table(at, "tokens-lost")}, train("bpe", text, 80)
     assert lost["BPE"]["text"]["text"].startswith(bpe.decode(bpe.encode("bofi leka")))
     assert "1 unknown character (“!”)" in lost["BPE"]["lost"]["text"]
 
     task = TextConfig(corpus="repeats", tokenizer="bpe", vocabulary=500, context=64)
     found = measure_split_leakage(task)
-    heads = [plain(heading) for heading in headings(at)]
+    heads = [plain(heading) for heading in screen.headings(at)]
     assert findings.leakage_finding(found) in heads
-    assert all(findings.describe_leak(each) in plain(page_text(at)) for each in found)
+    assert all(findings.describe_leak(each) in plain(screen.page_text(at)) for each in found)
     unknown = measure_unknown_words(task)
-    assert unknown and findings.describe_unknown_words(unknown) in plain(page_text(at))
-    honest, leaky = plot_frame_figures(at, "tokens-leaks")[0]["plot"]["data"][1:]
+    assert unknown and findings.describe_unknown_words(unknown) in plain(screen.page_text(at))
+    honest, leaky = screen.plot_frame_figures(at, "tokens-leaks")[0]["plot"]["data"][1:]
     assert honest["x"] == pytest.approx([each.clean_bits for each in found], abs=1e-4)
     assert leaky["x"] == pytest.approx([each.leaky_bits for each in found], abs=1e-4)
-    assert f"“{every['bpe'].tokenizer.merges[0][0]}” comes before" in plain(page_text(at))
+    assert f"“{every['bpe'].tokenizer.merges[0][0]}” comes before" in plain(screen.page_text(at))
 
 
 def test_the_vocabulary_of_the_slider_is_in_the_url_and_in_the_table() -> None:
     at = tokens_page()
     at.session_state["tokens: vocabulary"] = 60
-    at = wait_until_ready(at.run())
-    assert url_params(at)["vocabulary"] == "60" and tokenizer_data(at)["vocabulary"] == 60
-    assert table(at, "tokens-four")[2]["size"]["text"] == "60"
+    at = screen.wait_until_ready(at.run())
+    assert screen.url_params(at)["vocabulary"] == "60" and tokenizer_data(at)["vocabulary"] == 60
+    assert screen.table(at, "tokens-four")[2]["size"]["text"] == "60"
     at.session_state["tokens: vocabulary"] = 10**9  # the slider of the page cannot send this
-    assert url_params(wait_until_ready(at.run()))["vocabulary"] == "60"
+    assert screen.url_params(screen.wait_until_ready(at.run()))["vocabulary"] == "60"
 
 
 def test_rows_are_blocks_lines_or_prefixes() -> None:
     at = tokens_page({"context": "5"})
     targets = {}
     for rows in ("blocks", "sentences", "prefixes"):
-        at = wait_until_ready(widget(at.segmented_control, "tokens.rows").set_value(rows).run())
-        cells = [row["cells"] for row in component_data(at, "batch_rows")[0]["rows"]]
+        at = screen.wait_until_ready(screen.widget(at.segmented_control, "tokens.rows").set_value(rows).run())
+        cells = [row["cells"] for row in screen.component_data(at, "batch_rows")[0]["rows"]]
         assert [len(row) for row in cells] == [5] * 4
         targets[rows] = sum(cell["asked"] for row in cells for cell in row)
-        panels = [panel["name"] for panel in plot_frame_figures(at, "tokens-origins")]
+        panels = [panel["name"] for panel in screen.plot_frame_figures(at, "tokens-origins")]
         assert panels == (["Random batches", "Contiguous batches"] if rows == "blocks" else ["Random batches"])
     assert (targets["blocks"], targets["prefixes"]) == (20, 4)
-    assert "batches" not in url_params(at)
+    assert "batches" not in screen.url_params(at)
 
 
 def test_contiguous_batches_continue_the_text() -> None:
     at = tokens_page({"batches": "contiguous"})
-    assert "continues where it ended" in plot_frame_figures(at, "tokens-origins")[1]["caption"]
-    origin = component_data(at, "batch_rows")[0]["rows"][0]["from"]
+    assert "continues where it ended" in screen.plot_frame_figures(at, "tokens-origins")[1]["caption"]
+    origin = screen.component_data(at, "batch_rows")[0]["rows"][0]["from"]
     first = int(re.findall(r"token ([\d,]+)", origin)[0].replace(",", ""))
-    assert f"Row 1 begins at token {first:,}, {first + 12:,}" in plot_frame_figures(at, "tokens-origins")[1]["caption"]
+    assert (
+        f"Row 1 begins at token {first:,}, {first + 12:,}"
+        in screen.plot_frame_figures(at, "tokens-origins")[1]["caption"]
+    )
 
 
 def test_without_tiny_shakespeare_another_text_is_shown_also_after_a_failed_download(
@@ -135,34 +125,36 @@ def test_without_tiny_shakespeare_another_text_is_shown_also_after_a_failed_down
         raise CorpusMissing("Tiny Shakespeare could not be downloaded: refused.")
 
     monkeypatch.setattr(corpora, "_download", fail)
-    at = open_page("tokens.py")
-    assert_mentions(page_text(at), "Tiny Shakespeare … not on this machine … Repeats")
+    at = screen.open_page("tokens.py")
+    assert_mentions(screen.page_text(at), "Tiny Shakespeare … not on this machine … Repeats")
     assert tokenizer_data(at)["corpus"] == "Repeats" and own_params(at) == {}
-    at = assert_no_errors(next(button for button in at.button if "Download" in button.label).click().run())
-    assert warnings_of(at) == ["Tiny Shakespeare could not be downloaded: refused."]
+    at = screen.assert_no_errors(next(button for button in at.button if "Download" in button.label).click().run())
+    assert screen.warnings_of(at) == ["Tiny Shakespeare could not be downloaded: refused."]
     assert tokenizer_data(at)["corpus"] == "Repeats"
 
 
 def paste_text(at: AppTest, text: str) -> AppTest:
-    widget(at.text_area, "tokens.pasted").input(text)
-    return wait_until_ready(next(button for button in at.button if button.label == "Use this text").click().run())
+    screen.widget(at.text_area, "tokens.pasted").input(text)
+    return screen.wait_until_ready(
+        next(button for button in at.button if button.label == "Use this text").click().run()
+    )
 
 
 def test_a_pasted_text_is_read_and_only_its_hash_is_in_the_url() -> None:
     at = paste_text(tokens_page({"corpus": "own"}), MINE)
-    assert warnings_of(at) == []
-    assert set(own_params(at)) == {"corpus", "text"} and re.fullmatch("[0-9a-f]{64}", url_params(at)["text"])
+    assert screen.warnings_of(at) == []
+    assert set(own_params(at)) == {"corpus", "text"} and re.fullmatch("[0-9a-f]{64}", screen.url_params(at)["text"])
     assert tokenizer_data(at)["corpus"] == "your text"
     assert tokenizer_data(at)["text"] == "\n".join(MINE.split("\n")[:2])[:120].rsplit(" ", 1)[0]
-    assert "Until there is a text of yours" not in page_text(at)
+    assert "Until there is a text of yours" not in screen.page_text(at)
 
 
 def test_an_unreadable_file_is_reported_in_one_sentence() -> None:
     at = tokens_page({"corpus": "own"})
     for content, sentence in ((b"abc", "has 3 characters"), (b"a" * 5_000_001, "at most 5,000,000 are read")):
         at = at.file_uploader(key="tokens.file").upload("notes.txt", content, "text/plain").run()
-        at = wait_until_ready(at)
-        assert len(warnings_of(at)) == 1 and sentence in warnings_of(at)[0]
+        at = screen.wait_until_ready(at)
+        assert len(screen.warnings_of(at)) == 1 and sentence in screen.warnings_of(at)[0]
     assert tokenizer_data(at)["corpus"] == "Repeats" and own_params(at) == {"corpus": "own"}
 
 
@@ -177,42 +169,42 @@ ODD = {
 @pytest.mark.parametrize(("case", "kind"), list(zip(ODD, ("char", "word", "bpe", "bytes"), strict=True)))
 def test_an_unusual_text_is_shown_or_its_problem_is_reported(case: str, kind: str) -> None:
     at = paste_text(tokens_page({"corpus": "own", "tokenizer": kind}), ODD[case])
-    sentences = warnings_of(at)
+    sentences = screen.warnings_of(at)
     assert all(len(sentence) < 300 and sentence.endswith(".") for sentence in sentences)
     if case == "only spaces":
         assert all("no word" in sentence for sentence in sentences[:1])
     else:
         assert tokenizer_data(at)["kind"] == kind and tokenizer_data(at)["corpus"] == "your text"
-    assert "When does held-out text leak into training?" in headings(at)
+    assert "When does held-out text leak into training?" in screen.headings(at)
 
 
 TYPED = ["", "🐳", "a" * 3_000, "<script>alert(1)</script>", "e\u0301\u200b\ufeff", "bofi\nleka\n\n", "\\xf0 $a$"]
 
 
 def test_any_typed_text_is_shown_as_tokens() -> None:
-    at = page("tokens.py", {"corpus": "repeats", "tokenizer": "bytes"})
+    at = screen.page("tokens.py", {"corpus": "repeats", "tokenizer": "bytes"})
     for text in TYPED:
-        at = wait_until_ready(widget(at.text_area, "tokens.say.repeats").input(text).run())
+        at = screen.wait_until_ready(screen.widget(at.text_area, "tokens.say.repeats").input(text).run())
         assert tokenizer_data(at)["text"] == text[:2_000]
-        assert len(warnings_of(at)) == (len(text) > 2_000)
+        assert len(screen.warnings_of(at)) == (len(text) > 2_000)
         if len(text) <= 600:
-            assert url_params(at)["say"] == text
+            assert screen.url_params(at)["say"] == text
 
 
 @pytest.mark.parametrize("params", [{"rows": "prefixes", "batches": "contiguous"}, {"corpus": "own", "text": "0" * 64}])
 def test_an_invalid_url_gives_warnings_and_a_working_page(params: Mapping[str, str], snapshot: object) -> None:
-    at = open_page("tokens.py", params)
-    assert warnings_of(at) == snapshot
+    at = screen.open_page("tokens.py", params)
+    assert screen.warnings_of(at) == snapshot
     assert tokenizer_data(at)["tokens"] and tokenizer_data(at)["corpus"] == "Repeats"
     assert not (set(own_params(at)) - {"corpus", "rows", "text"})
 
 
 def test_results_of_a_private_text_are_deleted_when_the_visit_ends() -> None:
     at = paste_text(tokens_page({"corpus": "own"}), MINE)
-    sha = url_params(at)["text"]
+    sha = screen.url_params(at)["text"]
     assert any(sha in key for key in background.results())
     (held,) = [held for held in visitor_text._visits if held[0] == sha]
     visitor_text._release_text(held)
     assert not any(sha in key for key in background.results())
-    at = wait_until_ready(at.run())  # the browser tab is still open, and so is the text
-    assert warnings_of(at) == [] and tokenizer_data(at)["corpus"] == "your text"
+    at = screen.wait_until_ready(at.run())  # the browser tab is still open, and so is the text
+    assert screen.warnings_of(at) == [] and tokenizer_data(at)["corpus"] == "your text"
