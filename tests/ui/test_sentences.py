@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from explorer.experiments import learning_rates
 from explorer.experiments.default_runs import negation_runs, text_run
-from explorer.experiments.learning_rates import (
-    ACCURACIES,
-    COMPARISONS,
-    SEEDS,
-    RateResult,
-    RateSearch,
-    read_searches,
-    searched_rates,
-)
 from explorer.experiments.recall import VARIANTS
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference, solved_difference
 from explorer.number_format import format_duration
@@ -34,7 +26,9 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     gru = runs["gru-usual"]
     half = with_settings(gru, {"batch_size": 32, "iterations": 600})
     lost, even = rate_search(0.01, _01=0.5, _03=0.9), rate_search(0.01, _01=0.9, _03=0.9)
-    tuned = RateSearch(0.03, {0.03: RateResult((1.0,)), 0.01: RateResult((2.0,))})
+    tuned = learning_rates.RateSearch(
+        0.03, {0.03: learning_rates.RateResult((1.0,)), 0.01: learning_rates.RateResult((2.0,))}
+    )
     top = 1 + STEADY
     values = {"GRU": 0.5 - STEADY, "LSTM": top, "RNN": top, "n-gram": top - 0.001 - STEADY / 9}
     values["Transformer"] = top[::-1] * 0.98
@@ -73,22 +67,24 @@ def test_examples_are_sentences_of_all_epochs_or_tokens_of_all_steps() -> None:
     assert examples_read(longer) == 2 * examples_read(rnn) == rnn.steps * rnn.batch_size * 128
 
 
-@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("comparison", learning_rates.COMPARISONS)
 def test_every_compared_model_was_searched_at_every_rate_with_other_seeds(comparison: str) -> None:
-    searches, configs = read_searches(comparison), COMPARISONS[comparison]()
+    searches, configs = learning_rates.read_searches(comparison), learning_rates.COMPARISONS[comparison]()
     assert list(searches) == list(configs)
     for name, search in searches.items():
-        assert tuple(search.results) == searched_rates(configs[name].optimiser.learning_rate)
-        assert {len(result.loss) for result in search.results.values()} == {len(SEEDS)}
-        seeds = {len(SEEDS)} if comparison in ACCURACIES else {0}
+        assert tuple(search.results) == learning_rates.searched_rates(configs[name].optimiser.learning_rate)
+        assert {len(result.loss) for result in search.results.values()} == {len(learning_rates.SEEDS)}
+        seeds = {len(learning_rates.SEEDS)} if comparison in learning_rates.ACCURACIES else {0}
         assert {len(result.accuracy) for result in search.results.values()} == seeds
-        assert not set(SEEDS) & set(configs[name].seeds)
+        assert not set(learning_rates.SEEDS) & set(configs[name].seeds)
 
 
-def rate_search(used: float, **accuracies: float) -> RateSearch:
+def rate_search(used: float, **accuracies: float) -> learning_rates.RateSearch:
     """Return a search with one seed; the loss is lowest at the highest rate."""
     rates = {float(f"0.{rate[1:]}"): accuracy for rate, accuracy in accuracies.items()}
-    return RateSearch(used, {rate: RateResult((1 / rate,), (accuracy,)) for rate, accuracy in rates.items()})
+    return learning_rates.RateSearch(
+        used, {rate: learning_rates.RateResult((1 / rate,), (accuracy,)) for rate, accuracy in rates.items()}
+    )
 
 
 def test_the_best_rate_has_the_lowest_loss_of_those_that_all_models_were_given() -> None:

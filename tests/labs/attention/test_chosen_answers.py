@@ -26,11 +26,9 @@ LETTERS, PIECES, LABELS, CLASSES = (
 
 
 def test_an_answer_is_one_token_or_a_class() -> None:
-    letters = {"s": ["s"], " ": [" "], "␣": [" "], "↵": ["\n"]}
-    pieces = {"ha": ["ha"], "␣ha": ["ha"]}  # the second as the page shows it after another token
     classes = {
-        LETTERS: letters,
-        PIECES: pieces,
+        LETTERS: {"s": ["s"], " ": [" "], "␣": [" "], "↵": ["\n"]},
+        PIECES: {"ha": ["ha"], "␣ha": ["ha"]},  # the second as the page shows it after another token
         LABELS: {"themselves": ["themselves"]},
         CLASSES: {"sustain": ["sustain"]},
     }

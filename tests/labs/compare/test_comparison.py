@@ -12,29 +12,9 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSearch
 from explorer.figures.comparison import comparison_figure
 from explorer.inspection.language.bits_per_byte import held_out_text
-from explorer.labs.compare import chart, comparison, tuned_findings
+from explorer.labs.compare import chart, comparison, results, tuned_findings
 from explorer.labs.compare.bits_per_byte import BitsPerByte, bits_per_byte
-from explorer.labs.compare.comparison import (
-    ComparedRun,
-    default_target,
-    differing_settings,
-    displayed_curves,
-    load_runs,
-)
-from explorer.labs.compare.results import (
-    add_results_table,
-    comparability_note,
-    compare_final_values,
-    describe_differences,
-    find_target_reached,
-    format_amount,
-    format_value,
-    has_shared_test_set,
-    machines_note,
-    shared_initialization,
-    step_cost_finding,
-    target_finding,
-)
+from explorer.labs.compare.comparison import ComparedRun, load_runs
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
 from explorer.labs.compare.tuned_findings import TunedResult
 from explorer.run_store import store
@@ -82,7 +62,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     runs = [on_machines(A, "M1"), on_machines(C, "M1")]
     stopped = unfinished_run(B, 5)
     document = Document()
-    add_results_table(document, STATE, [A, stopped], 0.95)
+    results.add_results_table(document, STATE, [A, stopped], 0.95)
     first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])
     low = list(np.linspace(0.7, 0.72, 8))
     worst = run_of_seeds("first", low)
@@ -100,41 +80,43 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     texts = load_named("text-gru", "text-transformer")
     others = [[on_machines(A, "M1"), on_machines(B, "M1"), on_machines(C, *m)] for m in (("M2",), ("M1", "M2"), ())]
     assert [
-        target_finding(STATE, [A, B, C], 0.95),
-        target_finding(STATE, [A, fast], 0.95),
-        target_finding(STATE, [fast], 0.95),
-        target_finding(STATE, [A, same], 0.95),
-        target_finding(STATE, [A, sooner], 0.95),
-        target_finding(STATE, [below], 0.95),
-        target_finding(STATE, [], 0.95),
-        machines_note([A, C]),
-        target_finding(STATE, runs, 0.95),
-        machines_note(runs),
-        target_finding(STATE, [A, stopped], 0.95),
-        target_finding(STATE, [stopped], 0.99999999),
-        target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95),
+        results.target_finding(STATE, [A, B, C], 0.95),
+        results.target_finding(STATE, [A, fast], 0.95),
+        results.target_finding(STATE, [fast], 0.95),
+        results.target_finding(STATE, [A, same], 0.95),
+        results.target_finding(STATE, [A, sooner], 0.95),
+        results.target_finding(STATE, [below], 0.95),
+        results.target_finding(STATE, [], 0.95),
+        results.machines_note([A, C]),
+        results.target_finding(STATE, runs, 0.95),
+        results.machines_note(runs),
+        results.target_finding(STATE, [A, stopped], 0.95),
+        results.target_finding(STATE, [stopped], 0.99999999),
+        results.target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95),
         (first["end"]["text"], first["against"]["text"]),
         (second["end"]["text"], second["against"]["text"]),
-        *(format_amount(value, "step") for value in (1234.4, 1.2, None)),
-        *(format_amount(value, "seconds") for value in (0.0994, 2.71, float("nan"))),
-        format_amount(999.0, "tokens"),
-        *(step_cost_finding(each) for each in ([A, B, C], [A, C], [A])),
-        *describe_differences([worst, better, mixed, worst], STATE),
-        describe_differences(few, STATE)[1],
-        describe_differences(alone, STATE),
-        describe_differences([right, never], STATE)[1],
-        describe_differences([right, some], STATE)[1],
-        describe_differences([right, never], losses)[1],
+        *(results.format_amount(value, "step") for value in (1234.4, 1.2, None)),
+        *(results.format_amount(value, "seconds") for value in (0.0994, 2.71, float("nan"))),
+        results.format_amount(999.0, "tokens"),
+        *(results.step_cost_finding(each) for each in ([A, B, C], [A, C], [A])),
+        *results.describe_differences([worst, better, mixed, worst], STATE),
+        results.describe_differences(few, STATE)[1],
+        results.describe_differences(alone, STATE),
+        results.describe_differences([right, never], STATE)[1],
+        results.describe_differences([right, some], STATE)[1],
+        results.describe_differences([right, never], losses)[1],
         [(each.name, each.label) for each in named],
         list(comparison._display_names(views).values()),
-        target_finding(state, texts, 1.8),
-        target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8),
-        comparability_note(state, texts),
-        describe_differences(load_named("text-transformer", "text-gru", "text-feedforward"), state),
-        comparability_note(state, load_named("text-ngram", "text-transformer")),
-        comparability_note(state, load_named("text-assignment", "text-transformer")),
-        comparability_note(Comparison(y="test_accuracy"), load_named("negation-half-rnn", "negation-half-lstm")),
-        *((target_finding(STATE, runs, 0.95), machines_note(runs)) for runs in others),
+        results.target_finding(state, texts, 1.8),
+        results.target_finding(state, load_named("text-transformer", "text-feedforward"), 1.8),
+        results.comparability_note(state, texts),
+        results.describe_differences(load_named("text-transformer", "text-gru", "text-feedforward"), state),
+        results.comparability_note(state, load_named("text-ngram", "text-transformer")),
+        results.comparability_note(state, load_named("text-assignment", "text-transformer")),
+        results.comparability_note(
+            Comparison(y="test_accuracy"), load_named("negation-half-rnn", "negation-half-lstm")
+        ),
+        *((results.target_finding(STATE, runs, 0.95), results.machines_note(runs)) for runs in others),
     ] == snapshot
 
 
@@ -160,27 +142,29 @@ def test_a_run_reaches_the_target_where_its_median_crosses_it_and_its_seeds_are_
     assert one.curves is not None
     one.curves.metrics["test_accuracy"][1] = [1.0, 0.8]  # the median ends at 0.9
     for target, at, seeds in ((0.7, 5.0, 2), (0.85, 8.75, 1), (0.95, None, 1)):
-        (found,) = find_target_reached(STATE, [one], target, "step")
+        (found,) = results.find_target_reached(STATE, [one], target, "step")
         assert (found.at, found.seeds) == (pytest.approx(at), seeds)
-    (found,) = find_target_reached(Comparison(y="test_loss"), [A], 0.75, "step")
+    (found,) = results.find_target_reached(Comparison(y="test_loss"), [A], 0.75, "step")
     assert found.at == pytest.approx(5), "from above"
 
 
 def test_most_runs_reach_the_default_target() -> None:
     ends = [make_run(str(end), end=end) for end in (0.9, 1.2, 1.3)]  # losses end at 0.6, 0.3, 0.2
-    assert default_target(STATE, ends) == 0.95
+    assert comparison.default_target(STATE, ends) == 0.95
     losses = Comparison(y="test_loss")
-    assert default_target(losses, ends) == pytest.approx(0.36)
-    assert default_target(losses, []) == 0.1
+    assert comparison.default_target(losses, ends) == pytest.approx(0.36)
+    assert comparison.default_target(losses, []) == 0.1
     for measure in TASK_MEASURES["negation"]:
         if not measure.endswith("accuracy"):
-            assert target_finding(Comparison(y=measure), ends, default_target(Comparison(y=measure), ends))
+            assert results.target_finding(
+                Comparison(y=measure), ends, comparison.default_target(Comparison(y=measure), ends)
+            )
 
 
 def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() -> None:
     first = make_run("first", end=0.9)
     same, other = make_run("same", end=0.75, learning_rate=0.01), make_run("other", end=0.75, seed=5)
-    pairs, groups = compare_final_values(first, same, STATE), compare_final_values(first, other, STATE)
+    pairs, groups = results.compare_final_values(first, same, STATE), results.compare_final_values(first, other, STATE)
     assert pairs is not None and groups is not None
     assert (pairs.mean, pairs.paired) == (pytest.approx(-0.15), True)
     assert (groups.mean, groups.paired) == (pytest.approx(-0.15), False)
@@ -197,15 +181,21 @@ def run_of_seeds(name: str, ends: list[float], **changes: object) -> ComparedRun
 
 def test_a_small_loss_keeps_two_significant_digits() -> None:
     values = [0.5, 0.0123, 4.2e-5, 0.0, 1e-12]
-    assert [format_value(value, rising=False) for value in values] == ["0.500", "0.012", "0.000042", "0.000", "0"]
+    assert [results.format_value(value, rising=False) for value in values] == [
+        "0.500",
+        "0.012",
+        "0.000042",
+        "0.000",
+        "0",
+    ]
 
 
 def test_only_differing_settings_are_listed() -> None:
     other = make_run("E", seed=3, hidden=9)
-    assert differing_settings([A, other]) == {"hidden": ["24", "9"], "seed": ["0", "3"]}
-    assert differing_settings([A, A]) == {}
+    assert comparison.differing_settings([A, other]) == {"hidden": ["24", "9"], "seed": ["0", "3"]}
+    assert comparison.differing_settings([A, A]) == {}
     gru = replace(A, view=RunView(with_settings(default_config("negation", "gru"), {"replicas": 2}), None, None))
-    assert differing_settings([A, gru])["model"] == ["rnn", "gru"]
+    assert comparison.differing_settings([A, gru])["model"] == ["rnn", "gru"]
 
 
 # ---- real runs
@@ -226,15 +216,17 @@ def test_an_unknown_run_is_reported_and_the_others_stay() -> None:
 
 def test_models_of_the_same_seeds_start_from_the_same_embedding_and_readout() -> None:
     rnn, lstm, gru = load_named("negation-single-rnn", "negation-single-lstm", "negation-single-gru")
-    sentences = shared_initialization([rnn, lstm, gru])
+    sentences = results.shared_initialization([rnn, lstm, gru])
     assert len(sentences) == 3
     for sentence in sentences:
         assert "`embedding.weight`" in sentence and "readout" in sentence
         assert "recurren" not in sentence.split("values of")[1]
     other_seed = replace(with_card(gru), config=with_settings(gru.config, {"seed": 8}))
     other = ComparedRun("2", "o", "o", RunView(other_seed.config, other_seed, None))
-    assert shared_initialization([rnn, gru]) and shared_initialization([rnn, other]) == []
-    assert shared_initialization(load_named("negation-half-rnn", "negation-half-gru")) == [], "without a snapshot"
+    assert results.shared_initialization([rnn, gru]) and results.shared_initialization([rnn, other]) == []
+    assert results.shared_initialization(load_named("negation-half-rnn", "negation-half-gru")) == [], (
+        "without a snapshot"
+    )
 
 
 def test_the_default_runs_are_left_out_of_the_url_and_the_newest_eight_stay() -> None:
@@ -249,7 +241,7 @@ def test_the_default_runs_are_left_out_of_the_url_and_the_newest_eight_stay() ->
 def test_every_measure_of_shipped_runs_has_a_curve_on_every_axis() -> None:
     runs = load_named("negation-single-rnn", "negation-held-out-transformer")
     for measure, axis in product(TASK_MEASURES["negation"], AXES):
-        for found in displayed_curves(Comparison(y=measure, smooth=0.5), runs, axis):
+        for found in comparison.displayed_curves(Comparison(y=measure, smooth=0.5), runs, axis):
             assert found is not None and len(found.x) > 10 and np.isfinite(found.values).all()
 
 
@@ -310,14 +302,16 @@ def test_bits_per_byte_stand_in_the_table_and_the_browser_waits_for_them(monkeyp
 
 def test_seeds_of_the_negation_task_have_test_sets_of_their_own() -> None:
     recall = replace(A, view=RunView(default_config("recall", "gru"), None, None))
-    assert has_shared_test_set([recall], "accuracy")
-    assert not has_shared_test_set([A], "test_accuracy")
-    assert not has_shared_test_set([recall], "train_accuracy") and not has_shared_test_set([recall], "batch_loss")
+    assert results.has_shared_test_set([recall], "accuracy")
+    assert not results.has_shared_test_set([A], "test_accuracy")
+    assert not results.has_shared_test_set([recall], "train_accuracy") and not results.has_shared_test_set(
+        [recall], "batch_loss"
+    )
 
 
 def test_a_name_stands_where_its_line_ends() -> None:
     run = make_run("long name, with a second part that is long as well")
-    line = chart._line(run, displayed_curves(STATE, [run])[0], "solid")
+    line = chart._line(run, comparison.displayed_curves(STATE, [run])[0], "solid")
     early = replace(line, x=line.x / 2)
     figure = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True)
     full, half = figure.layout.annotations[:2]

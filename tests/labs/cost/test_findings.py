@@ -29,18 +29,6 @@ def results_of_all_parts(sweep: Sweep, seconds: dict[str, float], power: float =
     return found
 
 
-def test_the_length_from_which_attention_costs_more_is_reported(snapshot: SnapshotAssertion) -> None:
-    found = results_of_all_parts("length", {"feedforward": 0.0001})
-    x = np.array(SWEEPS["length"], dtype=float)
-    for part, at in (("attention", 256.0), ("fused", 1024.0)):
-        line = 1e-4 * x**2 / at
-        found[part] = sweep_result(part, "length", CostState().sizes("length", part), MeasuredCosts(line, line, x))
-    assert [
-        findings.length_finding(found, CostState(way="forward")),
-        findings.fused_note(found, CostState(way="forward")),
-    ] == snapshot
-
-
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = results_of_all_parts("length", {"feedforward": 1e-09})
     flat, steep = (
@@ -56,6 +44,13 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         wrong = 2.5 if part == "lstm" else 1.0
         costs = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
         memory[part] = sweep_result(part, "length", CostState().sizes("length", part), costs)
+    crossing = results_of_all_parts("length", {"feedforward": 0.0001})
+    x = np.array(SWEEPS["length"], dtype=float)
+    for of_part, at in (("attention", 256.0), ("fused", 1024.0)):
+        seconds = 1e-4 * x**2 / at
+        crossing[of_part] = sweep_result(
+            of_part, "length", CostState().sizes("length", of_part), MeasuredCosts(seconds, seconds, x)
+        )
     assert [
         findings.length_finding(results_of_all_parts("length", {"feedforward": 0.001}), CostState(width=32)),
         findings.length_finding(found, CostState()),
@@ -80,6 +75,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         *(note.split("\n\n")[1] for note in notes),
         findings.memory_note(memory),
         findings.memory_note({"gru": memory["gru"]}),
+        findings.length_finding(crossing, CostState(way="forward")),
+        findings.fused_note(crossing, CostState(way="forward")),
     ] == snapshot
 
 

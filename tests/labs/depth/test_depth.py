@@ -18,13 +18,11 @@ def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
     assert DepthState().input_problems == [] == DepthState(say="x" * 24).input_problems
 
 
-def test_component_messages_are_applied() -> None:
+def test_component_messages_are_applied_if_they_are_valid() -> None:
     assert DepthState().apply_heads_event({"cut": 8, "view": "even"}) == DepthState(cut=8, view="even")
     event = {"residual": False, "norm": "post", "kind": "rms", "layers": 3}
     assert DepthState().apply_stacks_event(event) == DepthState(residual=False, norm="post", kind="rms", layers=3)
 
-
-def test_invalid_component_messages_change_nothing() -> None:
     even: dict[str, Any] = {"cut": 4, "view": "even"}
     for event in (None, 7, {}, even | {"cut": 3}, even | {"cut": True}, even | {"cut": [4]}, even | {"view": "<b>"}):
         assert DepthState().apply_heads_event(event) == DepthState()

@@ -144,8 +144,6 @@ def test_the_facts_of_a_run_are_those_of_its_card() -> None:
     assert key(config) == run.key
     assert operations.may_change(run, "", True)
 
-
-def test_the_facts_of_a_run_on_text_state_the_context_of_its_loss() -> None:
     facts = dict(run_facts(store.find("text-best")))
     assert facts["context of the loss"] == "blocks of 128 tokens without earlier context"
     assert facts["held-out loss"].endswith(" nats a character")

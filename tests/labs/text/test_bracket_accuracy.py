@@ -17,9 +17,8 @@ from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.language_lines import cache_key
 from explorer.ui.training.run_view import RunView
-from tests.labs.text.small_runs import has_figures, make_weights_nan, page_prose, run_until, small_config, small_views
+from tests.labs.text.small_runs import has_figures, page_prose, run_until, small_config, small_views
 from tests.pages.screen import component_data, findings
-from tests.words import assert_mentions
 
 
 def accuracy(near: float, far: float, requested: int = 400) -> BracketAccuracy:
@@ -82,14 +81,6 @@ def test_bracket_accuracy_is_drawn_for_every_trained_model() -> None:
     json.dumps(panel)  # nothing in it that JSON does not know
     at = open_section(small_views("gru", train=False))
     assert not has_figures(at) and "trained" in page_prose(at)
-
-
-def test_a_model_that_diverged_is_named_and_not_drawn() -> None:
-    views = small_views("ngram", "transformer")
-    make_weights_nan(views["transformer"])
-    at = run_until(open_section(views), has_figures)
-    assert [track["title"] for track in component_data(at, "plot_frame")[0]["figures"][0]["tracks"]] == ["n-gram"]
-    assert_mentions(page_prose(at), "diverged … no numbers … left out … Transformer (one)")
 
 
 def test_the_cache_key_belongs_to_a_private_text_and_to_one_training() -> None:
