@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from explorer.inspection.seq2seq import copy_control
 from explorer.inspection.seq2seq.copy_control import LENGTH, SYMBOLS, _copy_batch, _loss, train_copy_models
+from explorer.training.optimisers import ReplicaOptimizer
 
 
 def test_targets_and_losses_of_both_copy_tasks() -> None:
@@ -27,10 +29,14 @@ def test_only_the_copy_after_a_separator_needs_attention(monkeypatch: pytest.Mon
     small = {"SYMBOLS": 3, "LENGTH": 2, "STEPS": 12, "EVALUATION_STEPS": (0, 12), "SEQUENCES": 16, "TEST_SEQUENCES": 64}
     for name, value in small.items():
         monkeypatch.setattr(copy_control, name, value)
-    take_step, steps = copy_control.ReplicaOptimizer.step, list[tuple[int, int]]()
-    monkeypatch.setattr(
-        copy_control.ReplicaOptimizer, "step", lambda self, *step: (steps.append(step), take_step(self, *step))
-    )
+    steps = list[tuple[int, int]]()
+
+    class Recording(ReplicaOptimizer):
+        def step(self, step: int, steps_in_all: int, norm: Tensor | None = None) -> None:
+            steps.append((step, steps_in_all))
+            super().step(step, steps_in_all, norm)
+
+    monkeypatch.setattr(copy_control, "ReplicaOptimizer", Recording)
     direct, separated = train_copy_models(False), train_copy_models(True)
     assert steps == 4 * [(step, 13) for step in range(1, 14)]
     assert direct.steps == (0, 12) and direct.by_attention[True].shape == (2, 3)
