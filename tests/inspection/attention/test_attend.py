@@ -18,7 +18,7 @@ from explorer.inspection.attention.attend import FULL_SCALE, Ablation, attend, i
 from explorer.inspection.attention.attention_model import AttentionModel, attention_model, normalize_linearly
 from explorer.inspection.load_model import load_model
 from explorer.models.structure import AttentionLayout
-from explorer.models.taps import record, tap_names
+from explorer.models.taps import record
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY
 from explorer.tokenization.text import Tokenizer, from_json, train
@@ -34,6 +34,8 @@ MODELS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "decoder, no norm": (decoder(norm="none"), IDS),
     "encoder": (encoder(), IDS[:9]),
     "encoder, padded": (encoder(), (*IDS[:6], PADDING, PADDING)),
+    "tagger": (tagger(positions="learned"), IDS[:9]),
+    "tagger, padded": (tagger(positions="rotary"), (*IDS[:6], PADDING, PADDING)),
 }
 EVERY_MODEL = pytest.mark.parametrize("name", MODELS)
 PRETRAINED = (
@@ -150,7 +152,8 @@ def test_attention_and_predictions_equal_those_of_the_model(name: str) -> None:
     real = 6 if "padded" in name else len(ids)
     np.testing.assert_allclose(np.nansum(attention.weights, axis=-1)[..., :real], 1, atol=1e-5)
     hidden = np.triu(np.ones((len(ids), len(ids)), dtype=bool), 1) & ("decoder" in name)
-    hidden[real:] = hidden[:, real:] = True
+    hidden[:, real:] = True
+    hidden[real:] |= "encoder" in name  # padding is no query of a classifier
     np.testing.assert_array_equal(~visible, np.broadcast_to(hidden, visible.shape))
     assert is_causal(attention.weights) == ("decoder" in name)
     if "decoder" in name:
@@ -226,37 +229,9 @@ def test_weights_are_packed_row_by_row() -> None:
     np.testing.assert_allclose(module.unpack_weights(packed, len(IDS), True), weights, atol=0.51 / FULL_SCALE, rtol=0)
 
 
-PADDED = (*IDS[:7], PADDING, PADDING)
-EVERY_KIND = {
-    **{f"decoder, {kind}": decoder(positions=kind) for kind in POSITIONS},
-    **{f"tagger, {kind}": tagger(positions=kind) for kind in ("learned", "rotary")},
-    "causal tagger": tagger(positions="learned", causal=True),
-    "encoder": encoder(),
-}
-
-
-@pytest.mark.parametrize("name", EVERY_KIND)
-def test_blocks_taps_and_visible_pairs_are_those_of_the_model(name: str) -> None:
-    model = attention_model(EVERY_KIND[name])
-    assert isinstance(model, AttentionModel) and attention_model(model) is model
-    ids = IDS[:9] if name.startswith("decoder") else PADDED
-    x, blocks = model.embed_and_blocks(torch.tensor([ids]))
-    for block in blocks:
-        x = block(x)
-    with record(model.module) as trace:
-        logits = model.logits(ids)
-    torch.testing.assert_close(model.readout(x)[0], logits, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(logits, EVERY_KIND[name](torch.tensor([ids])).view(-1, logits.shape[-1]))
-    taps, parts = set(tap_names(model.module).values()), ("queries", "keys", "values", "scores", "weights", "mixed")
-    assert {model.tap(layer, part) for layer in range(LAYERS) for part in parts} <= taps
-    assert (model.tap(0, "mask") in taps) == model.layout.causal
-    assert model.depth_taps == ("embedded", *(f"blocks.{layer}.output" for layer in range(LAYERS)))
-    real = slice(None, 7 if ids == PADDED else None)  # padding is no query of a classifier
-    weights = trace[model.tap(1, "weights")][0, :, real]
-    assert torch.equal(model.visible_pairs(trace, ids)[real].expand_as(weights), weights > 0)
-
-
 def test_layout_and_norms() -> None:
+    model = attention_model(decoder())
+    assert isinstance(model, AttentionModel) and attention_model(model) is model
     assert attention_model(decoder(positions="rotary")).layout == AttentionLayout(LAYERS, HEADS, True, True)
     assert attention_model(tagger(positions="none")).layout == AttentionLayout(LAYERS, HEADS, False, False)
     assert attention_model(encoder()).layout == AttentionLayout(LAYERS, HEADS, False, True, answers_every_token=False)

@@ -25,8 +25,6 @@ from explorer.training.model_factory import build_model
 SIZES: dict[str, dict[str, object]] = {  # a model that is not named here has its default sizes
     "ngram": {"n": 3},
     "feedforward": {"width": 4, "hidden": 9, "window": 3},
-    "rnn": {"width": 4, "hidden": 9},
-    "lstm": {"width": 4, "hidden": 9},
     "gru": {"width": 4, "hidden": 9},
     "transformer": {"width": 8, "heads": 2, "layers": 1, "hidden": 12, "model.start": "usual"},
 }

@@ -32,15 +32,13 @@ SIZES: dict[str, dict[str, object]] = {
 }
 TASK: dict[str, object] = {"corpus": "brackets", "size": 1_500, "context": 8}
 LINES: dict[str, object] = {"corpus": "repeats", "rows": "sentences", "split": "sentences"}
-WAYS: list[tuple[str, dict[str, object]]] = [
-    ("rnn", {"split": "windows"}),
-    ("lstm", {"batches": "contiguous", "layers": 2}),
-    ("transformer", LINES),
-    ("feedforward", {**LINES, "rows": "prefixes", "split": "pairs"}),
-]
-KINDS_OF_ROWS = pytest.mark.parametrize(
-    "changes", [{}, {"batches": "contiguous"}, LINES], ids=["random", "contiguous", "lines"]
-)
+WAYS: dict[str, dict[str, object]] = {
+    "rnn": {"split": "windows"},
+    "lstm": {"batches": "contiguous", "layers": 2},
+    "transformer": LINES,
+    "feedforward": {**LINES, "rows": "prefixes", "split": "pairs"},
+}
+KINDS_OF_ROWS = pytest.mark.parametrize("changes", [{}, {"batches": "contiguous"}, LINES], ids=str)
 
 
 def untrained(model: str, **changes: Any) -> tuple[RunConfig, nn.Module]:
@@ -60,7 +58,7 @@ def rows(config: RunConfig) -> Iterator[Batch]:
     return data.held_out_contiguous(1, task(config).context) if carries else data.held_out_batches(rows=1)
 
 
-@pytest.mark.parametrize(("model", "changes"), WAYS)
+@pytest.mark.parametrize(("model", "changes"), WAYS.items())
 def test_at_learning_rate_zero_both_losses_are_the_static_loss(model: str, changes: dict[str, object]) -> None:
     config, frozen = untrained(model, **changes)
     result = evaluate_dynamically(frozen, task(config), 0.0)

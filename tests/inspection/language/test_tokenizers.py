@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,21 +12,10 @@ from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.subwords import BPE
 from explorer.tokenization.text import characters_per_token, train, unknown_rate
 
-TEXTS = {
-    "repeats": TextConfig(corpus="repeats", size=2_000),
-    "brackets": TextConfig(corpus="brackets", size=2_000),
-    "toy": TextConfig(corpus="toy", size=1_000),
-}
 
-
-def train_on(name: str) -> tuple[str, dict[tokenizers.Kind, tokenizers.TrainedTokenizer]]:
-    return corpora.load_text(TEXTS[name]), tokenizers.train_tokenizers(TEXTS[name])
-
-
-def some_sizes(each: tokenizers.TrainedTokenizer) -> list[int]:
-    low, high = each.min_vocabulary, each.max_vocabulary
-    sizes = {low, each.nearest_vocabulary(low + 1), (low + high) // 2, high - 1, high}
-    return sorted(size for size in sizes if size >= low)
+def train_on(name: Any) -> tuple[str, dict[tokenizers.Kind, tokenizers.TrainedTokenizer]]:
+    config = TextConfig(corpus=name, size=1_000 if name == "toy" else 2_000)
+    return corpora.load_text(config), tokenizers.train_tokenizers(config)
 
 
 @pytest.mark.parametrize("kind", tokenizers.KINDS)
@@ -35,7 +25,8 @@ def test_every_size_equals_a_tokenizer_trained_at_that_size(name: str, kind: tok
     each = by_kind[kind]
     sizes = each.max_vocabulary - each.min_vocabulary + 1
     assert len(each.lengths) == len(each.characters_per_token) == len(each.unknown_rates) == sizes
-    for size in some_sizes(each):
+    low, high = each.min_vocabulary, each.max_vocabulary
+    for size in {low, each.nearest_vocabulary(low + 1), (low + high) // 2, max(low, high - 1), high}:
         truncated, trained = tokenizers.truncate_tokenizer(each.tokenizer, size), train(kind, text, size)
         assert (truncated.tokens, truncated.merges) == (trained.tokens, trained.merges)
         assert truncated.encode(text).tolist() == trained.encode(text).tolist()

@@ -28,6 +28,7 @@ from explorer.inspection.pretrained.word_similarity import random_word_similarit
 from explorer.models.taps import intervene
 from tests import needs
 
+Patch = pytest.MonkeyPatch
 pytestmark = needs.transformers
 TEXTS = [(5, 9, 23, 8), (31, 6, 17, 40, 12)]
 Load = Callable[[str], PretrainedModule]
@@ -66,9 +67,7 @@ def test_a_random_network_has_its_own_weights_which_depend_on_the_seed(name: str
 
 
 @pytest.mark.parametrize("name", ["bert", "llama"])
-def test_attention_to_the_first_token_of_a_random_network_is_nearly_uniform(
-    name: str, tiny: Load, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_attention_of_a_random_network_is_nearly_uniform(name: str, tiny: Load, monkeypatch: Patch) -> None:
     monkeypatch.setattr(tiny(name).model.config, "initializer_range", 0.02)
     found = first_token_attention(random_network(tiny(name)).part(), TEXTS)
     assert np.allclose(found.shares, found.uniform[:, None, None], atol=0.02)
@@ -131,9 +130,7 @@ def test_cosines_are_those_of_the_hidden_states_of_transformers(loaded: tuple[An
         assert len(each.positions) == len(word.word) and (each.word, each.sense) == (word.word, word.sense)
 
 
-def test_a_random_network_has_other_similarities_and_the_model_stays_unchanged(
-    loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_random_network_has_other_similarities(loaded: tuple[Any, Any], monkeypatch: Patch) -> None:
     before = word_similarity(*loaded, SENTENCES, "cat")
     random = random_word_similarity(*loaded, SENTENCES, "cat")
     assert random.shape == before.shape and not np.allclose(random, before, atol=0.05)
