@@ -61,11 +61,17 @@ def test_a_text_dropped_for_others_is_stored_again() -> None:
     assert is_stored(sha)
 
 
-def test_an_unreadable_upload_does_not_replace_the_text() -> None:
+def test_an_unreadable_upload_does_not_replace_the_text_and_a_refused_table_is_not_stored() -> None:
+    def refuse(text: str) -> None:
+        raise TextError("Not this one.")
+
     sha = visitor_text.keep_text(OWN_TEXT)
     with pytest.raises(TextError):
         visitor_text.keep_text(b"\xff\xfeb\0a\0d\0", "notes.txt")
     assert visitor_text.own_text() == sha
+    with pytest.raises(TextError, match="Not this one"):
+        visitor_text.keep_text(OWN_TEXT, kind="sentences", check=refuse)
+    assert visitor_text.own_text("sentences") == ""
 
 
 def test_the_availability_of_tiny_shakespeare_is_known_without_a_download(
@@ -86,12 +92,3 @@ def test_a_text_of_another_visitor_is_not_adopted() -> None:
     sha = corpora.store_text(OWN_TEXT, "another visitor")
     visitor_text.adopt_text("pairs", sha)
     assert visitor_text.own_text("pairs") == "" and not is_stored(sha)
-
-
-def test_a_table_that_cannot_be_used_is_not_stored() -> None:
-    def refuse(text: str) -> None:
-        raise TextError("Not this one.")
-
-    with pytest.raises(TextError, match="Not this one"):
-        visitor_text.keep_text(OWN_TEXT, kind="sentences", check=refuse)
-    assert visitor_text.own_text("sentences") == ""

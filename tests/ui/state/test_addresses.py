@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -19,6 +19,7 @@ from hypothesis.strategies import SearchStrategy
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import LineageError
+from explorer.labs.compare.state import Comparison
 from explorer.labs.runs.state import RunsState
 from explorer.ui.classroom.share_form import ShareForm
 from explorer.ui.state.experiment_state import VariantComparison
@@ -216,3 +217,28 @@ def test_an_impossible_model_beside_a_possible_one_is_reported(page: str) -> Non
     name = KINDS[page]().who[0]
     written, problems = open_address(KINDS[page], {"who": f"{name},nobody"})
     assert written == {"who": name} and len(problems) == 1 and "“nobody”" in problems[0]
+
+
+@pytest.mark.parametrize("values", [{"target": 0.0}, {"target": 1e-6, "log_y": True}, {"runs": ("a" * 12,) * 40}])
+def test_small_numbers_and_long_lists_are_read_as_they_were_written(values: dict[str, object]) -> None:
+    assert read(Comparison, write(Comparison(**values))) == (Comparison(**values), ())
+
+
+def test_a_value_too_long_for_a_url_is_not_written() -> None:
+    assert write(RunsState(text="a" * 601, whose="mine")) == {"whose": "mine"}
+    assert write(RunsState(runs=tuple("abcdefghijkl" for _ in range(60)))) == {}
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from([RunsState, Comparison]),
+    st.dictionaries(
+        st.sampled_from([f.name for kind in (RunsState, Comparison) for f in dataclasses.fields(kind)]) | st.text(),
+        st.sampled_from(["1", "-1", "nan", "9" * 5000, "<script>", "a," * 5000, "true", "\x00", "٣"]) | st.text(),
+    ),
+)
+def test_any_url_gives_a_state_and_short_messages(kind: type, params: Mapping[str, str]) -> None:
+    state, problems = read(kind, params)
+    assert isinstance(state, kind)
+    assert len(problems) <= len(params)
+    assert all(len(problem) < 300 and problem.isprintable() for problem in problems)
