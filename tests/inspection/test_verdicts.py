@@ -92,32 +92,22 @@ def test_verdicts() -> None:
         assert found is not None and judge([found], margin=0.1)[0].verdict == verdict
     assert MeanDifference(0.0, -0.1, 0.05, 8, True, 1.0, 1.0).lies_within(0.1)
     assert not MeanDifference(0.0, -0.05, 0.11, 8, True, 1.0, 1.0).lies_within(0.1)
-
-
-def test_fewer_than_eight_seeds_give_no_verdict() -> None:
     found = mean_difference(np.arange(7.0), np.arange(7.0) + 9 + STEADY[:7], paired=True)
     assert found is not None and judge([found])[0].verdict == "few seeds"
     assert judge([solved_difference(np.zeros(7, bool), np.ones(7, bool), True)])[0].verdict == "few seeds"
     assert judge([solved_difference(np.zeros(8, bool), np.ones(8, bool), True)])[0].verdict == "different"
 
 
-@pytest.mark.parametrize("paired", [True, False])
-def test_the_seeds_that_would_find_the_difference_in_four_of_five_cases(paired: bool) -> None:
-    spread = 1.0 if paired else 2**0.5
-    difference = MeanDifference(0.5, -0.3, 1.3, 8, paired, 0.2, spread)
-    needed = judge([difference])[0].seeds_needed
-    assert needed is not None and needed == pytest.approx(34 if paired else 64, abs=1)  # the tables of Cohen (1988)
-
-
-def test_the_seeds_that_would_decide_between_shares() -> None:
+def test_the_seeds_that_would_find_the_difference_in_four_of_five_cases() -> None:
+    for paired, spread, seeds in ((True, 1.0, 34), (False, 2**0.5, 64)):  # the tables of Cohen (1988)
+        difference = MeanDifference(0.5, -0.3, 1.3, 8, paired, 0.2, spread)
+        assert judge([difference])[0].seeds_needed == pytest.approx(seeds, abs=1)
     six, four = np.arange(8) < 6, np.arange(8) < 4
     groups = judge([solved_difference(six, four, paired=False)])[0]
     assert groups.seeds_needed == pytest.approx(66, abs=2)  # statsmodels and the formula of Casagrande et al.
-    pairs = judge([solved_difference(six, four, paired=True)])[0]
-    needed = pairs.seeds_needed
+    needed = judge([solved_difference(six, four, paired=True)])[0].seeds_needed
     assert needed is not None
-    rng = np.random.default_rng(2)
-    discordant = rng.binomial(needed, 0.25, size=4_000)
+    discordant = np.random.default_rng(2).binomial(needed, 0.25, size=4_000)
     assert np.mean(2.0**-discordant * 2 <= 0.05) == pytest.approx(0.8, abs=0.05)
     assert judge([solved_difference(four, four[::-1], paired=True)])[0].seeds_needed is None
 

@@ -15,15 +15,14 @@ from explorer.tasks.negation import VOCABULARY
 IDS = tuple(range(20, 45))
 PADDED = (*VOCABULARY.encode(("human", "preserve", "nature")), VOCABULARY.id("<PAD>"))
 RUNS = {"text-transformer": IDS, "text-warmup-post-warm-0.01": IDS, "negation-double-transformer": PADDED}
-EVERY_RUN = pytest.mark.parametrize("name", RUNS)
 
 
 def loaded(name: str) -> torch.nn.Module:
     return load_model(store.find(name)).single_replica(0)
 
 
-@EVERY_RUN
-def test_each_depth_is_read_out_from_its_residual_stream(name: str) -> None:
+@pytest.mark.parametrize("name", RUNS)
+def test_each_depth_is_read_out_and_activations_follow_from_each_other(name: str) -> None:
     model, ids = loaded(name), RUNS[name]
     with record(model) as trace:
         model(torch.tensor([ids]))
@@ -44,11 +43,6 @@ def test_each_depth_is_read_out_from_its_residual_stream(name: str) -> None:
     assert set(arrays) == set(trace) == set(tap_names(model).values())
     for tap, value in arrays.items():
         np.testing.assert_array_equal(value, (trace[tap] if tap.endswith(".mask") else trace[tap][0]).numpy())
-
-
-@EVERY_RUN
-def test_head_activations_follow_from_each_other(name: str) -> None:
-    model, ids = loaded(name), RUNS[name]
     layer, head = len(model.blocks) - 1, model.blocks[0].attention.heads - 1
     recorded, weights = head_activations(model, ids, layer, head), attend(model, ids).weights[layer, head]
     real = ~np.isnan(weights).all(axis=1)

@@ -23,7 +23,6 @@ def test_a_block_starts_at_its_position_and_has_a_target_everywhere(batches: str
         ring = training[:-1] * 2  # a continued row may start again at the beginning of the text
         assert "".join(cell.token for cell in row.cells) == ring[row.position : row.position + 8]
         assert [cell.target for cell in row.cells[:-1]] == [cell.token for cell in row.cells[1:]]
-        assert row.loss_positions == 8
     places = [[row.position for row in batch] for batch in preview.batches]
     goes_on = all((b - a) % 2699 == 8 for a, b in zip(*places[:2], strict=True))
     assert preview.rows_continue == goes_on == (batches == "contiguous")
@@ -44,9 +43,7 @@ def test_a_prefix_has_one_target_at_its_last_position() -> None:
     preview = preview_batches(replace(with_rows(TEXT, "prefixes"), context=30), rows=6)
     assert preview.rows == preview.targets
     for row in preview.batches[0]:
-        assert (
-            [cell.in_loss for cell in row.cells] == [bool(cell.target) for cell in row.cells] == [False] * 29 + [True]
-        )
+        assert [(cell.in_loss, bool(cell.target)) for cell in row.cells] == [(False, False)] * 29 + [(True, True)]
         read = "".join(cell.token for cell in row.cells) + row.cells[-1].target
         assert "".join(LINES)[row.position :].startswith(read)
     contiguous = replace(with_rows(TEXT, "blocks"), batches="contiguous")

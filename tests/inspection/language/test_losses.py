@@ -97,21 +97,18 @@ def test_windows_agree_with_a_loop_over_targets(make: object, window: int, strid
 
 def test_windows_without_overlap_are_blocks_and_impossible_ones_are_refused() -> None:
     data, model = text_data(TASK), ngram()
-    tokens = held_out_tokens(TASK, 10_000)
-    found = windowed_surprisals(model, tokens, TASK.context, TASK.context)
+    found = windowed_surprisals(model, held_out_tokens(TASK, 10_000), TASK.context, TASK.context)
     assert len(found) == data.held_out_targets
     assert found.mean() == pytest.approx(float(mean_loss(model, data.held_out_batches())), rel=1e-6)
     for stride in (0, 9):
         with pytest.raises(ValueError, match="stride"):
-            windowed_surprisals(ngram(), held_out_tokens(TASK, 20), 8, stride)
+            windowed_surprisals(model, held_out_tokens(TASK, 20), 8, stride)
     with pytest.raises(TextError, match="held-out end"):
-        held_out_tokens(TextConfig(corpus="brackets", size=2_000, context=8, split="windows"), 20)
+        held_out_tokens(replace(TASK, split="windows"), 20)
 
 
 def test_each_seed_has_a_loss_for_each_stride() -> None:
-    settings = {"corpus": "brackets", "size": 2_000, "context": 8, "width": 4, "hidden": 6, "iterations": 1}
-    run = record_run(with_settings(default_config("text", "gru"), {**settings, "batch_size": 4, "replicas": 2}))
-    loaded, tokens = load_model(run), held_out_tokens(TASK, 100)
+    loaded, tokens = load_model(record_run(small_run("gru", corpus="brackets"))), held_out_tokens(TASK, 100)
     found = losses_by_stride(loaded, tokens, 8, [8, 2])
     assert found.shape == (2, 2) and len(np.unique(found)) == 4
     second = windowed_surprisals(loaded.single_replica(1), tokens, 8, 2).mean()

@@ -100,16 +100,12 @@ def test_gradients_follow_the_spectral_radius() -> None:
     assert reference == pytest.approx(np.array([[0.025, 0.05, 0.1, 0.2], [1.6, 0.8, 0.4, 0.2]]))
 
 
-def load(name: str, seeds: int) -> LoadedModel:
-    config = VARIANTS[name].config(length=6, replicas=seeds)
-    return LoadedModel(config, build_model(config).eval().requires_grad_(False), None)
-
-
 @pytest.mark.parametrize("name", ["rnn-usual", "lstm-chrono", "gru-chrono"])
 def test_the_terms_sum_to_autograds_gradient(name: str) -> None:
-    loaded = load(name, 2)
+    configs = [VARIANTS[name].config(length=6, replicas=replicas) for replicas in (2, 1)]
+    loaded, one = (LoadedModel(each, build_model(each).eval().requires_grad_(False), None) for each in configs)
     before = {key: value.clone() for key, value in loaded.stack.state_dict().items()}
-    terms, alone = step_gradients(loaded), step_gradients(load(name, 1))
+    terms, alone = step_gradients(loaded), step_gradients(one)
     assert terms.norms.shape == terms.projection.shape == (2, 6) and terms.max_error < 1e-15
     np.testing.assert_allclose(terms.projection.sum(axis=1), 1.0, atol=1e-9)
     assert (terms.total_norm > 0).all() and (terms.norms[:, 0] == 0).all(), "before the first step the state is zero"

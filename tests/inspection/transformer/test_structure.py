@@ -25,24 +25,18 @@ FAMILIES = ("gpt2", "llama", "gpt_neox", "mistral", "gemma3_text", "bert-vectors
 Structures: TypeAlias = dict[str, tuple[Any, ModelStructure]]
 
 
-def _own(name: str) -> Any:
-    return load_model(store.find(name)).single_replica(0)
-
-
 def test_own_models_have_their_configured_sizes_and_parameters_counted_by_hand() -> None:
-    model = _own("text-transformer")
-    found = model_structure(model)
+    model, translator = (load_model(store.find(f"{each}-transformer")).single_replica(0) for each in ("text", "dates"))
+    found, both = model_structure(model), model_structure(translator)
     (stack,) = found.stacks
     assert (stack.layers, stack.heads, stack.key_heads, stack.head_width, stack.hidden) == (4, 4, 4, 16, 256)
     assert (stack.norm, stack.norm_place, stack.activation) == ("LayerNorm", "before", "ReLU squared") and stack.causal
     assert (found.width, found.positions, found.vocabulary, found.outcomes, found.tied) == (64, "rotary", 65, 65, False)
-    assert found.parameters["attention"] == 4 * 4 * 64 * 64
-    assert found.parameters["feedforward"] == 4 * 2 * 64 * 256
+    assert (found.parameters["attention"], found.parameters["feedforward"]) == (4 * 4 * 64 * 64, 4 * 2 * 64 * 256)
     assert found.total == sum(each.numel() for each in model.parameters())
     matrices = 4 * (4 * 64 * 64 + 2 * 64 * 256) + 65 * 64
     assert found.multiplications(10) == matrices + 4 * 2 * 10 * 64
     assert found.cache_bytes(10) == 4 * 2 * 10 * 64 * 4  # layers, keys and values, tokens, width, bytes
-    both = model_structure(_own("dates-transformer"))
     stacks = [(each.name, each.causal, each.cross) for each in both.stacks]
     assert stacks == [("encoder", False, False), ("decoder", True, True)]
     assert (both.vocabulary, both.outcomes) == (39, 13)

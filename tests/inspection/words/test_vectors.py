@@ -139,9 +139,7 @@ def test_similarities_of_a_stack_equal_those_of_each_replica() -> None:
     of_stack, alone = sense_vectors.sense_similarity(stack, 2), sense_vectors.sense_similarity(one, 1)
     np.testing.assert_allclose(of_stack.same_sense[1], alone.same_sense[0], atol=1e-5)
     np.testing.assert_allclose(of_stack.other_sense[1], alone.other_sense[0], atol=1e-5)
-
-
-def test_without_attention_both_senses_have_the_same_vector_at_a_position() -> None:
+    # Without attention both senses have the same vector at a position.
     cosines = sense_vectors.cosines_between(tiny_model(attention=False), BANK)
     np.testing.assert_allclose(cosines, np.ones((3, 2, 2)), atol=1e-5)
     similarity = sense_vectors.cosines_between(tiny_model(), BANK)
