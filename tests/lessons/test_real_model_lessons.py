@@ -124,8 +124,8 @@ def test_the_lesson_about_senses_has_the_expected_answers() -> None:
 @pytest.mark.usefixtures("smollm2")
 def test_the_lessons_about_a_language_model_have_the_expected_answers() -> None:
     _check_lesson(LESSONS["answer-depth"])
-    _check_lesson(LESSONS["first-token"])
-    _check_lesson(LESSONS["induction"], slice(4, None))
+    _check_lesson(LESSONS["first-token"], slice(1))  # the steps after it and the last one of induction take a minute
+    _check_lesson(LESSONS["induction"], slice(4, 5))
 
 
 # ---- the tasks of these lessons
