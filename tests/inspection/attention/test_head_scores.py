@@ -64,9 +64,7 @@ def test_scores_by_hand() -> None:
     assert shares(scores) == expected
     two_equal = shares(scores_of_pattern([[1, 0], [0.3, 0.7]], [5, 5]))
     assert (two_equal["same"], two_equal["after_same"]) == (0.3, 0.7)
-
-
-def test_scores_without_any_valid_query_are_nan() -> None:
+    # Without any valid query scores are NaN.
     scores = scores_of_pattern([[1, 0], [0.4, 0.6]], [1, 2])
     assert math.isnan(scores.same.item()) and math.isnan(scores.after_same.item())
     single = scores_of_pattern([[1]], [7])
@@ -123,9 +121,7 @@ def trained_run(text: dict[str, object]) -> Record:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_head_importance_is_the_increase_of_the_loss_without_the_head(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_head_importance_is_the_increase_of_the_loss(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     record = trained_run(TEXTS[text])
     importance = head_importance(record, 1, rows=5)
     model = load_model(record).single_replica(1)
@@ -167,8 +163,8 @@ def test_negation_is_evaluated_on_the_whole_grammar(name: str) -> None:
     run = store.find(f"negation-{name}-transformer")
     importance = head_importance(run, 2)
     task = Negation(run.config.task_as(NegationConfig))
-    longest = max(task.lengths)
-    rows = torch.tensor([task.rows[task.row_index(s, longest)].ids for s in range(len(task.sentences))])
+    padded = [task.row_index(sentence, max(task.lengths)) for sentence in range(len(task.sentences))]
+    rows = torch.tensor([task.rows[row].ids for row in padded])
     model = load_model(run).single_replica(2)
 
     def loss() -> float:

@@ -216,6 +216,9 @@ def test_the_two_answers_can_be_chosen() -> None:
     assert found.metric(found.changed) == pytest.approx(float(logits[1][5] - logits[1][8]), abs=1e-5)
     np.testing.assert_allclose(found.clean, logits[0].log_softmax(-1)[list(found.outcomes)], atol=1e-5)
     assert {int(each.argmax()) for each in logits} <= set(found.outcomes)
+    for wrong in ({"position": 8}, {"position": -1}, {"answer": WORDS}, {"answer": 2, "contrast": 2}):
+        with pytest.raises(InvalidSetting, match=r"There is no (token|outcome) .* from 0 to 7\.|to 12\.|are the same"):
+            patch_states(model, CLEAN, CHANGED, **wrong)
 
 
 def test_outcomes_are_the_two_answers_and_the_most_probable_others() -> None:
@@ -232,9 +235,3 @@ def test_outcomes_are_the_two_answers_and_the_most_probable_others() -> None:
         torch.testing.assert_close(answer_logits(model, CLEAN, position), model.logits(CLEAN)[row])
     encoder = MODELS["encoder"]
     torch.testing.assert_close(answer_logits(attention_model(encoder), CLEAN, 5), encoder(torch.tensor([CLEAN]))[0])
-
-
-@pytest.mark.parametrize("wrong", [{"position": 8}, {"position": -1}, {"answer": WORDS}, {"answer": 2, "contrast": 2}])
-def test_positions_and_outcomes_that_do_not_exist_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(InvalidSetting, match=r"There is no (token|outcome) .* from 0 to 7\.|to 12\.|are the same"):
-        patch_states(MODELS["layer norm"], CLEAN, CHANGED, **wrong)

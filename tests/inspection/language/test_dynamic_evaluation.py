@@ -95,10 +95,9 @@ def test_a_step_follows_the_clipped_gradient(scale: float, long: bool) -> None:
 
 
 def test_diverged_losses_end_the_dynamic_evaluation_only() -> None:
-    missing = TextConfig(corpus="own", text="0" * 64, context=15)
-    with pytest.raises(NeedsText):
-        evaluate_dynamically(untrained("gru")[1], missing, 0.3)
     config, frozen = untrained("rnn")
+    with pytest.raises(NeedsText):
+        evaluate_dynamically(frozen, TextConfig(corpus="own", text="0" * 64, context=15), 0.3)
     result = evaluate_dynamically(frozen, task(config), 1e38)
     assert result.diverged and 1 <= len(result.dynamic.losses) < len(result.static.losses)
     assert np.isfinite(result.dynamic.losses).all() and np.isfinite(result.static.losses).all()

@@ -46,7 +46,6 @@ def test_losses_without_heads_equal_whole_forward_passes(name: str, tiny: Load) 
     model, ids = tiny(name).part(), repeated_tokens(range(3, 60), seed=0, sequences=6, period=8)
     groups = [(), [(2, 1)], [(0, 3), (2, 0)], [(1, 1)]]
     found = losses_without(model, ids, groups, period=8)
-    assert found.shape == (4, 6)
     for heads, losses in zip(groups, found, strict=True):
         with torch.inference_mode(), intervene(model.module, interventions(model, Ablation(frozenset(heads)))):
             logits = model.module(ids)

@@ -29,13 +29,6 @@ def build_untrained(model: str, **settings: object) -> LoadedModel:
     return LoadedModel(config, build_model(config).requires_grad_(False), None)
 
 
-def test_half_lives_by_hand() -> None:
-    shares = np.array([0.5, 0.9, 0.99])
-    computed = gates.half_lives(np.log(shares))
-    assert shares**computed == pytest.approx([0.5] * 3)
-    assert gates.half_lives(np.array([0.0])).tolist() == [math.inf]
-
-
 @pytest.mark.parametrize(
     ("model", "titles"),
     [
@@ -66,7 +59,10 @@ def test_traces_satisfy_the_equations_of_the_cell(model: str, titles: str) -> No
     assert reading.answers[-1] == pytest.approx(probabilities.numpy(), abs=1e-6)
 
 
-def test_keep_rates_of_open_gates_follow_from_the_bias() -> None:
+def test_half_lives_by_hand_and_keep_rates_of_open_gates_follow_from_the_bias() -> None:
+    shares = np.array([0.5, 0.9, 0.99])
+    assert shares ** gates.half_lives(np.log(shares)) == pytest.approx([0.5] * 3)
+    assert gates.half_lives(np.array([0.0])).tolist() == [math.inf]
     loaded = build_untrained("lstm", start="forget-3")
     shares = gates.mean_keep_rates(loaded)
     assert shares.shape == (2, 16)

@@ -24,23 +24,15 @@ from explorer.tasks.sequence_labelling.config import PAD
 IDS = tuple(int(i) for i in torch.randint(20, (18,), generator=torch.Generator().manual_seed(3)))
 
 
-def decoder(positions: Any = "rotary") -> TransformerDecoder:
-    config = TransformerTextConfig(width=64, heads=4, layers=2, positions=positions, start="usual")
-    return TransformerDecoder(config, 20, 32, torch.Generator().manual_seed(1)).requires_grad_(False)
-
-
 @pytest.mark.parametrize("positions", ["rotary", "learned"])
-def test_the_own_number_of_heads_gives_the_models_attention(positions: str) -> None:
-    model = decoder(positions)
+def test_heads_are_those_of_the_model_or_of_its_matrices_cut_otherwise(positions: Any) -> None:
+    config = TransformerTextConfig(width=64, heads=4, layers=2, positions=positions, start="usual")
+    model = TransformerDecoder(config, 20, 32, torch.Generator().manual_seed(1)).requires_grad_(False)
     with record(model) as trace:
         model.features(torch.tensor([IDS]))
     for layer in range(2):
         by_heads = split_heads(model, IDS, layer)
         assert by_heads[4].weights == pytest.approx(trace[f"blocks.{layer}.attention.weights"][0].numpy(), abs=1e-6)
-
-
-def test_the_rank_is_that_of_the_head_width_and_the_parameters_stay_the_same() -> None:
-    by_heads = split_heads(decoder(), IDS, 0)
     assert tuple(by_heads) == HEAD_COUNTS
     assert {split.parameters for split in by_heads.values()} == {4 * 64**2}
     for heads, split in by_heads.items():
