@@ -14,14 +14,12 @@ class Runs:
     """Page runs on threads of their own, each of which is drawn until it is told to end."""
 
     def __init__(self) -> None:
-        self.drawn: list[int] = []
         self.ends = [threading.Event() for _ in range(4)]
         self.begins = [threading.Event() for _ in range(4)]
         self.threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(4)]
 
     def _run(self, number: int) -> None:
         with page_turn():
-            self.drawn.append(number)
             self.begins[number].set()
             self.ends[number].wait(60)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import explorer
 
 PACKAGE = Path(explorer.__file__).parent
@@ -18,17 +16,12 @@ def source(folder: Path) -> str:
     return "\n".join(file.read_text("utf-8") for file in sorted(folder.glob("*.js")))
 
 
-def has_table(folder: Path) -> bool:
-    return bool(re.search(r'node\("table"|editable_matrix', source(folder)))
-
-
-@pytest.mark.parametrize("folder", [each for each in COMPONENTS if has_table(each)], ids=lambda folder: folder.name)
-def test_a_component_with_a_table_saves_it_as_csv(folder: Path) -> None:
-    assert re.search(r"saveMenu\([^;]*\bcsv\b", source(folder), re.DOTALL), folder.name
-
-
-def test_the_tables_are_found() -> None:
-    assert {"block_diagram", "masks"} <= {folder.name for folder in COMPONENTS if has_table(folder)}
+def test_every_component_with_a_table_saves_it_as_csv() -> None:
+    tables = {folder.name: source(folder) for folder in COMPONENTS}
+    tables = {name: text for name, text in tables.items() if re.search(r'node\("table"|editable_matrix', text)}
+    assert {"block_diagram", "masks"} <= tables.keys()
+    for name, text in tables.items():
+        assert re.search(r"saveMenu\([^;]*\bcsv\b", text, re.DOTALL), name
     assert "csv: () => tableCsv(" in (STATIC / "components/table/view.js").read_text("utf-8")
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,21 +44,18 @@ def test_every_step_leads_to_a_section_or_figure_of_its_page() -> None:
             assert is_found, f"{lesson.name}: the page {part.page} has no section or figure “{part.section}”"
 
 
-@pytest.mark.parametrize(
-    ("page", "state", "words"),
-    [
+def test_an_invalid_page_state_is_reported() -> None:
+    for page, state, words in (
         ("memory", {"who": "gru-cronho"}, "There is no “gru-cronho”"),
         ("memory", {"lenght": "10"}, "This page has no “lenght”"),
         ("negation", {"models": "perceptron"}, "perceptron"),
         ("studio", {"t": "7"}, "Give a number from 0 to 2"),
         ("attention", {"off": "zero"}, "names no heads"),
         ("runs", {"order": "size"}, "it has no row in page_states.py"),
-    ],
-)
-def test_an_invalid_page_state_is_reported(page: str, state: dict[str, str], words: str) -> None:
-    (message,) = page_states.url_problems(page, state)
-    assert words in message
-    assert page_states.url_problems(page, {}) == () and set(page_states.STATES) <= {row.address for row in PAGES}
+    ):
+        (message,) = page_states.url_problems(page, state)
+        assert words in message and page_states.url_problems(page, {}) == ()
+    assert set(page_states.STATES) <= {row.address for row in PAGES}
 
 
 def test_an_invalid_page_state_in_a_lesson_is_reported_with_its_line(tmp_path: object) -> None:
@@ -77,20 +75,20 @@ def test_a_missing_lesson_or_step_is_reported() -> None:
 
 def test_hidden_controls_have_the_names_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     params = {"lock": "memory-length,nonsense,a b,<b>,memory-symbols"}
-    monkeypatch.setattr(hidden_controls, "shared_url_params", lambda: params)
-    monkeypatch.setattr(
-        hidden_controls.st, "session_state", {"memory.length": 1, "memory.symbols--v2": 2, "lineage.page": ""}
+    messages: list[str] = []
+    styles: list[str] = []
+    widgets = {"memory.length": 1, "memory.symbols--v2": 2, "lineage.page": ""}
+    stand_in = SimpleNamespace(
+        session_state=widgets, container=lambda key: contextlib.nullcontext(), html=styles.append
     )
+    monkeypatch.setattr(hidden_controls, "st", stand_in)
+    monkeypatch.setattr(hidden_controls, "shared_url_params", lambda: params)
+    monkeypatch.setattr(hidden_controls, "show_problems", messages.extend)
     hidden = hidden_controls.hidden_control_names()
     assert hidden == ("memory-length", "nonsense", "memory-symbols")
-    messages: list[str] = []
-    monkeypatch.setattr(hidden_controls, "show_problems", messages.extend)
-    monkeypatch.setattr(hidden_controls.st, "container", lambda key: contextlib.nullcontext())
-    monkeypatch.setattr(hidden_controls.st, "html", lambda text: None)
     hidden_controls.show_unknown_controls(hidden)
     assert len(messages) == 3 and all(f"“{name}”" in " ".join(messages) for name in ("nonsense", "a b", "<b>"))
-    styles: list[str] = []
-    monkeypatch.setattr(hidden_controls.st, "html", styles.append)
+    styles.clear()
     hidden_controls.hide_controls(hidden)
     hidden_controls.hide_controls(())
     (style,) = styles

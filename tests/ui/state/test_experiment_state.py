@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.errors import InvalidSetting
 from explorer.experiments.labelling import VARIANTS
 from explorer.labs.masks.state import MasksState
 from explorer.labs.masks.state import apply_event as apply_masks_event
@@ -38,11 +37,6 @@ def test_a_prompt_is_reduced_to_letters_that_the_models_know() -> None:
 def test_a_run_of_the_comparison_selects_its_model_and_settings() -> None:
     state = replace(PositionsState(), who=("none",), run=store.find("echo-rotary").key).with_run()
     assert state.run == "" and state.who == ("rotary", "none") and state.steps == 0
-
-
-def test_a_run_of_another_task_raises_an_error_that_names_its_page() -> None:
-    with pytest.raises(InvalidSetting, match="stands on another page: Masks"):
-        replace(PositionsState(), run=store.find("noise-open").key).with_run()
 
 
 def test_events_of_components_are_applied_and_invalid_ones_ignored() -> None:

@@ -125,6 +125,7 @@ def test_any_url_gives_a_valid_lab(params: dict[str, str]) -> None:
 
 ATTENDING = {"width": 32, "heads": 8, "start": 0.5}
 RELEASED = {"width": 16, "heads": 1, "start": 0.1}
+PRESET = {f"transformer.{name}": str(value) for name, value in ATTENDING.items()}
 
 
 @pytest.mark.parametrize(
@@ -138,18 +139,14 @@ RELEASED = {"width": 16, "heads": 1, "start": 0.1}
         ({"transformer.heads": "1"}, RELEASED, {"transformer.start": "0.1"}),
         ({"transformer.heads": "8"}, {**RELEASED, "heads": 8}, {"transformer.heads": "8"}),
         ({"transformer.heads": "x"}, ATTENDING, {}),
-        ({f"transformer.{name}": str(value) for name, value in ATTENDING.items()}, ATTENDING, {}),
+        (PRESET, ATTENDING, {}),
         ({"run": "negation-single-transformer"}, RELEASED, {"run": "negation-single-transformer"}),
         ({"run": "negation-half-transformer-attending"}, ATTENDING, {"run": "negation-half-transformer-attending"}),
         ({"run": "negation-single-rnn"}, ATTENDING, {"run": "negation-single-rnn"}),
         (
             {"run": "negation-half-transformer-attending", "transformer.epochs": "4"},
             {**ATTENDING, "epochs": 4},
-            {
-                "p_not": "0.5",
-                **{f"transformer.{name}": str(value) for name, value in ATTENDING.items()},
-                "transformer.epochs": "4",
-            },
+            {"p_not": "0.5", **PRESET, "transformer.epochs": "4"},
         ),
     ],
 )

@@ -72,11 +72,10 @@ def test_an_encoder_keeps_the_beginning_and_the_tokens_around_it() -> None:
 
 
 def test_every_kind_has_the_attention_that_it_says() -> None:
-    for name in ("hub:tiny-gpt2", "hub:tiny-bert"):
-        model = find_pretrained(name)
-        part, queries = model.attention_part("", model.tokenize("a cat").ids)
-        assert queries == model.tokenize("a cat").ids and part.layout == model.attention
-    model = find_pretrained("hub:tiny-t5")
+    decoder, model = find_pretrained("hub:tiny-gpt2"), find_pretrained("hub:tiny-t5")
+    ids = decoder.tokenize("a cat").ids
+    part, queries = decoder.attention_part("", ids)
+    assert queries == ids and part.layout == decoder.attention
     ids = model.tokenize("a cat").ids
     target = model.attention_part("cross", ids)[1]
     shapes = {"encoder": (len(ids), len(ids)), "decoder": (len(target), len(target)), "cross": (len(target), len(ids))}

@@ -20,7 +20,7 @@ from explorer.jobs.scheduler import service
 from explorer.run_store.store import Card, StoredRun
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.machine import machine_kind
-from explorer.training.record import Curves, Record, RunState
+from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
 from explorer.ui.training import learning_chart, run_view, train_controls
@@ -30,25 +30,8 @@ from explorer.ui.training.train_controls import TrainRequest
 from explorer.web.visitors import Visitor
 from tests.pages.screen import assert_no_errors, captions, component_data, warnings_of
 
-SHA = "0" * 64
-
-
-def config(model: str, **changes: object) -> RunConfig:
-    return with_settings(default_config("text", model), {"iterations": 100, **changes})
-
-
-def make_view(config: RunConfig, private: Any = None, **view: Any) -> RunView:
-    return RunView(config, None, JobView(config, "ada", **view), None, private)
-
-
-def make_record(state: RunState) -> Record:
-    """Return a record without content that ended in this state."""
-    record = object.__new__(Record)
-    object.__setattr__(record, "state", state)
-    return record
-
-
-OWN = config("gru", corpus="own", text=SHA)
+PUBLIC = default_config("text", "gru")
+OWN = with_settings(PUBLIC, {"corpus": "own", "text": "0" * 64})
 
 
 def test_a_private_training_is_stopped_by_its_starter_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,18 +42,19 @@ def test_a_private_training_is_stopped_by_its_starter_only(monkeypatch: pytest.M
     monkeypatch.setattr(train_controls, "service", stand_in)
     for visitor in ("ada", "bob"):
         monkeypatch.setattr(train_controls, "current_visitor", lambda visitor=visitor: Visitor(visitor))
-        train_controls.stop_trainings([make_view(OWN, state="running")])
+        train_controls.stop_trainings([with_job("running", config=OWN)])
     assert stopped == [(key(OWN), "ada", False)]
 
 
 def test_a_training_is_finished_even_if_its_run_is_not_stored_on_disk() -> None:
-    assert not train_controls.is_finished(make_view(OWN, state="running"))
-    assert train_controls.is_finished(make_view(OWN, make_record("finished"), state="finished"))
-    assert not train_controls.is_finished(make_view(OWN, make_record("stopped"), state="stopped"))
+    assert not train_controls.is_finished(with_job("running", config=OWN))
+    for state, finished in (("finished", True), ("stopped", False)):
+        view = with_job(state, config=OWN, private=SimpleNamespace(finished=finished))  # type: ignore[arg-type]
+        assert train_controls.is_finished(view) == finished
 
 
 def test_a_stopped_training_can_be_resumed_unless_it_is_private() -> None:
-    public, private = (make_view(each, state="stopped", step=40) for each in (config("gru"), OWN))
+    public, private = (with_job("stopped", config=each, step=40) for each in (PUBLIC, OWN))
     assert train_controls._can_resume(public) and not train_controls._can_resume(private)
     assert "Go on takes it up from there" in describe_outcome({"gru": public})
     assert "begins anew" in describe_outcome({"gru": private})
@@ -181,8 +165,10 @@ def make_run(config: RunConfig, state: str = "finished", step: int = 0) -> Store
     return StoredRun(Path("run"), config, card, make_curves(step))
 
 
-def with_job(state: JobState, stored: StoredRun | None = None, **view: Any) -> RunView:
-    return RunView(RNN, stored, JobView(RNN, "ada", state, **view))
+def with_job(
+    state: JobState, stored: StoredRun | None = None, config: RunConfig = RNN, private: Any = None, **view: Any
+) -> RunView:
+    return RunView(config, stored, JobView(config, "ada", state, **view), None, private)
 
 
 UNTRAINED, FINISHED = RunView(RNN, None, None), RunView(GRU, make_run(GRU), None)
