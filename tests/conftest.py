@@ -44,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: tests also wait, for servers and browsers. At most four, for the memory."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of the browser come last, because Playwright leaves an event loop running, the longest of them first."""
     if config.getoption("skipped"):
