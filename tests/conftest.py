@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: tests also wait, for servers and browsers. At most four, for the memory."""
+    """One process more than there are cores, because tests also wait for servers; at most four."""
     return min(4, (os.cpu_count() or 1) + 1)
 
 
