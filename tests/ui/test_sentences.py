@@ -25,7 +25,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     rnn, ngram = text_run("rnn"), text_run("ngram")
     gru = runs["gru-usual"]
     half = with_settings(gru, {"batch_size": 32, "iterations": 600})
-    lost, even = rate_search(0.01, _01=0.5, _03=0.9), rate_search(0.01, _01=0.9, _03=0.9)
+    lost, even = rate_search(0.01, {0.01: 0.5, 0.03: 0.9}), rate_search(0.01, {0.01: 0.9, 0.03: 0.9})
     tuned = learning_rates.RateSearch(
         0.03, {0.03: learning_rates.RateResult((1.0,)), 0.01: learning_rates.RateResult((2.0,))}
     )
@@ -79,22 +79,19 @@ def test_every_compared_model_was_searched_at_every_rate_with_other_seeds(compar
         assert not set(learning_rates.SEEDS) & set(configs[name].seeds)
 
 
-def rate_search(used: float, **accuracies: float) -> learning_rates.RateSearch:
+def rate_search(used: float, accuracies: dict[float, float]) -> learning_rates.RateSearch:
     """Return a search with one seed; the loss is lowest at the highest rate."""
-    rates = {float(f"0.{rate[1:]}"): accuracy for rate, accuracy in accuracies.items()}
-    return learning_rates.RateSearch(
-        used, {rate: learning_rates.RateResult((1 / rate,), (accuracy,)) for rate, accuracy in rates.items()}
-    )
+    results = {rate: learning_rates.RateResult((1 / rate,), (accuracy,)) for rate, accuracy in accuracies.items()}
+    return learning_rates.RateSearch(used, results)
 
 
 def test_the_best_rate_has_the_lowest_loss_of_those_that_all_models_were_given() -> None:
-    search = rate_search(0.01, _01=0.5, _03=0.9, _05=0.95)  # 0.05 is not one of them
+    search = rate_search(0.01, {0.01: 0.5, 0.03: 0.9, 0.05: 0.95})  # 0.05 is not one of them
     assert (search.best, search.accuracy_lost) == (0.03, pytest.approx(0.4))
-    assert not search.is_at_edge and rate_search(0.01, _01=0.5, _1=0.9).is_at_edge
+    assert not search.is_at_edge and rate_search(0.01, {0.01: 0.5, 0.1: 0.9}).is_at_edge
     row = {"name": "GRU", "used": "0.01", "best": "0.03", "0.01": "0.500", "0.03": "0.900", "0.05": "0.950"}
     assert _row("GRU", search) == row
 
 
 def test_visible_white_space_is_read_back() -> None:
-    text = " a\n\tb "
-    assert visible_whitespace(text) == "␣a↵⇥b␣" and original_whitespace("␣a↵⇥b␣") == text
+    assert (visible_whitespace(" a\n\tb "), original_whitespace("␣a↵⇥b␣")) == ("␣a↵⇥b␣", " a\n\tb ")

@@ -45,6 +45,33 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     unanswered = replace(make_reading([0.2, 0.8], [0.2, 0.8]), answers=None)
     state = AttentionState(off=("0.0", "1.1"), flat=("0.1",), unmasked=True, unplaced=True)
     one = HeadImportance("loss", 0.001, np.array([[0.7]]), np.zeros((1, 1)), 6, "grammar")
+    name = {7: "himself", 8: "herself"}.__getitem__
+    nearly = replace(MOVES, changed=np.array(as_logs(0.95), np.float32))
+
+    def logs(*probabilities: float) -> np.ndarray:
+        return np.log(np.array(probabilities, np.float32))
+
+    chosen = replace(
+        MOVES,
+        outcomes=(7, 8, 9),
+        residual=np.zeros((4, 2, 3), np.float32),
+        heads=np.zeros((3, 2, 3), np.float32),
+        layers=np.zeros((3, 3, 3), np.float32),
+        clean=logs(0.3, 0.1, 0.6),
+        changed=logs(0.05, 0.25, 0.7),
+    )
+    other = replace(chosen, clean=logs(0.6, 0.1, 0.3))
+    names = ["himself", "herself"]
+    some = replace(MOVES, positions=(3, 40))
+    attribution = LogitAttribution(1, 3, 4, 1.5, 0.25, np.array([[0.5, -1.0]]), np.array([1.75]), np.array([0.0]), 0.0)
+    lower = replace(attribution, logit=-1.5)
+    of_head = replace(attribution, heads=np.array([[2.5, -1.0]]))
+    cases: list[tuple[list[list[float]], list[list[float]]]] = [
+        ([[1, 0], [0, 1]], [[0.9]]),
+        ([[0.3, 0], [0.4, 1]], [[0.05, 0.02]]),
+        ([[0.0, 1], [0, 1]], [[0.0, 0.2]]),
+        ([[1, 0], [0.4, 0.4], [0, 1]], [[0.3], [0.2]]),
+    ]
     assert [
         findings.answer_finding(found, 1, letters, AFTER),
         findings.answer_finding(found, 1, classes, ""),
@@ -73,6 +100,24 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
             findings.lens_finding(["the embedding", "layer 1", "layer 2"], np.array([0.1, 0.5, 0.9]), np.array(right))
             for right in [[True, True, True], [True, False, True], [False, True, True]]
         ),
+        findings.patching_finding(MOVES, TOKENS),
+        findings.answers_to_both_texts(MOVES, name),
+        findings.answers_to_both_texts(nearly, name),
+        findings.answers_to_both_texts(chosen, {7: "a", 8: "b"}.__getitem__),
+        findings.answers_to_both_texts(other, {7: "a", 8: "b"}.__getitem__),
+        findings.patched_state_finding(MOVES, MOVES.heads[1, 0], names),
+        findings.patched_state_finding(MOVES, MOVES.changed, names),
+        findings.stream_caption(MOVES, ("a", "b"), 3),
+        findings.stream_caption(MOVES, ("a", "b"), 2),
+        findings.stream_caption(some, ("a", "b"), 41),
+        findings.token_pair(" a", " b"),
+        findings.token_pair("a", "a"),
+        findings.token_pair(" ", "\n"),
+        findings.token_pair("a", " a"),
+        findings.attribution_finding(attribution, ("a", "b")),
+        findings.attribution_finding(lower, ("a", "b")),
+        findings.attribution_finding(of_head, ("a", "b")),
+        *(findings.patching_finding(make_patching(*case), TOKENS) for case in cases),
     ] == snapshot
 
 
@@ -104,56 +149,6 @@ def make_patching(residual: list[list[float]], heads: list[list[float]]) -> Patc
 
 
 MOVES = make_patching([[1.0, 0.0], [0.8, 0.1], [0.2, 0.7], [0.0, 1.0]], [[0.1, 0.2], [0.75, -0.1], [0.0, 0.0]])
-
-
-def test_sentences_on_patching(snapshot: SnapshotAssertion) -> None:
-    name = {7: "himself", 8: "herself"}.__getitem__
-    nearly = replace(MOVES, changed=np.array(as_logs(0.95), np.float32))
-
-    def logs(*probabilities: float) -> np.ndarray:
-        return np.log(np.array(probabilities, np.float32))
-
-    chosen = replace(
-        MOVES,
-        outcomes=(7, 8, 9),
-        residual=np.zeros((4, 2, 3), np.float32),
-        heads=np.zeros((3, 2, 3), np.float32),
-        layers=np.zeros((3, 3, 3), np.float32),
-        clean=logs(0.3, 0.1, 0.6),
-        changed=logs(0.05, 0.25, 0.7),
-    )
-    other = replace(chosen, clean=logs(0.6, 0.1, 0.3))
-    names = ["himself", "herself"]
-    some = replace(MOVES, positions=(3, 40))
-    found = LogitAttribution(1, 3, 4, 1.5, 0.25, np.array([[0.5, -1.0]]), np.array([1.75]), np.array([0.0]), 0.0)
-    lower = replace(found, logit=-1.5)
-    of_head = replace(found, heads=np.array([[2.5, -1.0]]))
-    cases: list[tuple[list[list[float]], list[list[float]]]] = [
-        ([[1, 0], [0, 1]], [[0.9]]),
-        ([[0.3, 0], [0.4, 1]], [[0.05, 0.02]]),
-        ([[0.0, 1], [0, 1]], [[0.0, 0.2]]),
-        ([[1, 0], [0.4, 0.4], [0, 1]], [[0.3], [0.2]]),
-    ]
-    assert [
-        findings.patching_finding(MOVES, TOKENS),
-        findings.answers_to_both_texts(MOVES, name),
-        findings.answers_to_both_texts(nearly, name),
-        findings.answers_to_both_texts(chosen, {7: "a", 8: "b"}.__getitem__),
-        findings.answers_to_both_texts(other, {7: "a", 8: "b"}.__getitem__),
-        findings.patched_state_finding(MOVES, MOVES.heads[1, 0], names),
-        findings.patched_state_finding(MOVES, MOVES.changed, names),
-        findings.stream_caption(MOVES, ("a", "b"), 3),
-        findings.stream_caption(MOVES, ("a", "b"), 2),
-        findings.stream_caption(some, ("a", "b"), 41),
-        findings.token_pair(" a", " b"),
-        findings.token_pair("a", "a"),
-        findings.token_pair(" ", "\n"),
-        findings.token_pair("a", " a"),
-        findings.attribution_finding(found, ("a", "b")),
-        findings.attribution_finding(lower, ("a", "b")),
-        findings.attribution_finding(of_head, ("a", "b")),
-        *(findings.patching_finding(make_patching(*case), TOKENS) for case in cases),
-    ] == snapshot
 
 
 def test_the_url_names_a_state() -> None:

@@ -198,9 +198,6 @@ def test_only_differing_settings_are_listed() -> None:
     assert comparison.differing_settings([A, gru])["model"] == ["rnn", "gru"]
 
 
-# ---- real runs
-
-
 def load_named(*names: str) -> list[ComparedRun]:
     found, problems = load_runs([store.find(name).key for name in names], "")
     assert problems == []

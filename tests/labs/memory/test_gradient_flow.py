@@ -31,9 +31,6 @@ def make_history(steps: tuple[int, ...]) -> GradientHistory:
     return GradientHistory(steps, np.array(steps, float)[:, None, None] * np.ones((1, 2, 3)), None, None)
 
 
-# ---- the gradient through training
-
-
 def test_all_runs_share_the_playback_steps_and_a_finished_run_keeps_its_last_norms() -> None:
     found = {"long": make_history((0, 2, 9)), "short": make_history((0, 3))}
     stops = playback_steps(found)
@@ -55,9 +52,6 @@ def test_gradients_are_computed_at_every_snapshot() -> None:
         assert found.steps == run.config.snapshot_steps and found.norms.shape == (len(found.steps), 2, 5)
         assert not np.array_equal(found.norms[0], found.norms[-1])
         assert (found.shares is not None, found.radii is not None) == (gated, plain)
-
-
-# ---- gates
 
 
 def test_the_default_is_the_first_variant_with_gates() -> None:
@@ -88,9 +82,6 @@ def test_half_lives_of_all_seeds_are_compared_with_the_other_initialization() ->
     rnn = gate_viewer._compute_gates("RNN", view("rnn-usual"), 4, 0, "ab", {})
     assert rnn.half_lives == {}
     assert [part.title for part in rnn.reading.traces] == ["hidden state"]
-
-
-# ---- clipping
 
 
 def test_the_slider_shows_the_nearest_gain() -> None:

@@ -126,9 +126,6 @@ def test_a_diverged_condition_is_judged_without_an_interval() -> None:
     assert findings.describe_difference(compared) == "the first is worse than uniform guessing"
 
 
-# ---- from curves to outcomes
-
-
 def curves(config: RunConfig, bits: ndarray, losses: ndarray | None = None, until: int | None = None) -> Curves:
     """Return curves that fall linearly from uniform guessing to these bits per character."""
     steps, seeds = until or config.steps, len(bits)
@@ -157,9 +154,6 @@ def test_an_outcome_counts_seeds_that_became_worse_than_uniform_guessing() -> No
     assert compute_outcome(one, half, diverged=False) is None, "it is not finished"
     found = compute_outcome(one, half, diverged=True)
     assert found is not None and not found.is_finite and found.diverged_seeds == 3
-
-
-# ---- the section
 
 
 def store_run(config: RunConfig, bits: ndarray, state: RunState = "finished") -> store.StoredRun:

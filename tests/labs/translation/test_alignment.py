@@ -88,9 +88,6 @@ def test_events_of_the_component_are_checked(monkeypatch: pytest.MonkeyPatch) ->
         assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]
 
 
-# ---- on the screen
-
-
 def script() -> None:
     import streamlit as st
 

@@ -158,9 +158,6 @@ def attention_on(*strongest: int, columns: int = 3, weight: float = 0.8) -> np.n
     return weights
 
 
-# ---- digits
-
-
 def test_target_positions_follow_from_the_task_while_tokens_are_generated() -> None:
     assert alignment_findings.target_positions(ReverseConfig(), 3, ("4", "1", "3", "<EOS>")) == [2, 1, 0]
     assert alignment_findings.target_positions(CopyConfig(), 3, ("3", "1", "4", "<EOS>")) == [0, 1, 2]
@@ -220,9 +217,6 @@ def test_sentences_on_alignment(snapshot: SnapshotAssertion) -> None:
         alignment_findings.additive_example(4, energies, shares),
         alignment_findings.scaled_example(0, 16, np.array([2.5], np.float32), np.array([1.0], np.float32)),
     ] == snapshot
-
-
-# ---- dates
 
 
 def test_the_year_is_found_in_every_date_format() -> None:

@@ -40,9 +40,6 @@ def views() -> Mapping[str, RunView]:
     return found
 
 
-# ---- answers
-
-
 def test_every_seed_answers(views: Mapping[str, RunView]) -> None:
     source = source_ids(STATE.task_config, "12")
     found = answers.compute_answers(views["vector"], STATE.task_config, source)
@@ -81,9 +78,6 @@ def test_a_row_is_right_only_with_its_end() -> None:
     assert answers._row(VARIANTS["vector"], each, whole, None)["right"] is None
 
 
-# ---- step by step
-
-
 def test_the_default_is_the_first_variant_with_attention(views: Mapping[str, RunView]) -> None:
     two = {name: views[name] for name in ("vector", "additive")}
     for inside, variant in (("", "additive"), ("vector", "vector"), ("wide", "additive")):
@@ -115,9 +109,6 @@ def test_every_width_is_sent_and_seeds_differ(views: Mapping[str, RunView]) -> N
     assert first.content != second.content
     found = decoding_steps.compute_exposure(view, STATE.task_config, 2)
     assert found.free_running_accuracy.shape == (2, 3) and np.isfinite(found.teacher_forced_loss).all()
-
-
-# ---- both on a screen
 
 
 def screen() -> None:

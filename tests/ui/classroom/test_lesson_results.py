@@ -23,8 +23,7 @@ def test_every_lesson_uses_valid_page_states() -> None:
     lessons = read_lessons(check_state=page_states.url_problems)
     assert len(lessons) == 15 and all(3 <= len(lesson.steps) <= 6 for lesson in lessons)
     for lesson in lessons:
-        assert lesson.goals and lesson.recap and lesson.reason and lesson.notes, lesson.name
-        assert lesson.task, lesson.name
+        assert lesson.goals and lesson.recap and lesson.reason and lesson.notes and lesson.task, lesson.name
     names = [lesson.name for lesson in lessons]
     assert names[0] == "counting"
     numbered = ("counting", "window", "gradients", "look-back", "attention", "temperature", "induction", "word-vectors")
@@ -77,10 +76,8 @@ def test_hidden_controls_have_the_names_of_the_page(monkeypatch: pytest.MonkeyPa
     params = {"lock": "memory-length,nonsense,a b,<b>,memory-symbols"}
     messages: list[str] = []
     styles: list[str] = []
-    widgets = {"memory.length": 1, "memory.symbols--v2": 2, "lineage.page": ""}
-    stand_in = SimpleNamespace(
-        session_state=widgets, container=lambda key: contextlib.nullcontext(), html=styles.append
-    )
+    state = {"memory.length": 1, "memory.symbols--v2": 2, "lineage.page": ""}
+    stand_in = SimpleNamespace(session_state=state, container=lambda key: contextlib.nullcontext(), html=styles.append)
     monkeypatch.setattr(hidden_controls, "st", stand_in)
     monkeypatch.setattr(hidden_controls, "shared_url_params", lambda: params)
     monkeypatch.setattr(hidden_controls, "show_problems", messages.extend)

@@ -7,8 +7,8 @@ import json
 import re
 import typing
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, get_args, get_origin
 from urllib.parse import parse_qsl, urlencode
 
@@ -27,14 +27,8 @@ from explorer.ui.state.open_experiment import OpenExperiment
 from explorer.ui.state.page_states import STATES
 from explorer.ui.state.url_codec import read, write
 
-
-def _state_class(path: str) -> type[Any]:
-    module, name = path.split(":")
-    kind: type[Any] = getattr(import_module(module), name)
-    return kind
-
-
-KINDS = {page: _state_class(path) for page, path in STATES.items()} | {"runs": RunsState, "lessons": ShareForm}
+KINDS: dict[str, type[Any]] = {page: resolve_name(path) for page, path in STATES.items()}
+KINDS |= {"runs": RunsState, "lessons": ShareForm}
 RECORDED = json.loads((Path(__file__).parent / "addresses.json").read_text())
 
 

@@ -37,6 +37,8 @@ def test_a_prompt_is_reduced_to_letters_that_the_models_know() -> None:
 def test_a_run_of_the_comparison_selects_its_model_and_settings() -> None:
     state = replace(PositionsState(), who=("none",), run=store.find("echo-rotary").key).with_run()
     assert state.run == "" and state.who == ("rotary", "none") and state.steps == 0
+    state, problems = PositionsState(run=store.find("echo-scaled").key).open_run()
+    assert problems == () and state.steps == 200 and state.open_run() == (state, ()), "opened again, its steps stay"
 
 
 def test_events_of_components_are_applied_and_invalid_ones_ignored() -> None:
@@ -67,8 +69,3 @@ def test_a_run_brings_its_seeds_and_the_settings_of_its_task(kind: type[VariantC
     state = kind().with_settings_of(config)
     assert (state.seeds, state.seed, state.run) == (4, 17, "")
     assert config in state.configs.values()
-
-
-def test_steps_of_a_requested_run_stay_when_it_is_opened_again() -> None:
-    state, problems = PositionsState(run=store.find("echo-scaled").key).open_run()
-    assert problems == () and state.steps == 200 and state.open_run() == (state, ())

@@ -111,10 +111,9 @@ VALUES += ["true", "destroy", "eos", "loss", "rnn,gru", "negation-single-rnn", "
 @example({"replicas": "3", "look": "5", "transformer.heads": "2", "transformer.layers": "3", "head": "7", "layer": "2"})
 def test_any_url_gives_a_valid_lab(params: dict[str, str]) -> None:
     lab, problems = read(NegationLab, params)
-    task = lab.task
     for model in MODELS:
         config = lab.config(model)
-        assert (config.task, config.replicas, config.seed) == (task, lab.value("replicas"), lab.value("seed"))
+        assert (config.task, config.replicas, config.seed) == (lab.task, lab.value("replicas"), lab.value("seed"))
     assert lab.models
     assert 0 <= lab.look < lab.value("replicas")
     assert 0 <= lab.layer < lab.value("layers", "transformer")

@@ -60,9 +60,6 @@ def test_a_stopped_training_can_be_resumed_unless_it_is_private() -> None:
     assert "begins anew" in describe_outcome({"gru": private})
 
 
-# ---- on a page
-
-
 def controls_page() -> None:
     """A page with the controls and the chart of two short trainings; it counts its own runs and those of fragments."""
     import streamlit as st
@@ -203,15 +200,11 @@ def test_every_state_and_every_end_of_a_training_has_its_words(snapshot: Snapsho
 
 
 def test_what_is_still_to_happen_counts_before_what_has_happened() -> None:
-    failed, waiting, running = with_job("failed"), with_job("waiting"), with_job("running")
     views = {"never": UNTRAINED, "stopped": stopped_view()}
-    for name, view, state in (
-        ("none", UNTRAINED, "stopped"),
-        ("failed", failed, "failed"),
-        ("waiting", waiting, "waiting"),
-        ("running", running, "training"),
-    ):
-        views[name] = view
+    assert training_state(views) == "stopped"
+    jobs: dict[str, JobState] = {"failed": "failed", "waiting": "waiting", "training": "running"}
+    for state, of_job in jobs.items():
+        views[state] = with_job(of_job)
         assert training_state(views) == state
     assert describe_outcome(views) == "", "nothing is said about the end while a model is being trained"
     assert training_state({"gru": FINISHED, "rnn": UNTRAINED}) == "never trained"
@@ -243,9 +236,6 @@ def test_an_unfinished_training_has_curves_and_no_result() -> None:
     assert with_job("finished", older, curves=new).result is new
 
 
-# ---- where the runs were trained
-
-
 def with_machines(config: RunConfig, *kinds: str) -> RunView:
     run = make_run(config)
     return RunView(config, dataclasses.replace(run, card=run.card.model_copy(update={"machines": kinds})), None)
@@ -258,9 +248,6 @@ def test_a_caption_names_kinds_of_machine_that_differ(draw_chart: Any, snapshot:
     views = [{"rnn": with_machines(RNN, *rnn), "gru": with_machines(GRU, *gru)} for rnn, gru in kinds]
     captions = [draw_chart(each, TrainRequest("here"))[1] for each in views]
     assert captions == snapshot
-
-
-# ---- the chart itself
 
 
 @pytest.fixture
