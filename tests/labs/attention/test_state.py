@@ -21,6 +21,11 @@ def test_addresses_from_before_another_default_open_the_same_model() -> None:
     assert OLD_DEFAULT.with_model(AttentionState().model) == AttentionState()
 
 
+def test_the_longest_text_is_in_the_url() -> None:
+    state = AttentionState(say="x" * MAX_TEXT_LENGTH, at=3)
+    assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
+
+
 def test_another_model_keeps_text_and_view_but_no_ablated_head() -> None:
     state = AttentionState(say="x", layer=3, off=("0.1",), step=5, view="matrix", unmasked=True)
     assert state.with_model("text-best") == replace(OLD_DEFAULT, model="text-best", say="x", view="matrix")

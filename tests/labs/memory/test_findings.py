@@ -190,11 +190,8 @@ def test_sentences_on_strings(snapshot: SnapshotAssertion) -> None:
     (early,) = find_errors(text, "c")
     (context,) = ambiguous_contexts("abca abca abca ")
     (successors,) = ambiguous_contexts("aaab")
-    none, early_errors, late = (
-        find_errors(text, "bca a"),
-        find_errors(text, "bcab"),
-        find_errors(text, "bca " + "abca " * 3 + "abcab"),
-    )
+    none, early_errors = find_errors(text, "bca a"), find_errors(text, "bcab")
+    late = find_errors(text, "bca " + "abca " * 3 + "abcab")
     assert [
         *(
             string_findings.memory_finding(text)

@@ -20,11 +20,8 @@ def copy_accuracy(words: str, *exact: float) -> CopyAccuracy:
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     found = [order_of("none", False, 1e-07), order_of("sinusoidal", False, 0.1), order_of("none", True, 0.2)]
-    learned, rotary, none = (
-        copy_accuracy("learned", 1, 0.9, 0, 0),
-        copy_accuracy("rotary", 1, 1, 0.7, 0),
-        copy_accuracy("none", 1, 0.1, 0, 0),
-    )
+    learned, rotary = copy_accuracy("learned", 1, 0.9, 0, 0), copy_accuracy("rotary", 1, 1, 0.7, 0)
+    none = copy_accuracy("none", 1, 0.1, 0, 0)
     unplaced = {"none": copy_accuracy("none", 1, 0.1, 0), "rotary": copy_accuracy("rotary", 1, 1, 0)}
 
     def result(words: str, mean: float, seeds: int) -> CopyAccuracy:

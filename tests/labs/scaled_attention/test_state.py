@@ -9,10 +9,16 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.labs.scaled_attention.findings import softmax_at_width, training_text, training_verdict, width_finding
 from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
+from explorer.ui.state import url_codec
 
 EDITED = ScaledAttentionState(
     words="a b", width=2, q=(1.0, -0.25, 3.0, 0.0), mask="padding", padding=(0, 1), at="out.1.0", draw=7
 )
+
+
+def test_the_longest_tables_are_in_the_url() -> None:
+    full = ScaledAttentionState(q=(-99.999,) * 36, k=(0.1234,) * 36)
+    assert url_codec.read(ScaledAttentionState, url_codec.write(full)) == (full, ())
 
 
 def test_component_messages_are_applied_if_they_are_valid() -> None:
