@@ -22,7 +22,7 @@ def test_addresses_from_before_another_default_open_the_same_model() -> None:
 
 
 def test_the_longest_text_is_in_the_url() -> None:
-    state = AttentionState(say="x" * MAX_TEXT_LENGTH, at=3)
+    state = AttentionState(say="x" * MAX_TEXT_LENGTH, at=3, off=("0.1", "2.3"), flat=("1.0",), patch="stream.2.8")
     assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
 
 

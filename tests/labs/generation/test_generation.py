@@ -39,7 +39,8 @@ def test_the_first_position_is_the_same_in_every_text_and_a_path_belongs_to_its_
     assert state.with_position(DEFAULT_MODELS[-1], 9, 0) == state
     assert state.with_position(DEFAULT_MODELS[-1], 9, 1).path == (1, 2)
     assert state.with_position(DEFAULT_MODELS[0], 9, 1).path is None
-    assert url_codec.read(GenerationState, url_codec.write(GenerationState(path=()))) == (GenerationState(path=()), ())
+    for state in (GenerationState(path=()), GenerationState(path=(3, 1, 4))):
+        assert url_codec.read(GenerationState, url_codec.write(state)) == (state, ())
 
 
 def make_texts(corpus: list[float] | None = None, repeats: float = 0.5, held_out: bool = True) -> MeasuredTexts:
