@@ -67,14 +67,10 @@ def test_attention_of_each_kind_of_model() -> None:
 def test_summary_sensitivity_by_hand() -> None:
     one = model("vector")
     sensitivity = summary_sensitivity(one, SOURCE)
+    own = one.encode(torch.tensor([SOURCE]))[0][0]
     for place in range(3):
-        own = one.encode(torch.tensor([SOURCE]))[0][0]
-        far = []
-        for token in range(4):
-            if token != SOURCE[place]:
-                other = list(SOURCE)
-                other[place] = token
-                far.append((one.encode(torch.tensor([other]))[0][0] - own).norm().item())
+        others = [(*SOURCE[:place], token, *SOURCE[place + 1 :]) for token in range(4) if token != SOURCE[place]]
+        far = [(one.encode(torch.tensor([other]))[0][0] - own).norm().item() for other in others]
         assert sensitivity[place] == pytest.approx(sum(far) / 3, abs=1e-5)
     with pytest.raises(InvalidSetting, match="one vector"):
         summary_sensitivity(model("additive"), SOURCE)
@@ -88,7 +84,6 @@ def test_exact_match_is_that_of_greedy_decoding_also_in_a_stack(kind: str) -> No
     for name, found in whole.items():
         alone = [exact_match_under(one, CONFIG, name, count=3) for one in models]
         np.testing.assert_allclose(found, alone, atol=1e-6)
-        assert alone[0].shape == (len(lengths),)
     for i, length in enumerate(lengths):
         pairs = evaluation_digits(CONFIG, [length], 3)
         ids = greedy_decode(models[0], pairs.source, length + 1).ids
@@ -105,9 +100,8 @@ def test_only_tokens_are_shuffled_and_padding_stays_at_the_end() -> None:
     found = module._shuffle_tokens(source, 4, 0)
     assert torch.equal(found.sort(dim=-1).values, source.sort(dim=-1).values)
     assert torch.equal(found == 4, source == 4) and len({tuple(row) for row in found.tolist()}) > 15
-    assert torch.equal(found, module._shuffle_tokens(source, 4, 0)) and not torch.equal(
-        found, module._shuffle_tokens(source, 4, 1)
-    )
+    again, other = (module._shuffle_tokens(source, 4, seed) for seed in (0, 1))
+    assert torch.equal(found, again) and not torch.equal(found, other)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,14 +125,10 @@ def test_attention_weights_under_interventions(kind: str, intervention: str) -> 
     with intervene(one, module._tap_interventions(one, intervention, source)), record(one) as trace:
         one(source, decoder_input)
     names = ["attention.weights"] if kind == "additive" else ["decoder.0.cross.weights", "decoder.1.cross.weights"]
+    even = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1, 0, 0]]).view((2, 1, 3) if kind == "additive" else (2, 1, 1, 3))
     for name in names:
-        weights = trace[name]
-        if intervention == "uniform":
-            even = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1, 0, 0]])
-            shape = (2, 1, 3) if kind == "additive" else (2, 1, 1, 3)
-            torch.testing.assert_close(weights, even.view(shape).expand_as(weights))
-        else:
-            torch.testing.assert_close(weights, weights[..., :1, :].expand_as(weights))
+        expected = even if intervention == "uniform" else trace[name][..., :1, :]
+        torch.testing.assert_close(trace[name], expected.expand_as(trace[name]))
     if intervention == "frozen":
         torch.testing.assert_close(trace[names[0]][..., 0, :], unchanged[names[0]][..., 0, :])
 
