@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 
@@ -36,29 +37,25 @@ def kept_results() -> set[tuple[object, ...]]:
 
 
 def test_the_same_key_is_computed_once(gate: threading.Event) -> None:
-    calls: list[int] = []
-    futures = [submit(("a",), lambda: calls.append(1) or gate.wait()) for _ in range(3)]
+    wait = Mock(side_effect=gate.wait)
+    futures = [submit(("a",), wait) for _ in range(3)]
     assert len({id(future) for future in futures}) == 1 and not futures[0].done()
     gate.set()
-    assert futures[0].result() and calls == [1]
+    assert futures[0].result()
+    wait.assert_called_once()
 
 
 @pytest.mark.parametrize(("error", "expected_calls"), [(RuntimeError("a full disk"), 2), (TextError("too short"), 1)])
 def test_a_lineage_error_is_not_retried(error: Exception, expected_calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    def fail() -> None:
-        calls.append(1)
-        raise error
-
+    fail = Mock(side_effect=error)
     for _ in range(2):
         with pytest.raises(type(error), match=str(error)):
             submit(("bad",), fail).result()
-    assert len(calls) == 1
+    fail.assert_called_once()
     kept_results()
     monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
     submit(("bad",), fail).exception()
-    assert len(calls) == expected_calls
+    assert fail.call_count == expected_calls
 
 
 def test_drop_results_removes_the_results_of_a_text() -> None:
@@ -73,8 +70,8 @@ def test_waiting_work_is_cancelled_on_request_only(gate: threading.Event, monkey
     futures = [submit(("kind", i), lambda i=i: gate.wait() and i) for i in range(6)]  # type: ignore[misc]
     assert not any(future.cancelled() for future in futures), "unfinished work is not dropped"
     assert submit(("a",), lambda: 1).cancel()
-    assert submit(("b", "sha"), lambda: 1).cancelled() is False
     dropped = submit(("b", "sha"), lambda: 1)
+    assert not dropped.cancelled()
     drop_results("sha")
     assert dropped.cancelled()
     gate.set()
@@ -83,20 +80,17 @@ def test_waiting_work_is_cancelled_on_request_only(gate: threading.Event, monkey
     assert len(kept_results() - {("a",)}) == 2
 
 
-def test_a_timing_delays_only_other_timings(gate: threading.Event) -> None:
+def test_a_timing_delays_only_other_timings_and_quick_work_waits_for_no_slow_work(gate: threading.Event) -> None:
     blocking = [submit(("blocking", i), gate.wait, "timing") for i in range(3)]
     assert submit(("usual",), lambda: 1).result(timeout=30) == 1
     assert sum(future.running() for future in blocking) <= 1
+    slow = [submit(("slow", i), gate.wait) for i in range(4)]
+    assert submit(("quick",), lambda: 1, "quick").result(timeout=30) == 1
+    assert not any(future.done() for future in slow)
     gate.set()
     assert all(future.result() for future in blocking)
     names = {submit(("thread name", i), lambda: threading.current_thread().name, "timing").result() for i in range(4)}
     assert len(names) == 1
-
-
-def test_quick_work_does_not_wait_for_slow_work(gate: threading.Event) -> None:
-    blocking = [submit(("blocking", i), gate.wait) for i in range(4)]
-    assert submit(("quick",), lambda: 1, "quick").result(timeout=30) == 1
-    assert not any(future.done() for future in blocking)
 
 
 def test_the_number_of_cached_results_of_one_kind_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

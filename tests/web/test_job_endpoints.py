@@ -71,26 +71,19 @@ def row(view: JobView, visitor: Visitor) -> dict[str, object]:
     return match
 
 
-def test_a_visitors_own_jobs_come_first_and_finished_ones_of_others_are_not_listed(service: Service) -> None:
+def test_own_and_watched_jobs_come_first_and_finished_ones_of_others_are_not_listed(service: Service) -> None:
     running_bob, finished, running, waiting_bob, waiting, *ended_bob = service.all = [
-        job("bob"),
-        job("ada", "finished"),
-        job("ada"),
-        job("bob", "waiting"),
-        job("ada", "waiting"),
+        *(job("bob"), job("ada", "finished"), job("ada"), job("bob", "waiting"), job("ada", "waiting")),
         *(job("bob", state) for state in ("finished", "stopped", "failed", "diverged")),
     ]
     assert keys(ADA) == [view.key for view in (running, waiting, finished, running_bob, waiting_bob)]
     assert {view.key for view in ended_bob} < set(keys(BOB))
-    service.all = [job("bob") for _ in range(70)]
-    assert len(job_rows(ADA)) == 60
-
-
-def test_a_watched_job_is_listed_as_own_but_cannot_be_stopped(service: Service) -> None:
     other, watched = service.all = [job("bob"), job("bob")]
     service.watchers[watched.key] = {"ada"}
     assert keys(ADA) == [watched.key, other.key]
     assert [(row["mine"], row["can_stop"]) for row in job_rows(ADA)] == [(True, False), (False, False)]
+    service.all = [job("bob") for _ in range(70)]
+    assert len(job_rows(ADA)) == 60
 
 
 def test_a_finished_job_is_listed_for_ten_minutes(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,13 +112,10 @@ def test_a_row_describes_its_job(service: Service, snapshot: SnapshotAssertion) 
 
 def test_the_starter_and_the_operator_may_stop_and_resume(service: Service) -> None:
     for state, saved, allowed in [
-        ("waiting", False, (True, False)),
-        ("running", False, (True, False)),
+        *((state, False, (True, False)) for state in ("waiting", "running")),
         ("stopped", True, (False, True)),
         ("stopped", False, (False, False)),
-        ("finished", True, (False, False)),
-        ("diverged", True, (False, False)),
-        ("failed", False, (False, False)),
+        *((state, True, (False, False)) for state in ("finished", "diverged", "failed")),
     ]:
         view = job("ada", state, saved=saved)
         service.all = [view]
@@ -148,33 +138,24 @@ def test_changed_settings_are_described_in_at_most_80_characters(service: Servic
     assert len(str(row(view, ADA)["detail"])) == 80
 
 
-# ---- over HTTP
-
-
 @pytest.fixture
 def browser(service: Service) -> TestClient:
     return TestClient(Starlette(routes=job_endpoints.ROUTES), cookies={COOKIE: issue_cookie(TOKEN)})
 
 
-@pytest.mark.parametrize("action", ["stop", "resume"])
-def test_an_action_is_performed_for_the_visitor_in_the_cookie(
-    action: str, service: Service, browser: TestClient
-) -> None:
+def test_an_action_is_performed_for_the_visitor_in_the_cookie(service: Service, browser: TestClient) -> None:
     visitor = visitor_from_cookies({COOKIE: issue_cookie(TOKEN)})
     mine, other = service.all = [job(me := visitor.id), job("bob")]
     listed = browser.get("/jobs")
     assert listed.json() == {"jobs": job_rows(visitor)} and TOKEN not in listed.text
     assert listed.headers["cache-control"] == "no-store"
-    assert browser.post(f"/jobs/{mine.key}/{action}").status_code == 403, "a form of another site"
-    assert browser.get(f"/jobs/{mine.key}/{action}", headers=COMMAND).status_code == 405
-    for path, status in (
-        (f"{mine.key}/{action}", 204),
-        (f"{other.key}/{action}", 403),
-        (f"aaaaaaaaaaaa/{action}", 404),
-        (f"{mine.key}/delete", 404),
-    ):
-        assert browser.post(f"/jobs/{path}", headers=COMMAND).status_code == status
-    assert service.actions == [(action, mine.key, me, False)]
+    assert browser.post(f"/jobs/{mine.key}/delete", headers=COMMAND).status_code == 404
+    for action in ("stop", "resume"):
+        assert browser.post(f"/jobs/{mine.key}/{action}").status_code == 403, "a form of another site"
+        assert browser.get(f"/jobs/{mine.key}/{action}", headers=COMMAND).status_code == 405
+        for run, status in ((mine.key, 204), (other.key, 403), ("aaaaaaaaaaaa", 404)):
+            assert browser.post(f"/jobs/{run}/{action}", headers=COMMAND).status_code == status
+    assert service.actions == [(action, mine.key, me, False) for action in ("stop", "resume")]
 
 
 def test_resuming_is_limited_and_needs_a_cookie(service: Service, browser: TestClient) -> None:

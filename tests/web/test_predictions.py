@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy.orm import Session
@@ -60,10 +61,7 @@ def test_a_prediction_that_another_server_stores_meanwhile_is_found(monkeypatch:
 
 
 def test_without_a_database_a_prediction_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise StoreError("no")
-
-    monkeypatch.setattr(predictions, "run_transaction", fail)
+    monkeypatch.setattr(predictions, "run_transaction", Mock(side_effect=StoreError("no")))
     assert find_prediction("ada", "window", 1) is None
     store_prediction("ada", "window", 1, 12)
     assert find_prediction("ada", "window", 1) == 12

@@ -148,22 +148,18 @@ def test_kept_answers_are_limited_for_each_class_and_for_all_classes(monkeypatch
     assert ([each.number for each in answered], dropped) == ([3, 4], 2), "the class used longest ago drops first"
 
 
-@pytest.mark.parametrize(
-    ("shown", "refused", "accepted"),
-    [
+def test_an_answer_that_does_not_fit_is_refused() -> None:
+    cases: tuple[tuple[ClassroomQuestion, list[object], object], ...] = (
         (SHOWN_QUESTION, ["c", "", None, 3, ["a"], "A", True], "a"),
         (SHOWN_NUMBER, [-1, 10.5, float("nan"), float("inf"), "5", True, None], 10),
-    ],
-)
-def test_an_answer_that_does_not_fit_is_refused(
-    shown: ClassroomQuestion, refused: list[object], accepted: object
-) -> None:
-    code = actions.show_question("teacher", shown).code
-    for each in refused:
-        with pytest.raises(InvalidSetting, match="no answer"):
-            actions.record_answer(code, "ada", 1, each)
-    actions.record_answer(code, "ada", 1, accepted)
-    assert find_classroom(code).answers == {"ada": accepted}
+    )
+    for number, (shown, refused, accepted) in enumerate(cases, 1):
+        code = actions.show_question("teacher", shown).code
+        for each in refused:
+            with pytest.raises(InvalidSetting, match="no answer"):
+                actions.record_answer(code, "ada", number, each)
+        actions.record_answer(code, "ada", number, accepted)
+        assert find_classroom(code).answers == {"ada": accepted}
 
 
 def test_only_the_teacher_and_the_operator_control_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,11 +168,13 @@ def test_only_the_teacher_and_the_operator_control_a_class(monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(store, "run_transaction", lambda *_: pytest.fail("the class was locked"))
         for visitor in (Visitor("ada"), Visitor("nobody"), Visitor("")):
-            for control in (actions.reveal_answer, actions.start_second_vote):
+            for control, *number in (
+                (actions.reveal_answer, 1),
+                (actions.start_second_vote, 1),
+                (actions.end_classroom,),
+            ):
                 with pytest.raises(NotAllowed, match="Only the browser that started"):
-                    control(code, visitor, 1)
-            with pytest.raises(NotAllowed, match="Only the browser that started"):
-                actions.end_classroom(code, visitor)
+                    control(code, visitor, *number)
     actions.reveal_answer(code, Visitor("op", operator=True), 1)
     actions.end_classroom(code, TEACHER)
     for gone in (code, "ABCDE", "", "<script>"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from starlette.applications import Starlette
@@ -23,6 +23,7 @@ from explorer.web.operations.server_log import LoggedError
 from explorer.web.visitors import operator_endpoint
 from tests.web.client import COMMAND, TestClient
 
+Patch = pytest.MonkeyPatch
 PASSWORD = "a long password"
 TYPED = "typed-by-a-visitor"
 
@@ -75,9 +76,7 @@ def test_only_the_operator_sees_the_page_and_its_data(visitor: TestClient) -> No
     assert not servers.is_draining()
 
 
-def test_the_state_has_the_facts_of_the_server(
-    operator: TestClient, service: JobService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_state_has_the_facts_of_the_server(operator: TestClient, service: JobService, monkeypatch: Patch) -> None:
     service.tab_opened("ada")
     started = servers.living()[0].started
     server_log._errors.extend(LoggedError(started, "page", f"KeyError{i}") for i in range(21))
@@ -94,9 +93,8 @@ def test_the_state_has_the_facts_of_the_server(
     errors = [(error["source"], error["exception"]) for error in facts["errors"]]
     assert errors == [("page", f"KeyError{i}") for i in range(20, 0, -1)]
     assert answer.json()["disk"] == {"limit": 2_000_000_000, "used": 0}
-    missing: Future[int] = Future()
-    missing.set_exception(StoreError("The database does not answer."))
-    monkeypatch.setattr(operator_endpoints.index, "used_bytes", missing.result)
+    failing = Mock(side_effect=StoreError("The database does not answer."))
+    monkeypatch.setattr(operator_endpoints.index, "used_bytes", failing)
     state = operator.get("/operator/state").json()
     assert state["problem"] == "The database does not answer."
     assert len(state["servers"]) == 1 and "used" not in state["disk"]
@@ -131,14 +129,10 @@ def test_the_operator_ends_a_class_and_sees_no_answer(operator: TestClient, monk
 
 def test_a_draining_server_is_not_ready_until_it_takes_visitors_again(operator: TestClient) -> None:
     this = servers.this_server()
-    refused: list[tuple[str, dict[str, str], int]] = [
-        (f"{this}/drain", {}, 403),
-        (f"{this}/stop", COMMAND, 404),
-        ("unknown/drain", COMMAND, 404),
-        ("unknown/undrain", COMMAND, 404),
-    ]
-    for path, headers, status in refused:
-        answer = operator.post(f"/operator/servers/{path}", headers=headers)
+    refused = [(403, operator.post(f"/operator/servers/{this}/drain"))]
+    for path in (f"{this}/stop", "unknown/drain", "unknown/undrain"):
+        refused.append((404, operator.post(f"/operator/servers/{path}", headers=COMMAND)))
+    for status, answer in refused:
         assert answer.status_code == status and answer.json()["problem"].endswith(".")
     assert operator.get("/ready").status_code == 200
     assert operator.post(f"/operator/servers/{this}/drain", headers=COMMAND).status_code == 204

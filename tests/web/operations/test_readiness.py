@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from unittest.mock import Mock
 
 import pytest
 from starlette.applications import Starlette
@@ -12,19 +13,10 @@ from explorer.web.operations import readiness, warmup
 from tests.web.client import TestClient
 
 
-def fail(work: object) -> None:
-    raise StoreError("The database does not answer.")
-
-
-def hang(work: object) -> None:
-    threading.Event().wait(0.3)
-
-
-def test_a_server_is_ready_when_its_database_answers_and_everything_is_imported(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_is_ready_when_its_database_answers_and_all_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     client = TestClient(Starlette(routes=readiness.ROUTES))
-    usual = readiness.run_transaction
+    usual, fail = readiness.run_transaction, Mock(side_effect=StoreError("The database does not answer."))
+    hang = Mock(side_effect=lambda _: threading.Event().wait(0.3))
     for read, seconds, is_imported, status, text in (
         (usual, 60.0, True, 200, "ready\n"),
         (fail, 60.0, True, 503, "The database does not answer.\n"),
