@@ -268,9 +268,7 @@ def stop_at_step_13(executor: HoldingExecutor, config: RunConfig, visitor: str =
     return job
 
 
-def test_a_stopped_run_is_stored_up_to_its_last_checkpoint_and_resumed_to_the_uninterrupted_curve(
-    executor: HoldingExecutor, service: JobService
-) -> None:
+def test_a_stopped_run_is_stored_and_resumed_to_the_equal_curve(executor: HoldingExecutor, service: JobService) -> None:
     config = short_config(replicas=2)
     view = stop_at_step_13(executor, config).view()
     run = stored_run(config)
@@ -287,9 +285,7 @@ def test_a_stopped_run_is_stored_up_to_its_last_checkpoint_and_resumed_to_the_un
     assert stored_run(config).card.owner == "ada"
 
 
-def test_a_run_stops_at_a_given_step_also_after_a_restart_and_goes_on_from_there(
-    executor: HoldingExecutor, make_executor: MakeExecutor
-) -> None:
+def test_a_run_stops_at_a_given_step_and_goes_on_there(executor: HoldingExecutor, make_executor: MakeExecutor) -> None:
     config = executor.hold(short_config(), step=8)
     until = config.snapshot_steps[-2]
     job = executor.service.submit(config, until=until)
@@ -306,9 +302,7 @@ def test_a_run_stops_at_a_given_step_also_after_a_restart_and_goes_on_from_there
     assert_equals_uninterrupted(config)
 
 
-def test_a_job_that_somebody_wants_to_its_end_does_not_stop_before(
-    executor: HoldingExecutor, service: JobService
-) -> None:
+def test_a_job_that_somebody_wants_to_its_end_goes_on(executor: HoldingExecutor, service: JobService) -> None:
     config = executor.hold(short_config(), step=8)
     job = service.submit(config, "ada", until=config.snapshot_steps[-2])
     wait(lambda: is_running(job, 8))
@@ -357,11 +351,11 @@ def test_a_stopped_job_never_replaces_a_finished_run(executor: HoldingExecutor, 
     assert_equals_uninterrupted(short_config())
 
 
-def test_a_waiting_job_can_be_stopped(executor: HoldingExecutor, service: JobService, monkeypatch: Patch) -> None:
+def test_a_waiting_job_can_be_stopped(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
     first = submit_held(executor, short_config(), "ada")
-    second = service.submit(short_config("gru"), "ada")
-    service.stop(second.key, "ada")
+    second = executor.service.submit(short_config("gru"), "ada")
+    executor.service.stop(second.key, "ada")
     wait_for_end(second)
     assert (second.view().state, second.view().saved, first.view().state) == ("stopped", False, "running")
     assert executor.start_steps(short_config("gru")) == []
@@ -370,9 +364,7 @@ def test_a_waiting_job_can_be_stopped(executor: HoldingExecutor, service: JobSer
 
 
 @pytest.mark.parametrize("when", ["it has paused", "it pauses"])
-def test_a_paused_job_can_be_stopped_and_its_checkpoint_is_stored(
-    when: str, executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_a_paused_job_can_be_stopped_and_is_stored(when: str, executor: HoldingExecutor, monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
     _, second = (submit_held(executor, config, "ada") for config in configs[:2])
@@ -380,38 +372,34 @@ def test_a_paused_job_can_be_stopped_and_its_checkpoint_is_stored(
 
     def stop_meanwhile(job: Job, record: Record | None) -> None:
         pause(job, record)
-        service.stop(job.key, "ada")
+        executor.service.stop(job.key, "ada")
 
     if when == "it pauses":
         monkeypatch.setattr(Job, "_pause", stop_meanwhile)
-    third = service.submit(configs[2], "bob")
+    third = executor.service.submit(configs[2], "bob")
     if when == "it has paused":
         wait(lambda: is_paused(second))
-        service.stop(second.key, "ada")
+        executor.service.stop(second.key, "ada")
     wait(lambda: second.view().done and is_running(third))
     assert (second.view().state, second.view().saved, stored_run(configs[1]).card.step) == ("stopped", True, 10)
 
 
 @pytest.mark.parametrize("last", [Started, Evaluation])
-def test_a_job_stopped_at_its_start_is_stored_only_if_it_can_be_resumed(
-    last: type, executor: HoldingExecutor, service: JobService
-) -> None:
-    job = service.submit(executor.hold(short_config(), 0, last))
+def test_a_job_stopped_at_its_start_is_stored_only_if_it_can_be_resumed(last: type, executor: HoldingExecutor) -> None:
+    job = executor.service.submit(executor.hold(short_config(), 0, last))
     wait(lambda: executor.holding)
-    service.stop(job.key)
+    executor.service.stop(job.key)
     wait_for_end(job)
     assert (job.view().state, job.view().saved) == ("stopped", last is Evaluation)  # a checkpoint follows it
     assert store.run_folder(short_config()).exists() == (last is Evaluation)
 
 
-def test_each_visitors_first_job_comes_before_anyones_second(
-    executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_each_visitors_first_job_comes_before_anyones_second(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
     configs = {name: executor.hold(short_config(seed=seed)) for seed, name in enumerate(["a1", "a2", "b1", "b2", "c1"])}
-    submitted = {name: service.submit(config, name[0]) for name, config in configs.items() if name < "b"}
+    submitted = {name: executor.service.submit(config, name[0]) for name, config in configs.items() if name < "b"}
     wait(lambda: all(is_running(job) for job in submitted.values()))
-    submitted |= {name: service.submit(config, name[0]) for name, config in configs.items() if name > "b"}
+    submitted |= {name: executor.service.submit(config, name[0]) for name, config in configs.items() if name > "b"}
     wait(lambda: is_running(submitted["b1"]) and is_paused(submitted["a2"]))
     executor.release(configs["a1"])
     wait(lambda: is_running(submitted["c1"]))
@@ -424,19 +412,21 @@ def test_each_visitors_first_job_comes_before_anyones_second(
     assert_equals_uninterrupted(*configs.values())
 
 
-def test_only_a_visitor_without_a_slot_gets_that_of_another_after_some_seconds(
-    executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_only_a_visitor_without_a_slot_gets_that_of_another(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
     monkeypatch.setattr(scheduler, "_TURN_SECONDS", 0.0)
     long, held, third, brief = (short_config(seed=seed) for seed in range(4))
-    jobs = [submit_held(executor, long, "ada", 5), submit_held(executor, held, "bob"), service.submit(third, "ada")]
-    wait_for_scheduling(service, monkeypatch)
+    jobs = [
+        submit_held(executor, long, "ada", 5),
+        submit_held(executor, held, "bob"),
+        executor.service.submit(third, "ada"),
+    ]
+    wait_for_scheduling(executor.service, monkeypatch)
     assert [(job.requested_action, job.pauses_at_checkpoint) for job in jobs] == [("", False)] * 3
     assert jobs[2].view().state == "waiting", "ada has a slot already"
     monkeypatch.setattr(scheduler, "_TURN_SECONDS", 1_000.0)
-    jobs.append(service.submit(brief, "eve"))
-    wait_for_scheduling(service, monkeypatch)
+    jobs.append(executor.service.submit(brief, "eve"))
+    wait_for_scheduling(executor.service, monkeypatch)
     assert not jobs[0].pauses_at_checkpoint, "the first one has had no time yet"
     monkeypatch.setattr(scheduler, "_TURN_SECONDS", 0.0)
     wait(lambda: jobs[0].pauses_at_checkpoint)
@@ -448,14 +438,12 @@ def test_only_a_visitor_without_a_slot_gets_that_of_another_after_some_seconds(
     assert_equals_uninterrupted(long, held, third, brief)
 
 
-def test_jobs_run_side_by_side_only_if_their_memory_suffices(
-    executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_jobs_run_side_by_side_only_if_their_memory_suffices(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
     first = submit_held(executor, configs[0], "ada")
     monkeypatch.setenv("LINEAGE_JOBS_MEMORY", str(2 * first.peak_bytes))
-    second, third = submit_held(executor, configs[1], "ada"), service.submit(configs[2], "ada")
-    wait_for_scheduling(service, monkeypatch)
+    second, third = submit_held(executor, configs[1], "ada"), executor.service.submit(configs[2], "ada")
+    wait_for_scheduling(executor.service, monkeypatch)
     assert third.view().state == "waiting"
     executor.release(*configs)
     wait_for_end(first, second, third)
@@ -465,9 +453,8 @@ def test_jobs_run_side_by_side_only_if_their_memory_suffices(
 @pytest.mark.parametrize(
     "why", ["a second tab", "a watcher", "another requester", "nobody waits", "the terminal", "a return in time"]
 )
-def test_a_job_keeps_its_slot_until_all_have_left_and_somebody_waits(
-    why: str, executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_a_job_keeps_its_slot_until_all_have_left(why: str, executor: HoldingExecutor, monkeypatch: Patch) -> None:
+    service = executor.service
     for visitor in ("ada", "ada", "bob", "eve")[why != "a second tab" :]:
         service.tab_opened(visitor)
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
@@ -494,9 +481,8 @@ def test_a_job_keeps_its_slot_until_all_have_left_and_somebody_waits(
     assert_equals_uninterrupted(short_config(), short_config("gru"))
 
 
-def test_running_and_waiting_jobs_go_on_in_the_next_process(
-    executor: HoldingExecutor, make_executor: MakeExecutor, monkeypatch: Patch
-) -> None:
+def test_running_and_waiting_jobs_go_on_in_the_next_process(make_executor: MakeExecutor, monkeypatch: Patch) -> None:
+    executor = make_executor()
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
     submitted = [executor.service.submit(config, "ada") for config in configs]
@@ -524,17 +510,14 @@ def job_file(config: RunConfig, /, **changes: object) -> str:
     return json.dumps({"config": to_json(config), "starter": "ada", "asked": ["ada"], **changes})
 
 
-def test_damaged_job_files_are_removed_and_all_others_are_restored(
-    home: Path, service: JobService, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damaged_job_files_are_removed_and_others_restored(service: JobService) -> None:
     good, *bad = (short_config(seed=seed) for seed in range(6))
     damaged = ['{"config": ', "[]", "[" * 100_000, job_file(good), job_file(bad[4], asked=3)]  # the 4th: of another run
     for config, text in zip((good, *bad), (job_file(good), *damaged), strict=True):
-        folder = home / "jobs" / key(config)
+        folder = environment().jobs / key(config)
         folder.mkdir(parents=True)
         (folder / "job.json").write_text(text)
-    with caplog.at_level(logging.CRITICAL, "explorer.jobs"):
-        service.restore()
+    service.restore()
     assert [view.config for view in service.views()] == [good]
     wait(lambda: service.views()[0].done)
     assert_equals_uninterrupted(good)
@@ -550,9 +533,7 @@ def write_checkpointed_job(config: RunConfig, **job: object) -> Path:
 
 
 @pytest.mark.parametrize("file", ["card.json", "events.parquet", "snapshots/00000010.safetensors"])
-def test_a_damaged_checkpoint_is_not_used_and_does_not_spoil_the_stopped_run(
-    file: str, executor: HoldingExecutor
-) -> None:
+def test_a_damaged_checkpoint_is_not_used_nor_spoils_the_stopped_run(file: str, executor: HoldingExecutor) -> None:
     config, other = short_config(replicas=2), short_config(seed=1)
     stop_at_step_13(executor, other)
     for each in (config, other):
@@ -681,17 +662,15 @@ def test_a_failing_training_is_logged_and_reported_and_the_others_continue(
     assert_equals_uninterrupted(short_config())
 
 
-def test_a_full_disk_disturbs_neither_the_checkpoints_nor_the_pause_of_a_training(
-    executor: HoldingExecutor, service: JobService, monkeypatch: Patch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_full_disk_disturbs_neither_checkpoints_nor_a_pause(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
     configs = [executor.hold(short_config(seed=seed)) for seed in range(3)]
-    with caplog.at_level(logging.CRITICAL, "explorer.jobs"), monkeypatch.context() as patched:
+    with monkeypatch.context() as patched:
         patched.setattr(store, "write_run", write_run := Mock(side_effect=DISK_FULL))
         first, second = (submit_held(executor, config, "ada") for config in configs[:2])
         wait(lambda: write_run.called)
-        third = service.submit(configs[2], "bob")
+        third = executor.service.submit(configs[2], "bob")
         wait(lambda: is_running(third) and is_paused(second))
     executor.release(*configs)
     wait_for_end(first, second, third)
@@ -720,9 +699,8 @@ def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
     assert_equals_uninterrupted(short_config())
 
 
-def test_a_complete_run_without_room_is_kept_over_a_restart(
-    executor: HoldingExecutor, make_executor: MakeExecutor, monkeypatch: Patch
-) -> None:
+def test_a_complete_run_without_room_is_kept_over_a_restart(make_executor: MakeExecutor, monkeypatch: Patch) -> None:
+    executor = make_executor()
     with monkeypatch.context() as patched:
         patched.setattr(operations, "add_run", Mock(side_effect=StoreError("There is no room.")))
         job = submit_and_wait(executor.service, short_config(), "ada")
@@ -737,13 +715,11 @@ def test_a_complete_run_without_room_is_kept_over_a_restart(
     assert_equals_uninterrupted(short_config())
 
 
-def test_without_room_on_the_disk_a_training_is_not_started_and_room_is_kept_for_the_others(
-    executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_without_room_on_the_disk_no_training_is_started(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     held = submit_held(executor, short_config())
     assert (held.folder / "reserved").stat().st_blocks * 512 > 100_000
     monkeypatch.setattr(os, "posix_fallocate", Mock(side_effect=DISK_FULL))
-    job = submit_and_wait(service, short_config("gru"))
+    job = submit_and_wait(executor.service, short_config("gru"))
     assert job.view().state == "failed"
     assert "was not started, because its result needs" in job.view().problem
     assert "the disk is full" in job.view().problem
@@ -814,9 +790,7 @@ def test_after_two_crashes_at_one_checkpoint_a_job_waits_for_its_owner() -> None
     assert_equals_uninterrupted(short_config())
 
 
-def test_a_job_that_crashed_twice_or_is_above_a_lowered_limit_is_not_restored_by_itself(
-    executor: HoldingExecutor, monkeypatch: Patch
-) -> None:
+def test_a_job_that_crashed_twice_or_exceeds_a_limit_stays(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     crashed, large = short_config(), short_config(epochs=9)
     write_checkpointed_job(crashed, crashes=2)
     write_checkpointed_job(large)
@@ -833,9 +807,7 @@ def test_a_job_that_crashed_twice_or_is_above_a_lowered_limit_is_not_restored_by
 
 
 @pytest.mark.parametrize("with_checkpoints", [False, True])
-def test_the_file_of_a_running_job_counts_a_crash_until_a_checkpoint_or_its_pause(
-    with_checkpoints: bool, executor: HoldingExecutor, monkeypatch: Patch
-) -> None:
+def test_a_running_job_counts_a_crash(with_checkpoints: bool, executor: HoldingExecutor, monkeypatch: Patch) -> None:
     if with_checkpoints:
         monkeypatch.setenv("LINEAGE_CHECKPOINT_SECONDS", "0")
         executor.waits_for_checkpoints = True
@@ -845,9 +817,8 @@ def test_the_file_of_a_running_job_counts_a_crash_until_a_checkpoint_or_its_paus
     assert json.loads((job.folder / "job.json").read_text())["crashes"] == 0
 
 
-def test_a_training_above_a_limit_or_one_job_too_many_is_rejected_and_leaves_nothing(
-    executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_a_training_above_a_limit_is_rejected_leaving_nothing(executor: HoldingExecutor, monkeypatch: Patch) -> None:
+    service = executor.service
     with monkeypatch.context() as patched, pytest.raises(InvalidSetting, match="LINEAGE_MOST_STEPS"):
         patched.setenv("LINEAGE_MOST_STEPS", "31")
         service.submit(short_config(), "ada")
@@ -865,9 +836,7 @@ def test_a_training_above_a_limit_or_one_job_too_many_is_rejected_and_leaves_not
     assert service.submit(short_config(seed=4), "ada").starter == "ada"
 
 
-def test_a_training_that_takes_many_times_too_long_is_stopped_and_stored(
-    executor: HoldingExecutor, monkeypatch: Patch
-) -> None:
+def test_a_training_that_takes_far_too_long_is_stopped(executor: HoldingExecutor, monkeypatch: Patch) -> None:
     job = submit_held(executor, short_config(), "ada")
     monkeypatch.setattr(one_job, "_TIME_LIMIT", 0)
     executor.release(short_config())
@@ -922,9 +891,8 @@ def test_a_private_job_is_visible_to_those_who_have_its_text_and_leaves_nothing_
     assert job.view().saved
 
 
-def test_a_stopped_private_job_can_be_saved_and_one_whose_requesters_have_left_ends(
-    executor: HoldingExecutor, service: JobService, monkeypatch: Patch
-) -> None:
+def test_a_stopped_private_job_can_be_saved_an_abandoned_ends(executor: HoldingExecutor, monkeypatch: Patch) -> None:
+    service = executor.service
     stopped, left, over = private(), private(seed=1), private(seed=2)
     assert (stop_at_step_13(executor, stopped).view().state, files()) == ("stopped", [])
     service.tab_opened("bob")
@@ -938,9 +906,7 @@ def test_a_stopped_private_job_can_be_saved_and_one_whose_requesters_have_left_e
     assert service.save(key(stopped), "ada").card.state == "stopped"
 
 
-def test_a_private_job_ends_with_the_process_and_is_not_restored(
-    executor: HoldingExecutor, make_executor: MakeExecutor
-) -> None:
+def test_a_private_job_ends_with_the_process(executor: HoldingExecutor, make_executor: MakeExecutor) -> None:
     job = submit_held(executor, private(), "ada")
     executor.service.close()
     assert job.view().state == "stopped"

@@ -16,10 +16,10 @@ from tests.jobs.test_scheduler import executor, fast_scheduling, make_executor, 
 pytestmark = [needs.postgresql, pytest.mark.parametrize("database", ["postgresql"], indirect=True)]
 for _name in (
     "a_job_trains_and_stores_the_run",
-    "a_stopped_run_is_stored_up_to_its_last_checkpoint_and_resumed_to_the_uninterrupted_curve",
-    "a_job_that_somebody_wants_to_its_end_does_not_stop_before",
+    "a_stopped_run_is_stored_and_resumed_to_the_equal_curve",
+    "a_job_that_somebody_wants_to_its_end_goes_on",
     "a_stopped_job_never_replaces_a_finished_run",
-    "a_paused_job_can_be_stopped_and_its_checkpoint_is_stored",
+    "a_paused_job_can_be_stopped_and_is_stored",
     "each_visitors_first_job_comes_before_anyones_second",
     "a_stopped_branch_resumes_even_without_its_parent",
     "a_finished_run_that_cannot_be_stored_is_kept_and_stored_later",
