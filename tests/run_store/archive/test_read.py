@@ -42,6 +42,7 @@ from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig, branch_from, default_config, key, to_json, with_settings
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
+from tests.run_store import small_runs
 from tests.run_store.small_runs import bytes_of
 
 CONFIG = with_settings(
@@ -136,16 +137,8 @@ def card(**words: object) -> Callable[[], bytes]:
     return edit_json("card.json", lambda data: data.update(words))
 
 
-def metrics(change: Callable[[dict], object]) -> Callable[[], bytes]:
-    return edit_json("card.json", lambda data: change(data["metrics"]))
-
-
 def metric(**values: object) -> Callable[[], bytes]:
-    return metrics(lambda data: data["test_loss"].update(values))
-
-
-def config(change: Callable[[dict], object]) -> Callable[[], bytes]:
-    return edit_json("config.json", change)
+    return edit_json("card.json", lambda data: data["metrics"]["test_loss"].update(values))
 
 
 def weights(change: Callable[[dict], object], name: str = END) -> Callable[[], bytes]:
@@ -193,14 +186,6 @@ def events(change: Callable[[pa.Table], pa.Table]) -> Callable[[], bytes]:
 def column(name: str, values: list[object]) -> Callable[[], bytes]:
     def change(table: pa.Table) -> pa.Table:
         return table.set_column(table.column_names.index(name), name, pa.array(values, table[name].type))
-
-    return events(change)
-
-
-def without_columns(*names: str, added: str = "") -> Callable[[], bytes]:
-    def change(table: pa.Table) -> pa.Table:
-        table = table.drop_columns(list(names))
-        return table.append_column(added, table["metric.test_accuracy"]) if added else table
 
     return events(change)
 
@@ -270,13 +255,13 @@ INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
     "no events": without(CURVES, "events.parquet"),
     "config is a list": replaced("config.json", b"[]"),
     "huge number": replaced("config.json", b"9" * 10_000),
-    "foreign version": config(lambda d: d["model"].update(version=1)),
-    "unknown setting": config(lambda d: d.update(evil=1)),
-    "too many steps": config(lambda d: d.update(epochs=2_000, batch_size=1)),
-    "other config": config(lambda d: d.update(seed=7)),
+    "foreign version": edit_json("config.json", lambda d: d["model"].update(version=1)),
+    "unknown setting": edit_json("config.json", lambda d: d.update(evil=1)),
+    "too many steps": edit_json("config.json", lambda d: d.update(epochs=2_000, batch_size=1)),
+    "other config": edit_json("config.json", lambda d: d.update(seed=7)),
     "card without fields": replaced("card.json", b"{}"),
-    "metric missing": metrics(lambda d: d.pop("test_loss")),
-    "metric unknown": metrics(lambda d: d.update(evil=d["test_loss"])),
+    "metric missing": edit_json("card.json", lambda d: d["metrics"].pop("test_loss")),
+    "metric unknown": edit_json("card.json", lambda d: d["metrics"].update(evil=d["metrics"]["test_loss"])),
     "metric of other seeds": metric(values=[0.5]),
     "wrong metric": metric(values=[0.5, 0.0]),
     "metric is null": metric(values=[0.5, None]),
@@ -287,11 +272,9 @@ INVALID_ZIPS: dict[str, Callable[[], bytes]] = {
     "extra rows": events(lambda t: pa.concat_tables([t, t.slice(0, 2)])),
     "half a step": events(lambda t: t.slice(0, 5)),
     "no rows": events(lambda t: t.slice(0, 0)),
-    "column missing": without_columns("metric.test_loss"),
-    "column twice": without_columns(added="metric.test_loss"),
-    "sentences in another order": events(
-        lambda t: t.select([*(n for n in t.column_names if n != "sustain.0"), "sustain.0"])
-    ),
+    "column missing": events(lambda t: t.drop_columns(["metric.test_loss"])),
+    "column twice": events(lambda t: t.append_column("metric.test_loss", t["metric.test_accuracy"])),
+    "sentences in another order": events(lambda t: t.select([*reversed(t.column_names)])),
     "text for numbers": events(lambda t: t.set_column(2, "loss", t["loss"].cast(pa.string()))),
     "null": column("step", [0, 0, 1, None, 2, 2]),
     "steps from one on": column("step", [1, 1, 2, 2, 3, 3]),
@@ -366,10 +349,7 @@ def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
     for name in ("first", "losses", "tokens", "seconds", "evaluated"):
         np.testing.assert_array_equal(getattr(actual.curves, name), getattr(expected.curves, name))
     for part in ("metrics", "answers", "signals"):
-        actual_values, expected_values = getattr(actual.curves, part), getattr(expected.curves, part)
-        assert actual_values.keys() == expected_values.keys()
-        for name, values in actual_values.items():
-            np.testing.assert_array_equal(expected_values[name], values)
+        assert bytes_of(getattr(actual.curves, part)) == bytes_of(getattr(expected.curves, part))
 
 
 def test_an_archive_of_an_earlier_version_unpacks_to_the_same_run(
@@ -412,9 +392,7 @@ def test_packing_and_unpacking_returns_the_same_run(model: str, changes: dict[st
 
 
 def test_a_stopped_run_is_packed_up_to_the_step_on_its_card(run: StoredRun, tmp_path: Path) -> None:
-    (run.folder / "card.json").write_text(
-        (run.folder / "card.json").read_text().replace('"finished"', '"running"').replace('"step": 2', '"step": 1')
-    )
+    small_runs.edit_card(run.folder, state="running", step=1)
     stopped = store.load(run.folder)
     values = {name: value[-1] for name, value in stopped.curves.metrics.items()}
     stopped = store.update_card(stopped, metrics=store.summarize_metrics(values))
@@ -482,16 +460,16 @@ def test_a_zip_is_deterministic_needs_all_files_and_can_be_extracted_by_hand(run
         write.pack(run)
 
 
-@pytest.mark.parametrize("wrong_headers", [False, True], ids=["honest", "lying"])
-def test_a_zip_bomb_is_rejected_without_using_memory(wrong_headers: bool, tmp_path: Path, monkeypatch: Patch) -> None:
+@pytest.mark.parametrize("lies", [False, True], ids=["honest", "lying"])
+def test_a_zip_bomb_is_rejected_without_using_memory(lies: bool, tmp_path: Path, monkeypatch: Patch) -> None:
     size = 20_000_000
     content = replaced(END, bytes(size))()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "300000")
-    if wrong_headers:  # all headers state a small size
+    if lies:  # all headers state a small size
         assert struct.pack("<I", size) in content
         content = content.replace(struct.pack("<I", size), struct.pack("<I", 1_000))
     tracemalloc.start()
-    expected = "is damaged" if wrong_headers else "more than 300,000 bytes (LINEAGE_MOST_UPLOAD"
+    expected = "is damaged" if lies else "more than 300,000 bytes (LINEAGE_MOST_UPLOAD"
     assert expected in reject(content, tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -593,20 +571,15 @@ def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_remo
     text = "ab\u202e\u2066'$(id)`\\"
     config = with_settings(default_config("string", "rnn"), {"text": text, "iterations": 2})
     run = store.save_run(record_run(config), tmp_path / "run")
-    run = store.update_card(
-        run, name="a\u202eb\u200b", tags=("t\u2066",), machines=("m\u2066",), note="one\n\ttwo\u061c"
-    )
-    content = write.pack(run)
+    words = {"name": "a\u202eb\u200b", "tags": ("t\u2066",), "machines": ("m\u2066",), "note": "one\n\ttwo\u061c"}
+    content = write.pack(store.update_card(run, **words))
     files = read_files(content)
     for name in ("config.json", "card.json", "MODEL_CARD.md"):
         assert not [c for c in files[name].decode() if c != "\n" and unicodedata.category(c)[0] in "CZ" and c != " "]
     assert "\n    name: a\\u202eb\\u200b\n" in files["MODEL_CARD.md"].decode()
-    command = write.train_command(config).split(" --set ")
-    words = [
-        subprocess.run(["bash", "-c", f"printf %s {each}"], capture_output=True, env={"LC_ALL": "C.UTF-8"}).stdout
-        for each in command
-    ]
-    assert f"task.text={text}".encode() in words
+    command = f"printf '%s\n' {write.train_command(config)}"
+    printed = subprocess.run(["bash", "-c", command], capture_output=True, env={"LC_ALL": "C.UTF-8"}).stdout
+    assert f"task.text={text}".encode() in printed.splitlines()
     imported = store.load(read.unpack(content, tmp_path / "again", "me", limits.check))
     assert imported.config == config
     assert (imported.card.name, imported.card.tags, imported.card.note) == ("ab", ("t",), "one\n\ttwo")
