@@ -219,8 +219,6 @@ class Fuzzer:
         self.page.goto(f"{self.server}/{self.start}")
         self.check_not_blank()
 
-    # ---- what must hold ----
-
     def fail(self, kind: str, message: str) -> None:
         failure = Failure(kind, message, self.start, self.seed, [*self.gestures, f"(at {self.page.url})"])
         self.failures.append(failure)
@@ -315,8 +313,6 @@ class Fuzzer:
         for job in request.get(f"{self.server}/jobs", max_retries=RETRIES).json()["jobs"]:
             if job["can_stop"]:
                 request.post(f"{self.server}/jobs/{job['key']}/stop", headers=headers, max_retries=RETRIES)
-
-    # ---- gestures ----
 
     def episode(self, count: int) -> None:
         """Do `count` gestures, half in a wide window and half on a phone, and check the page at the end."""

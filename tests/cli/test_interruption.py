@@ -144,8 +144,6 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-# ---- what exists already, and where it cannot be written
-
 SHORT = ("train", "--task", "negation", "--model", "bag_of_words", "--set", "epochs=1", "--set", "train_size=64")
 
 
@@ -200,9 +198,6 @@ def test_a_file_is_overwritten_with_force_only(
     assert file.read_text() == "years of work"
     assert ask(*command, "--force")[0] == 0
     assert file.read_bytes()[:2] == b"PK"
-
-
-# ---- the included runs
 
 
 @pytest.fixture

@@ -23,8 +23,6 @@ from explorer.training.events import Step
 from explorer.training.recorder import record_run
 from tests.terminal import RunCommand, parse_json_lines
 
-# ---- list
-
 
 @pytest.fixture
 def own_run() -> store.StoredRun:
@@ -91,9 +89,6 @@ def test_list_names_models_tasks_and_runs(ask: RunCommand) -> None:
     assert completion.ORDERS == index.ORDERS
 
 
-# ---- settings
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_every_listed_setting_can_be_given(model: str) -> None:
     task = list(MODELS[model].by_task)[-1]
@@ -135,12 +130,6 @@ def test_settings_and_measures_are_listed(ask: RunCommand) -> None:
     assert "      least: number from 0 to 1, default 0.95\n" in out and max(map(len, out.splitlines())) <= 80
 
 
-# ---- lessons --measures, where
-
-
-# ---- progress
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     time = SimpleNamespace(now=0.0, monotonic=lambda: time.now)
@@ -174,9 +163,6 @@ def test_progress_on_a_terminal_is_one_line(clock: SimpleNamespace, monkeypatch:
     shown = terminal.getvalue()
     assert "loss 1.250" in shown and "1/1" in shown and shown.count("\n") <= 1
     assert shown.endswith(("\x1b[2K", "\x1b[?25h", "\x1b[1A\x1b[2K"))  # the line is removed at the end
-
-
-# ---- completion
 
 
 COMPLETIONS = [

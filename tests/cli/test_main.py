@@ -136,8 +136,6 @@ def test_the_file_extension_selects_the_format(name: str, tmp_path: Path, ask: R
         assert stored.key in first and f"{stored.curves.losses[-1][0]:.6g} (seed 0)" in first
 
 
-# ---- language models
-
 SMALL = ("--set", "iterations=12", "--set", "batch_size=4", "--set", "width=8", "--set", "hidden=12")
 
 
@@ -219,9 +217,6 @@ def test_a_time_budget_is_converted_into_a_number_of_steps(ask_json: AskJson, mo
     steps = [line["of"] for line in ask_json(*train_text("gru", "--max-seconds", "1")) if line["kind"] == "step"]
     assert len({*steps}) == 1
     assert steps[0] > 12
-
-
-# ---- labelled sentences of one's own
 
 
 def test_a_file_of_labelled_sentences_is_trained_on_and_asked(

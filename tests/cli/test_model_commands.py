@@ -87,8 +87,6 @@ def test_text_output_has_one_line_per_head_and_reports_changes_to_the_text(ask: 
         assert change in ask("inspect", run, text)[2]
 
 
-# ---- labelling, recall
-
 SENTENCE = "The bank is near the boat and the reed."
 
 
@@ -127,9 +125,6 @@ def test_predict_names_the_first_symbol_of_a_sequence(ask: RunCommand, ask_json:
     assert prediction["probabilities"]["b"] > 0.95 and sum(prediction["probabilities"].values()) == pytest.approx(1)
     code, out, _ = ask("predict", "recall-50-gru-chrono", "abba")
     assert code == 0 and out.startswith("a ") and "█" in out
-
-
-# ---- translation
 
 
 def test_an_impossible_date_is_translated_and_reported(ask: RunCommand) -> None:

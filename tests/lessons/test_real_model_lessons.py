@@ -128,9 +128,6 @@ def test_the_lessons_about_a_language_model_have_the_expected_answers() -> None:
     _check_lesson(LESSONS["induction"], slice(4, 5))
 
 
-# ---- the tasks of these lessons
-
-
 def _check(name: str, **given: str) -> TaskResult:
     """Check the task of a lesson with its first state, the name of the opened model, and what a visitor has changed."""
     task = LESSONS[name].task

@@ -265,9 +265,6 @@ def test_grams_too_large_for_one_integer_are_distinguished() -> None:
     }
 
 
-# ---- tables in files
-
-
 def save_and_load(tables: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
     save_file(tables, folder / "tables.safetensors")
     return load_file(folder / "tables.safetensors")

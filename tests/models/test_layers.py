@@ -103,9 +103,6 @@ def test_embedding_equals_torch_and_has_the_configured_initial_std() -> None:
     assert own_layer.weight.std().item() == pytest.approx(0.1, rel=0.05)
 
 
-# ---- layers that differ between training and evaluation
-
-
 def batch_norms() -> tuple[BatchNorm, nn.BatchNorm1d]:
     own_layer, torch_layer = randomize_norm(BatchNorm(5), 3), nn.BatchNorm1d(5)
     names = {"weight": "weight", "bias": "bias", "mean": "running_mean", "variance": "running_var"}

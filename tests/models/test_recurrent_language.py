@@ -101,9 +101,6 @@ def test_a_replica_of_a_stack_equals_the_single_model_including_its_state(name: 
             assert_close(one[r], other)
 
 
-# ---- dropout
-
-
 def test_dropout_is_active_only_during_learning(name: str) -> None:
     reader = build_model(name, dropout=0.5)
     undropped, end = reader.features(IDS)
@@ -114,9 +111,6 @@ def test_dropout_is_active_only_during_learning(name: str) -> None:
     assert torch.equal(end[lower], state[lower]) and not torch.allclose(end[upper], state[upper])
     left_out = dropped == 0  # dropout zeroes the same units at every position of a row
     assert torch.equal(left_out.any(1), left_out.all(1)) and 0 < left_out.sum() < left_out.numel()
-
-
-# ---- initialization
 
 
 def gates(reader: RecurrentLanguageModel, name: str) -> list[Tensor]:
@@ -137,9 +131,6 @@ def test_the_initialization_setting_changes_only_the_recurrent_matrices(name: st
     assert {key for key in default if not torch.equal(default[key], changed[key])} == {
         f"cells.{layer}.recurrent.weight" for layer in range(2)
     }
-
-
-# ---- taps
 
 
 def test_tap_names_are_part_of_the_file_format(name: str, snapshot: SnapshotAssertion) -> None:

@@ -58,9 +58,6 @@ def assert_close(actual: Tensor | None, expected: Tensor | None) -> None:
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
 
 
-# ---- for every kind of positions
-
-
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_a_replica_of_a_stack_equals_the_single_model(positions: str, path: str) -> None:
@@ -73,9 +70,6 @@ def test_a_replica_of_a_stack_equals_the_single_model(positions: str, path: str)
         for r, solo in enumerate(models):
             assert_close(answers[r], solo(ids[r]))
         assert_close(replica(stacked_model, 1)(ids[1]), models[1](ids[1]))
-
-
-# ---- against PyTorch
 
 
 def copy_block(block: Block, norm_place: str, activation: str, biases: bool) -> tuple[nn.TransformerEncoderLayer, list]:
@@ -161,9 +155,6 @@ def test_squared_relu_and_its_gradient() -> None:
     assert torch.autograd.gradcheck(SquaredReLU.apply, wide)
 
 
-# ---- positions
-
-
 def test_sinusoids_as_in_the_paper() -> None:
     for width in (8, 7):
         table = sinusoids(6, width)
@@ -212,9 +203,6 @@ def test_learned_positions_are_limited_to_the_context() -> None:
         stack([decoder, decoder])(ids.expand(2, -1, -1))
 
 
-# ---- attention
-
-
 def test_attention_weights_worked_by_hand() -> None:
     attention = Attention(config(width=1, heads=1, positions="none"), seeded())
     attention.project.weight.data = torch.tensor([[2.0], [1.0], [5.0]])  # query, key, value
@@ -225,9 +213,6 @@ def test_attention_weights_worked_by_hand() -> None:
     expected = torch.tensor([[1.0, 0.0, 0.0], [0.1192029, 0.8807971, 0.0]])
     torch.testing.assert_close(trace["weights"][0, 0, :2], expected)
     torch.testing.assert_close(mixed[0, :2, 0], torch.tensor([0.0, 4.4039854]))
-
-
-# ---- initialization and dropout
 
 
 @pytest.mark.parametrize("biases", [False, True])
@@ -255,9 +240,6 @@ def test_dropout_is_applied_after_each_part(zeroed: str, norm_place: str) -> Non
     factors = ratio.round()
     torch.testing.assert_close(ratio, factors[:, :1].expand_as(ratio), atol=1e-2, rtol=0)
     assert set(factors.flatten().tolist()) == {0.0, 2.0}
-
-
-# ---- taps
 
 
 def test_tap_names_are_part_of_the_file_format(snapshot: SnapshotAssertion) -> None:

@@ -189,9 +189,6 @@ def test_data_that_is_no_configuration_is_rejected(data: object, message: str) -
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 250
 
 
-# ---- steps at which weights are stored
-
-
 def test_snapshot_steps_equal_those_computed_by_hand() -> None:
     config = with_settings(
         default_config("negation", "rnn"), {"epochs": 16, "train_size": 64, "snapshots": 6, "batch_size": 4}
@@ -201,9 +198,6 @@ def test_snapshot_steps_equal_those_computed_by_hand() -> None:
     assert with_settings(config, {"snapshots": 3}).snapshot_steps == (0, 1, 256)
     assert branch_from(config, 240, {"snapshots": 6}).snapshot_steps == (240, 241, 242, 244, 248, 256)
     assert branch_from(config, 255, {}).snapshot_steps == (255, 256)
-
-
-# ---- learning rates
 
 
 @pytest.mark.parametrize(
@@ -229,8 +223,6 @@ def test_warmup_is_linear() -> None:
         0.5 * 0.98 * 0.6
     )
 
-
-# ---- branches
 
 # 65 steps
 PARENT = with_settings(default_config("negation", "rnn"), {"replicas": 3, "epochs": 5, "learning_rate": 0.01})

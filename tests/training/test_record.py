@@ -43,9 +43,6 @@ def assert_same_curves(actual: Curves, expected: Curves) -> None:
             np.testing.assert_array_equal(values, expected_values[name], err_msg=name)
 
 
-# ---- curves during a training
-
-
 def test_curves_before_the_first_step_are_empty() -> None:
     recorder = Recorder(CONFIG)
     events = train(CONFIG)
@@ -85,9 +82,6 @@ def test_time_and_tokens_continue_from_the_earlier_record(clock: list[float]) ->
     np.testing.assert_array_equal(resumed.curves().tokens, record_run(config).curves.tokens)
 
 
-# ---- interrupted and resumed trainings
-
-
 def test_the_record_of_a_stopped_training_ends_at_its_last_checkpoint() -> None:
     config = short_config(replicas=2)
     recorder = Recorder(config)
@@ -114,9 +108,6 @@ def test_a_training_in_three_parts_has_the_record_of_an_uninterrupted_one(model:
     second = interrupt_training(recorder, train(config, as_checkpoint(10, first.snapshots[10])), 20)
     assert second.curves.step == 20
     assert_records_equal(record_run(config, before=second), record_run(config))
-
-
-# ---- branches
 
 
 def branch_of(parent: Record, step: int, **changes: object) -> tuple[Recorder, list[Event]]:
@@ -160,9 +151,6 @@ def test_an_interrupted_branch_ends_as_an_uninterrupted_one(step: int) -> None:
     assert_records_equal(record_run(before.config, before=before), recorder.record())
 
 
-# ---- divergence
-
-
 @pytest.mark.parametrize("batch_size", [64, 7])
 def test_curves_before_a_divergence_are_kept(batch_size: int) -> None:
     config = short_config(replicas=2, batch_size=batch_size)
@@ -178,9 +166,6 @@ def test_curves_before_a_divergence_are_kept(batch_size: int) -> None:
     assert (record.state, record.problem) == ("diverged", str(raised.value))
     assert_same_curves(record.curves, healthy.curves)
     assert all(np.isfinite(v).all() for snapshot in record.snapshots.values() for v in snapshot.weights.values())
-
-
-# ---- curves
 
 
 def test_axis_values_of_steps() -> None:

@@ -119,9 +119,6 @@ def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
     assert np.isfinite(curves.last("test_accuracy_plain")).all()
 
 
-# ---- interrupted and resumed trainings
-
-
 @pytest.mark.parametrize(("model", "replicas"), [("bag_of_words", 3), ("lstm", 1), ("transformer", 3)])
 def test_resuming_from_any_checkpoint_gives_the_same_events_bit_for_bit(model: str, replicas: int) -> None:
     config = short_config(model, replicas=replicas)
@@ -150,9 +147,6 @@ def test_a_checkpoint_that_does_not_fit_is_rejected() -> None:
     ):
         with pytest.raises(InvalidSetting, match=r"checkpoint of step 10 does not fit this run's model\. Train it"):
             list(train(short_config(), damaged))
-
-
-# ---- branches
 
 
 def from_parent(parent: RunConfig, step: int, **changes: object) -> list[Event]:
@@ -208,9 +202,6 @@ def test_a_branch_without_its_parents_checkpoint_is_rejected() -> None:
     with pytest.raises(InvalidSetting) as raised:
         list(train(branch_from(parent, 10, {})))
     assert str(raised.value) == f"This branch needs step 10 of run {key(parent)}. Train that run first."
-
-
-# ---- divergence
 
 
 def diverging_training(config: RunConfig, step: int) -> Checkpoint:
