@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy import ndarray
+from syrupy.assertion import SnapshotAssertion
 
 from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
@@ -140,662 +142,202 @@ def ratios(*marked: float) -> list[tuple[str, float]]:
 
 
 SEEDS = A([[0.5, 0.4, 0.6], [0.7, 0.5, 0.9], [0.8, 0.8, 0.8], [1.0, 0.7, 1.0]])
-FIGURES: dict[str, tuple[go.Figure, dict[str, Any]]] = {
-    "rollout map": (
-        layers_and_heads.rollout_map(A([[1.0, NAN], [0.05, 0.95]]), ["a", "b"]),
-        {"data.0.showscale,text": [True, [["1.00", ""], ["", "0.95"]]]},
+FIGURES: dict[str, go.Figure] = {
+    "rollout map": layers_and_heads.rollout_map(A([[1.0, NAN], [0.05, 0.95]]), ["a", "b"]),
+    "logit lens": layers_and_heads.logit_lens(
+        ["embedding", "layer 1"], ["x", "y"], [["a", "<i>"], ["c", "d"]], A([[0.1, 0.2], [0.3, 1.0]])
     ),
-    "logit lens": (
-        layers_and_heads.logit_lens(
-            ["embedding", "layer 1"], ["x", "y"], [["a", "<i>"], ["c", "d"]], A([[0.1, 0.2], [0.3, 1.0]])
-        ),
+    "head importance, with two standard errors": layers_and_heads.head_importance(
+        ["a", "b", "c"], A([0.1, 0.5, -0.2]), A([0.01, 0.02, 0.03]), "--m-transformer", "rise"
+    ),
+    "map of shares": patching.share_map(
+        ["embedding", "layer 1", "layer 2"],
+        ["king / queen", "<of>"],
+        A([[1.0, 0.01], [-0.3, NAN], [1.4, 0.5]]),
+        (2, 1),
+        legend=True,
+    ),
+    "answers to both texts": patching.patched_answers(
+        ["<s>", "b"], *A([[0.1, 0.9], [0.6, 0.4], [0.8, 0.2]]), "--m-transformer"
+    ),
+    "runs in comparison": comparison_figure(
+        [line("1", (0.5, 0.7, 0.9)), line("2", (0.5, 0.7, 0.9))], "steps", (0.4, 1.0)
+    ),
+    "zero on a logarithmic axis": comparison_figure(
+        [line("1", (0.5, 0.1, 0.0))], "steps", (1e-3, 1.0), log_x=True, log_y=True
+    ),
+    "a diverged run": comparison_figure([line("1", (NAN, 0.7, INF)), line("2", (0.5, 0.7, 0.9))], "steps", (0.4, 1.0)),
+    "a run without points": comparison_figure(
+        [line("2", (), ()), line("1", (0.5, 0.7, 0.9))], "steps", (0.4, 1.0), log_x=True, log_y=True
+    ),
+    "no runs": comparison_figure([], "steps", (0.4, 1.0)),
+    "dynamic evaluation": adapting(LEARNED, STOOD),
+    "dynamic evaluation beside an n-gram": adapting(LEARNED, STOOD, ngram=(LONGER, LONGER)),
+    "an interrupted evaluation": adapting(dynamic.RunningMean(READ[:1], A([3.0])), STOOD, (2.2, 3.1)),
+    "loss by context": loss_by_context.loss_by_context(
+        [context_line("RNN", 3.0, 2.0, 1.5), context_line("LSTM", 3.0, 1.9, 1.2)], 64
+    ),
+    "cost by length": loss_by_context.cost_by_length(
+        [context_line("RNN", 0.02, 0.1, 2.0, band=False), context_line("explicit", 0.5, 5.0, 50.0, hollow=True)],
+        "s",
+        1_024,
+    ),
+    "a short logarithmic axis": loss_by_context.cost_by_length(
+        [context_line("RNN", 0.03, 0.1, 0.4, band=False)], "s", 64
+    ),
+    "accuracy by distance": loss_by_context.accuracy_by_distance(
+        [context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 32, 60
+    ),
+    "accuracy by distance, without an end of the context": loss_by_context.accuracy_by_distance(
+        [context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 64, 60
+    ),
+    "loss by window": loss_by_context.loss_by_window(
+        [loss_by_context.Line("blocks", "--m-rnn", "solid", A([16, 32]), A([1.5, 1.4]), A([1.3] * 2), A([1.6] * 2))],
+        32,
+    ),
+    "bars with the lowest marked": perplexity.bars(["A", "<B>"], [2.5, 1.25], 2, "--m-ngram", True),
+    "bars that cannot be compared": perplexity.bars(["A", "<B>"], [2.5, 1.25], 2, "--m-ngram", False),
+    "measure by temperature": temperature.measure_by_temperature(
+        [MEASURE, MEASURE], A([0.0, 1.0, 2.0]), 0.7, [], (0.0, 1.0)
+    ),
+    "human text beside generated text": temperature.measure_by_temperature(
+        [MEASURE], A([0.0, 1.0, 2.0]), 0.7, [("--m-ngram", 0.5), ("--m-rnn", 0.51), ("--m-gru", 0.52)], (0.0, 1.0)
+    ),
+    "human text near the top": temperature.measure_by_temperature(
+        [MEASURE], A([0.0, 1.0, 2.0]), 0.7, ratios(0.95), (0.0, 1.0)
+    ),
+    "human text with a negative measure": temperature.measure_by_temperature(
+        [MEASURE], A([0.0, 1.0, 2.0]), 0.7, ratios(-1.25), (-3.0, 0.0)
+    ),
+    "training and held-out loss": losses(10.0),
+    "losses without a best step": losses(None),
+    "gradient norms": text.gradient_norms(
         {
-            "data.0.z,text,zmin,zmax": [[[0.1, 0.2], [0.3, 1.0]], [["a", "&lt;i&gt;"], ["c", "d"]], 0, 1],
-            "layout.yaxis.range": [-0.5, 1.5],
+            "GRU": ("--m-gru", "solid", (A([5.0, 15.0]), A([0.5, INF]))),
+            "RNN": ("--m-rnn", "3px,3px", (A([5.0, 15.0]), A([2.0, 1.0]))),
         },
-    ),
-    "head importance, with two standard errors": (
-        layers_and_heads.head_importance(
-            ["a", "b", "c"], A([0.1, 0.5, -0.2]), A([0.01, 0.02, 0.03]), "--m-transformer", "rise"
-        ),
-        {
-            "data.0.x": [0.5, 0.1, -0.2],
-            "data.0.error_x.array": [0.04, 0.02, 0.06],
-            "layout.yaxis.ticktext": ["b", "a", "c"],
-        },
-    ),
-    "map of shares": (
-        patching.share_map(
-            ["embedding", "layer 1", "layer 2"],
-            ["king / queen", "<of>"],
-            A([[1.0, 0.01], [-0.3, NAN], [1.4, 0.5]]),
-            (2, 1),
-            legend=True,
-        ),
-        {
-            "data.0.zmin,zmax,autocolorscale,z": [-1, 1, True, [[1.0, 0.01], [-0.3, None], [1.4, 0.5]]],
-            "data.0.text": [["1.00", ""], ["-0.30", ""], ["1.40", "0.50"]],
-            "data.0.hovertext.0": ["embedding, king / queen: 1.00", "embedding, &lt;of&gt;: 0.01"],
-            "layout.xaxis.ticktext": ["king / queen", "&lt;of&gt;"],
-            "layout.shapes.*.x0,x1,y0,y1": [[0.5, 1.5, 1.5, 2.5]],
-            "data.0.colorbar.ticktext.0": "−1",
-        },
-    ),
-    "answers to both texts": (
-        patching.patched_answers(["<s>", "b"], *A([[0.1, 0.9], [0.6, 0.4], [0.8, 0.2]]), "--m-transformer"),
-        {
-            "data.*.x": [[0.1, 0.9], [0.6, 0.4], [0.8, 0.2]],
-            "data.0.name": "changed text",
-            "data.2.name": "first text",
-            "layout.yaxis.ticktext": ["&lt;s&gt;", "b"],
-        },
-    ),
-    "runs in comparison": (
-        comparison_figure([line("1", (0.5, 0.7, 0.9)), line("2", (0.5, 0.7, 0.9))], "steps", (0.4, 1.0)),
-        {
-            "data.3.y,x,fillcolor": [[0.4, 0.6, 0.8], [0, 10, 20], "var(--m-rnn/0.16)"],
-            "data.4.y,fill": [[0.6, 0.8, 1.0], "tonexty"],
-            "data.5.y": [0.5, 0.7, 0.9],
-            "data.5.line.dash,color": ["3px,3px", "var(--m-rnn)"],
-            "data.*.name": [f"{i} RNN, {part}" for i in (1, 2) for part in ("lowest seed", "highest seed", "mean")],
-            "layout.yaxis.range": [0.4, 1.0],
-        },
-    ),
-    "zero on a logarithmic axis": (
-        comparison_figure([line("1", (0.5, 0.1, 0.0))], "steps", (1e-3, 1.0), log_x=True, log_y=True),
-        {"data.2.x": [5, 10, 20], "layout.xaxis.type": "log", "layout.yaxis.type,range": ["log", [-3, 0]]},
-    ),
-    "a diverged run": (
-        comparison_figure([line("1", (NAN, 0.7, INF)), line("2", (0.5, 0.7, 0.9))], "steps", (0.4, 1.0)),
-        {"data.2.y": [None, 0.7, None], "layout.annotations.*.y": [0.5, 0.5 / 0.6]},
-    ),
-    "a run without points": (
-        comparison_figure([line("2", (), ()), line("1", (0.5, 0.7, 0.9))], "steps", (0.4, 1.0), log_x=True, log_y=True),
-        {"data.*.type": ["scatter"] * 6, "layout.annotations.*.text": ["<b>1</b>"]},
-    ),
-    "no runs": (comparison_figure([], "steps", (0.4, 1.0)), {"data": []}),
-    "dynamic evaluation": (
-        adapting(LEARNED, STOOD),
-        {
-            "data.*.name": ["dynamic evaluation", "fixed weights"],
-            "data.*.line.dash": [None, "5px,4px"],
-            "data.*.line.color": ["var(--m-gru)"] * 2,
-            f"data.{dynamic.ADAPTING}.x.0": 64,
-            f"data.{dynamic.ADAPTING}.x.-1": READ[-1],
-            f"data.{dynamic.ADAPTING}.y.-1": 2.25,
-            f"data.{dynamic.STATIC}.y.-1": 2.31,
-            "layout.xaxis.range": [0, READ[-1]],
-            "layout.yaxis.range": [2.2, 2.4],
-        },
-    ),
-    "dynamic evaluation beside an n-gram": (
-        adapting(LEARNED, STOOD, ngram=(LONGER, LONGER)),
-        {
-            f"data.{dynamic.NGRAM}.name": "n-gram",
-            f"data.{dynamic.CACHE}.name": "n-gram with a cache",
-            f"data.{dynamic.NGRAM}.line.dash": "8px,3px,2px,3px",
-            f"data.{dynamic.CACHE}.line.dash": None,
-            f"data.{dynamic.CACHE}.line.color": "var(--m-ngram)",
-            f"data.{dynamic.NGRAM}.x.-1": READ[-1],
-            f"data.{dynamic.CACHE}.x.-1": READ[-1],
-            "layout.annotations.*.text": ["dynamic", "fixed", "n-gram", "cache"],
-        },
-    ),
-    "an interrupted evaluation": (
-        adapting(dynamic.RunningMean(READ[:1], A([3.0])), STOOD, (2.2, 3.1)),
-        {f"data.{dynamic.ADAPTING}.x": [64], "layout.xaxis.range": [0, READ[-1]]},
-    ),
-    "loss by context": (
-        loss_by_context.loss_by_context([context_line("RNN", 3.0, 2.0, 1.5), context_line("LSTM", 3.0, 1.9, 1.2)], 64),
-        {
-            "data.0.y,fillcolor": [[2.9, 1.9, 1.4], "var(--m-rnn/0.18)"],
-            "data.1.y,fill": [[3.1, 2.1, 1.6], "tonexty"],
-            "data.2.y,x": [[3.0, 2.0, 1.5], [1, 4, 64]],
-            "data.2.line.dash,color": ["3px,3px", "var(--m-rnn)"],
-            "data.*.name": ["RNN, low", "RNN, high", "RNN", "LSTM, low", "LSTM, high", "LSTM"],
-            "layout.xaxis.type,tickvals": ["log", [1, 2, 4, 8, 16, 32, 64]],
-            "layout.yaxis.type,range": [None, [0.98, 3.22]],
-            "layout.annotations.1.y": (1.2 - 0.98) / (3.22 - 0.98),
-        },
-    ),
-    "cost by length": (
-        loss_by_context.cost_by_length(
-            [context_line("RNN", 0.02, 0.1, 2.0, band=False), context_line("explicit", 0.5, 5.0, 50.0, hollow=True)],
-            "s",
-            1_024,
-        ),
-        {
-            "layout.xaxis.type": "log",
-            "layout.yaxis.type,range": ["log", [math.log10(0.02 / 1.5), math.log10(75)]],
-            "layout.yaxis.ticktext": ["0.1", "1", "10"],
-            "layout.xaxis.ticktext.-1": "1,024",
-            "layout.annotations.0.y": math.log10(2 / 0.02 * 1.5) / math.log10(75 / 0.02 * 1.5),
-            "data.2.marker.color": "var(--m-rnn)",
-            "data.5.marker.color": "var(--page)",
-            "data.5.marker.line.color": "var(--m-rnn)",
-            "data.0.y": [None] * 3,
-            "data.1.y": [None] * 3,
-        },
-    ),
-    "a short logarithmic axis": (
-        loss_by_context.cost_by_length([context_line("RNN", 0.03, 0.1, 0.4, band=False)], "s", 64),
-        {"layout.yaxis.ticktext": ["0.02", "0.05", "0.1", "0.2", "0.5"]},
-    ),
-    "accuracy by distance": (
-        loss_by_context.accuracy_by_distance([context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 32, 60),
-        {
-            "layout.shapes.0.y0,y1": [0.27, 0.27],
-            "layout.shapes.1.x0,x1": [32, 32],
-            "layout.annotations.*.text": ["always ) 0.27", "read", "RNN"],
-            "layout.annotations.0.y": 0.27,
-            "layout.annotations.1.x": math.log10(32),
-            "layout.yaxis.range": [0, 1.04],
-        },
-    ),
-    "accuracy by distance, without an end of the context": (
-        loss_by_context.accuracy_by_distance([context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 64, 60),
-        {"layout.shapes.*.y0": [0.27]},
-    ),
-    "loss by window": (
-        loss_by_context.loss_by_window(
-            [
-                loss_by_context.Line(
-                    "blocks", "--m-rnn", "solid", A([16, 32]), A([1.5, 1.4]), A([1.3] * 2), A([1.6] * 2)
-                )
-            ],
-            32,
-        ),
-        {"layout.shapes.*.x0": [32], "layout.xaxis.ticktext": ["16", "32"]},
-    ),
-    "bars with the lowest marked": (
-        perplexity.bars(["A", "<B>"], [2.5, 1.25], 2, "--m-ngram", True),
-        {
-            "data.0.x": [2.5, 1.25],
-            "layout.yaxis.ticktext": ["A", "&lt;B&gt;"],
-            "layout.annotations.*.text": ["2.50", "<b>1.25</b>"],
-        },
-    ),
-    "bars that cannot be compared": (
-        perplexity.bars(["A", "<B>"], [2.5, 1.25], 2, "--m-ngram", False),
-        {"layout.annotations.*.text": ["2.50", "1.25"]},
-    ),
-    "measure by temperature": (
-        temperature.measure_by_temperature([MEASURE, MEASURE], A([0.0, 1.0, 2.0]), 0.7, [], (0.0, 1.0)),
-        {
-            "data.*.y": [[0.1, 0.5, 0.8], [0.3, 0.5, 1.0], [0.2, 0.5, 0.9]] * 2,
-            "data.1.fill": "tonexty",
-            "data.2.line.color,dash": ["var(--m-rnn)", "3px,3px"],
-            "layout.shapes.*.x0": [0.7],
-        },
-    ),
-    "human text beside generated text": (
-        temperature.measure_by_temperature(
-            [MEASURE], A([0.0, 1.0, 2.0]), 0.7, [("--m-ngram", 0.5), ("--m-rnn", 0.51), ("--m-gru", 0.52)], (0.0, 1.0)
-        ),
-        {
-            "layout.annotations.*.x,xanchor": [[2.0, "right"], [0.0, "left"], [0.0, "left"]],
-            "layout.annotations.*.yanchor": ["bottom", "bottom", "top"],
-            "layout.annotations.*.font.color": ["var(--m-ngram)", "var(--m-rnn)", "var(--m-gru)"],
-            "layout.annotations.0.text": "people 0.50",
-            "layout.shapes.1.y0": 0.5,
-            "layout.shapes.1.line.color": "var(--m-ngram)",
-        },
-    ),
-    "human text near the top": (
-        temperature.measure_by_temperature([MEASURE], A([0.0, 1.0, 2.0]), 0.7, ratios(0.95), (0.0, 1.0)),
-        {"layout.annotations.*.text,yanchor": [["people 0.95", "top"]]},
-    ),
-    "human text with a negative measure": (
-        temperature.measure_by_temperature([MEASURE], A([0.0, 1.0, 2.0]), 0.7, ratios(-1.25), (-3.0, 0.0)),
-        {"layout.annotations.*.text": ["people −1.25"]},
-    ),
-    "training and held-out loss": (
-        losses(10.0),
-        {
-            "data.*.x": [[0.0, 10.0, 20.0]] * 2,
-            "data.*.y": [[3.0, 1.5, 1.6], [3.0, 1.4, None]],
-            "layout.xaxis.range": [0, 40],
-            "layout.shapes.*.x0,x1": [[10.0, 10.0]],
-        },
-    ),
-    "losses without a best step": (losses(None), {"layout.shapes": []}),
-    "gradient norms": (
-        text.gradient_norms(
-            {
-                "GRU": ("--m-gru", "solid", (A([5.0, 15.0]), A([0.5, INF]))),
-                "RNN": ("--m-rnn", "3px,3px", (A([5.0, 15.0]), A([2.0, 1.0]))),
-            },
-            20,
-        ),
-        {"data.*.name": ["GRU", "RNN"], "data.0.y": [0.5, None], "layout.yaxis.type": "log"},
-    ),
-    "measure by vocabulary": (
-        tokens.measure_by_vocabulary([BPE, CHARACTERS], 500, "characters per token"),
-        {
-            "data.0.x.0": 65,
-            "data.0.x.-1": 2000,
-            "data.*.mode": ["lines", "markers"],
-            "data.1.x,y": [[65], [1.0]],
-            "layout.shapes.*.x0,x1": [[500, 500]],
-        },
-    ),
-    "shares by vocabulary": (
-        tokens.measure_by_vocabulary(
-            [tokens.TokenizerLine("Words", "solid", A([2, 3]), A([0.5, 0.25]))], 2, "unknown", percent=True
-        ),
-        {"data.0.y": [50, 25], "layout.yaxis.ticksuffix": " %"},
-    ),
-    "origins of rows": (
-        tokens.row_origins(A([[100, 900], [110, 200], [120, 500]]), 1_000),
-        {
-            "data.0.x,y,customdata": [[100, 110, 120, 900, 200, 500], [0, 0, 0, 1, 1, 1], [1, 2, 3, 1, 2, 3]],
-            "data.1.x,text": [[100, 200, 500, 900], ["1 2 3", "2", "3", "1"]],
-            "layout.xaxis.range": [0, 1_000],
-            "layout.yaxis.ticktext": ["row 1", "row 2"],
-        },
-    ),
-    "honest and leaky scores": (
-        tokens.split_scores_figure(
-            [tokens.SplitScores("blocks", 2.19, 0.82), tokens.SplitScores("lines", 2.0, 2.001)], "--m-ngram"
-        ),
-        {
-            "data.1.x": [2.19, 2.0],
-            "data.2.x": [0.82, 2.001],
-            "data.1.marker.color": "var(--m-ngram)",
-            "data.2.marker.color": "var(--page)",
-            "layout.annotations.*.text": ["honest 2.19", "leaky 0.82", "honest 2.00", "leaky 2.00"],
-            "layout.annotations.*.yanchor": ["bottom", "top"] * 2,
-        },
-    ),
-    "a score near zero": (
-        tokens.split_scores_figure([tokens.SplitScores("blocks", 1.0, 0.01)], "--m-ngram"),
-        {"layout.annotations.*.text,xanchor": [["honest 1.00", "center"], ["leaky 0.01", "left"]]},
-    ),
-    "loss on a string": (
-        memory_string.string_loss_figure(
-            [
-                line("kept", (1.0, 0.6, 0.01), (2, 10, 200), "solid"),
-                line("cut", (1.0, 0.6, 0.3), (2, 10, 200), "2px,4px"),
-            ],
-            200,
-            (0.297, "floor 0.297"),
-        ),
-        {
-            "data.2.line.dash": "solid",
-            "data.5.line.dash,color": ["2px,4px", "var(--m-rnn)"],
-            "data.2.y": [1.0, 0.6, 0.01],
-            "data.5.y": [1.0, 0.6, 0.3],
-            "layout.shapes.*.y0,y1": [[0.297, 0.297]],
-            "layout.shapes.*.line.dash,color": [["5px,4px", "var(--ink)"]],
-            "layout.annotations.*.text": ["<b>kept</b>", "<b>cut</b>", "floor 0.297"],
-            "layout.xaxis.type,tickvals": ["log", [2, 10, 50, 200]],
-        },
-    ),
-    "recall by length": (
-        recall.accuracy_by_length(RECALL, 50, 1_000, 0.25),
-        {
-            "data.2.line.dash": "solid",
-            "data.5.line.dash": "6px,4px",
-            "layout.shapes.*.x0,y0": [[50, 0], [0, 0.25]],
-            "layout.xaxis.type": "log",
-            "layout.yaxis.tickvals": [0, 0.25, 1],
-        },
-    ),
-    "recall by step": (recall.accuracy_by_step(RECALL, 400, 0.5), {"layout.xaxis.range": [0, 400]}),
-    "recall by step, without runs": (recall.accuracy_by_step([], 400, 0.5), {"layout.xaxis.range": [0, 400]}),
-    "the end of early stopping": (
-        recall.train_and_test_accuracy(RECALL, 300, 30),
-        {"layout.shapes.*.x0": [30, 0], "layout.xaxis.range": [0, 300]},
-    ),
-    "shares of solved seeds": (
-        recall.solved_shares(
-            A([[1.0, NAN], [0.0, 0.5]]),
-            [["8 of 8", ""], ["0 of 8", "4 of 8"]],
-            ["GRU", "RNN"],
-            ["10", "50"],
-            "symbols",
-        ),
-        {
-            "data.0.z,text": [[[1.0, None], [0.0, 0.5]], [["8 of 8", ""], ["0 of 8", "4 of 8"]]],
-            "layout.yaxis.ticktext": ["GRU", "RNN"],
-        },
-    ),
-    "final values": (
-        final_figure(
-            final_values("none", "6px,4px", [3.0, 3.2], [9.0, 90.0], [4.0, 4.2]),
-            final_values("clip", "solid", [3.0, 3.1], [NAN, NAN], [3.2, INF]),
-        ),
-        {
-            "data.*.y": [[3.1, None, 4.1], [3.0, 3.2, 4.0, 4.2], [3.05, None, None], [3.0, 3.1, 3.2]],
-            "data.0.line.dash": "6px,4px",
-            "data.2.line.dash": "solid",
-            "layout.xaxis.ticktext": ["0.1", "0.3", "1"],
-            "layout.annotations.*.text": ["↑ 90", "no numbers", "<b>none</b>", "<b>clip</b>"],
-        },
-    ),
-    "a reference inside the frame": (
-        final_figure(final_values("", "solid", [3.0]), top=7.0, reference=(6.02, "blind guessing")),
-        {"layout.shapes.*.y0": [6.02], "layout.annotations.*.text": ["blind guessing"]},
-    ),
-    "a reference outside the frame": (
-        final_figure(final_values("", "solid", [3.0]), reference=(6.02, "blind guessing")),
-        {"layout.shapes,annotations": [[], []]},
-    ),
-    "low curves": (
-        experiments.low_comparison_figure(
-            [line("a", (6.0, 3.0), (0, 9)), line("b", (6.0, 3.01), (0, 9))], "step", (2.9, 6.0), 9.0
-        ),
-        {"layout.xaxis.range": [0, 9]},
-    ),
-    "plain numbers on a logarithmic axis": (
-        experiments.low_comparison_figure([line("a", (6.0, 200.0), (0, 9))], "step", (2.8, 260.0), 9.0, log_y=True),
-        {"layout.yaxis.ticktext": ["3", "10", "30", "100"]},
-    ),
-    "growth": (
-        growth.growth_figure(
-            [growth_line("GRU", 2.5, 2.0), growth_line("RNN", 2.5)],
-            "parameters",
-            (900.0, 2e6),
-            [1e3, 15.7e3, 1e6],
-            (1.4, 3.5),
-        ),
-        {
-            "data.*.y": [[2.4, 1.9], [2.6, 2.1], [2.5, 2.0], [2.4], [2.6], [2.5]],
-            "data.1.fill": "tonexty",
-            "data.2.x": [1e3, 1e4],
-            "layout.annotations.*.text": ["GRU", "RNN"],
-            "layout.xaxis.type,ticktext,range": ["log", ["1k", "15.7k", "1M"], [np.log10(900), np.log10(2e6)]],
-            "layout.yaxis.type,ticktext": ["log", ["1.5", "2", "2.5", "3", "3.5"]],
-        },
-    ),
-    "learning curve": (
-        curve(SEEDS, (0.8833, "ceiling of counting")),
-        {
-            "data.*.y": [[0.4, 0.5, 0.8, 0.7], [0.6, 0.9, 0.8, 1.0], [0.5, 0.7, 0.8, 1.0]],
-            "data.*.x": [[0, 0.25, 1, 3.5]] * 3,
-            "data.*.name": ["RNN, lowest seed", "RNN, highest seed", "RNN, median"],
-            "data.1.fill": "tonexty",
-            "data.2.line.color,dash": ["var(--m-rnn)", "3px,3px"],
-            "layout.shapes.*.y0,y1": [[0.8833, 0.8833]],
-            "layout.annotations.*.y,text": [[0.8833, "ceiling of counting"]],
-        },
-    ),
-    "learning curve at its beginning": (
-        curve(SEEDS[:0], (0.8833, "")),
-        {
-            "layout.xaxis.range": [0, 25],
-            "layout.yaxis.range": [0.42, 1.03],
-            "layout.shapes.*.y0": [0.8833],
-            "layout.annotations": [],
-        },
-    ),
-    "learning curve without a ceiling": (curve(SEEDS[:1]), {"layout.shapes": [], "layout.xaxis.range": [0, 25]}),
-    "exact match by length": (
-        translation.exact_match_by_length([falling("one", 3), falling("attention", 99)], 8, 10),
-        {
-            "data.*.type": ["scatter"] * 6,
-            "layout.shapes.*.x0": [8.5],
-            "layout.xaxis.range": [0, 10],
-            "layout.annotations.*.text": ["<b>one</b>", "<b>attention</b>", "trained", "beyond"],
-            "layout.annotations.1.x": 10,
-        },
-    ),
-    "exact match by step": (translation.exact_match_by_step([], 800), {"layout.xaxis.range": [0, 800]}),
-    "exact match by ablation": (
-        translation.exact_match_by_ablation(
-            A([[[1.0, 0.5], [0.5, 0.5]], [[NAN, NAN], [0.1, 0.3]]]), ["as it is", "looks evenly"], ["one", "attention"]
-        ),
-        {"data.0.z": [[0.75, 0.5], [None, 0.2]], "data.0.text.1": ["", "0.20  (0.10–0.30)"]},
-    ),
-    "exact match by format": (
-        translation.exact_match_by_format(A([[0.5, NAN]]), ["3 march 1997"], ["one vector", "attention"]),
-        {"layout.yaxis.ticktext": ["3 march 1997"], "data.0.z,text": [[[0.5, None]], [["0.50", ""]]]},
-    ),
-    "accuracy of the copy task": (
-        translation.copy_accuracy_by_step([falling("attention", 3)], 10, 0.05),
-        {"layout.shapes.*.y0": [0.05]},
-    ),
-    "accuracy by position": (
-        curves_by_position(teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru"), loss=False),
-        {
-            "data.3.y": [0.8, 0.2, 0.0],
-            "data.4.y": [1.0, 0.4, 0.2],
-            "data.5.y,x": [[0.9, 0.3, 0.1], [1, 2, 3]],
-            "data.2.line.color": "var(--m-gru)",
-            "data.5.line.color": "var(--m-gru)",
-            "layout.yaxis.range,tickvals": [[0.0, 1.04], [0, 0.5, 1]],
-            "layout.xaxis.range": [0.5, 3.5],
-            "layout.xaxis.title.text": "position in the target",
-            "layout.annotations.*.text": ["<b>correct</b>", "<b>own</b>"],
-        },
-    ),
-    "measured and predicted cost": (
-        cost.cost_figure([cost_line("GRU", 1.0, 2.0, NAN)], "length", "seconds", (32, 64, 128)),
-        {
-            "data.*.y": [[64.0, 128.0, 256.0], [1.0, 2.0, None]],
-            "data.0.mode": "lines",
-            "data.*.line.dash": ["1px,4px", "solid"],
-        },
-    ),
-    "no measured cost": (
-        cost.cost_figure([cost_line("a", NAN, NAN, NAN)], "x", "y", (32, 64, 128)),
-        {"layout.annotations": []},
-    ),
-    "cost at many sizes": (
-        cost.cost_figure([cost_line("a", 1, 2, 3)], "x", "y", tuple(2**i for i in range(5, 12))),
-        {"layout.xaxis.ticktext": ["32", "128", "512", "2,048"]},
-    ),
-    "parameters": (
-        cost.parameter_bars([("expand", 4096, "= d m"), ("<b>", 12, "= d")], "--m-transformer"),
-        {"data.0.x": [4096, 12], "layout.xaxis.range.1": 4096},
-    ),
-    "measure by heads": (
-        depth.measure_by_heads(HEADS, (1, 2, 4), "bits", (0.0, 1.0)),
-        {
-            "data.0.y": [None, 0.2, 0.5],
-            "data.1.y": [None, 0.45, 0.9],
-            "data.2.y": [None, 0.25, 0.6],
-            "data.5.line.dash": "6px,4px",
-            "layout.xaxis.ticktext": ["1", "2", "4"],
-        },
-    ),
-    "next symbols": (
-        induction.next_symbol_map("bab", 2, ["two", "one"], A([[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]]), ["xyb", "xyz"]),
-        {
-            "data.0.z,text": [[[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]], [["x", "y", "b"], ["x", "y", "z"]]],
-            "layout.xaxis.ticktext": ["b", "a", "b"],
-            "layout.yaxis.ticktext": ["two", "one"],
-            "layout.shapes.*.x0": [1.5],
-        },
-    ),
-    "next symbols of a row without a repetition": (
-        induction.next_symbol_map("b", None, ["two"], A([[0.1]]), ["x"]),
-        {"layout.shapes": []},
-    ),
-    "loss with a floor": (
-        mask_losses(False, 200.0, (2.94, "ln 19 = 2.94")),
-        {
-            "data.2.y": [0.1, 0.2, 3.0],
-            "layout.yaxis.type,range,ticktext": ["log", [-2, math.log10(8)], ["0.01", "0.1", "1"]],
-            "layout.xaxis.range": [0, 200.0],
-            "layout.xaxis.title.text": "step",
-            "layout.shapes.*.y0,y1": [[2.94, 2.94]],
-            "layout.annotations.-1.text,yanchor": ["ln 19 = 2.94", "bottom"],
-        },
-    ),
-    "loss with a low floor": (mask_losses(False, 9.0, (0.03, "least")), {"layout.annotations.-1.yanchor": "top"}),
-    "loss by position": (
-        mask_losses(True, 12.0, None),
-        {
-            "layout.xaxis.tickvals": [1, 3, 6, 9, 12],
-            "layout.xaxis.title.text": "place",
-            "layout.xaxis.range.1": 12.0,
-            "layout.shapes": [],
-        },
-    ),
-    "loss by many positions": (mask_losses(True, 40.0, None), {"layout.xaxis.tickvals": [1, 10, 20, 30, 40]}),
-    "order sensitivity": (
-        positions.order_sensitivity(
-            ["none", "sines, causal"], [False, True], A([[0.0, 2e-7, 1e-7], [0.1, 0.2, 0.3]]), "--m-transformer"
-        ),
-        {
-            "data.0.x": [positions.LOWEST, 2e-7, 1e-7],
-            "data.1.y": [1, 1, 1],
-            "data.*.marker.symbol": ["circle", "diamond"],
-            "layout.yaxis.ticktext": ["none", "sines, causal"],
-            "layout.shapes.0.x0": positions.ROUNDING,
-            "layout.xaxis.tickvals": [positions.LOWEST, 1e-7, 1e-5, 1e-3, 0.1],
-            "layout.xaxis.ticktext": ["0", "10⁻⁷", "10⁻⁵", "10⁻³", "0.1"],
-        },
-    ),
-    "exact match beyond the trained lengths": (
-        positions.exact_match_by_length(falling("sines", 4), 4, 6),
-        {
-            "layout.shapes.0.x0": 4.5,
-            "layout.xaxis.range": [0, 6.0],
-            "layout.annotations.*.text": ["not trained"],
-            "data.2.y": [1.0] * 4 + [0.0] * 6,
-        },
-    ),
-    "quantity by width": (
-        BY_WIDTH,
-        {
-            "data.2.y": [0.05, 0.2, 0.35],
-            "data.0.y": [0.1, 0.25, 0.4],
-            "layout.annotations.*.text": ["not divided", "divided"],
-            "layout.yaxis.ticktext.-1": "even",
-        },
-    ),
-    "final accuracy": (
-        ceilings.final_accuracy_figure(accuracies([0.8833] * 3, [1.0, 0.75, 1.0]), 0.8833, 0.8833),
-        {
-            "layout.yaxis.ticktext": ["model 0", "model 1"],
-            "data.*.x": [[0.8833] * 3, [1.0, 0.75, 1.0]],
-            "layout.shapes.*.x0,x1": [[0.8833, 0.8833]],
-            "layout.annotations.*.x,text": [[0.8833, "ceiling 0.8833"]],
-        },
-    ),
-    "a lower minimum of the cross-entropy": (
-        ceilings.final_accuracy_figure(accuracies([0.8]), 0.8333, 0.6667),
-        {
-            "layout.shapes.*.x0": [0.8333, 0.6667],
-            "layout.annotations.*.text": ["ceiling 0.8333", "training leads to 0.6667"],
-        },
-    ),
-    "ceiling by probability": (
-        ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
-        {
-            "data.0.x": CHANCES,
-            "data.1.x": CHANCES,
-            "data.2.x,y": [[0.5, 0.5], [0.66, 0.68]],
-            "layout.xaxis.range": [0, 1],
-        },
-    ),
-    "attention map": (
-        internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
-        {
-            "data.0.z,text": [[[0.9, 0.1, None, 0]] * 3 + [[None] * 4], [[".90", ".10", "", ""]] * 3 + [[""] * 4]],
-            "data.0.zmin,zmax": [0, 1],
-            "layout.xaxis.tickvals,ticktext,range": [[0, 1, 2, 3], ESCAPED, [-0.5, 3.5]],
-            "layout.yaxis.ticktext,range": [ESCAPED, [3.5, -0.5]],
-        },
-    ),
-    "a large attention map has no numbers": (
-        internals.attention_map(np.eye(13), [str(i) for i in range(13)]),
-        {"data.0.text": [[""] * 13] * 13},
-    ),
-    "contributions": (
-        internals.contributions(WORDS, A([0.5, -1.25, 2.0, -3.0]), 0.125),
-        {
-            "data.0.base,x": [[0, 0.125, 0.625, -0.625, 1.375, 0], [0.125, 0.5, -1.25, 2.0, -3.0, -1.625]],
-            "data.0.y": [0, 1, 2, 3, 4, 5],
-            "data.2.y": [0, 1, 2, 3, 4, 5],
-            "layout.yaxis.ticktext": ["bias", *ESCAPED, "together"],
-        },
-    ),
-    "answer after each token": (
-        internals.answer_after_each_token(WORDS, A([0.5, 0.4, 0.7, 1.0]), "--m-rnn", ("collapse", "sustain")),
-        {
-            "data.0.y,text": [[0.5, 0.4, 0.7, 1.0], ["0.50", "0.40", "0.70", "1.00"]],
-            "layout.yaxis.tickvals,ticktext": [[0, 0.5, 1], ["collapse", "undecided", "sustain"]],
-            "layout.xaxis.ticktext": ESCAPED,
-            "layout.shapes.0.y0,y1": [0.5, 0.5],
-        },
-    ),
-    "word weights": (
-        internals.word_weights(("a", "<EOS>"), A([[0.5, -2.0], [-0.5, 2.0]]), ("collapse", "sustain")),
-        {
-            "data.*.name,x": [["collapse", [0.5, -2.0]], ["sustain", [-0.5, 2.0]]],
-            "layout.yaxis.ticktext": ["a", "&lt;EOS&gt;"],
-        },
-    ),
-    "embedding map": (
-        internals.embedding_map(("not", "<EOS>", "human"), A([[1.0, -0.5], [-2.0, 0.25], [0.0, 0.0]]), "--m-rnn"),
-        {
-            "data.0.x,y,text": [[1.0, -2.0, 0.0], [-0.5, 0.25, 0.0], ["not", "&lt;EOS&gt;", "human"]],
-            "layout.yaxis.scaleanchor": "x",
-        },
-    ),
-    "similarity by layer": (
-        senses.similarity_by_layer(SAME, OTHER, -0.1),
-        {
-            "data.0.y": [0.9, 0.8, 0.85],
-            "data.1.y": [0.9, 0.9, 0.95],
-            "data.2.y": [0.9, 0.85, 0.9],
-            "data.5.y": [0.9, 0.6, 0.3],
-            "layout.xaxis.ticktext": ["0", "1", "2"],
-            "layout.yaxis.range.0": -0.1,
-            "layout.annotations.*.text,y": [[f"<b>{senses.SAME}</b>", 0.9], [f"<b>{senses.OTHER}</b>", 0.3]],
-        },
-    ),
-    "equal similarities": (
-        senses.similarity_by_layer(SAME, SAME, 0.0),
-        {"layout.annotations.*.text,y": [["<b>both</b>", 0.9]]},
-    ),
-    "word map": (
-        vectors.word_map(A([[0.0, 0.0], [1.0, 0.5], [0.2, -0.3]]), ["<a>", "b", "c"], "--m-cbow", ["b"]),
-        {
-            "data.0.text,x": [["&lt;a&gt;", "b", "c"], [0.0, 1.0, 0.2]],
-            "data.0.marker.size,color": [[8, 13, 8], "var(--m-cbow)"],
-        },
-    ),
-    "agreement by count": (
-        vectors.agreement_by_count(["1–9", "≥10"], A([[0.1, 0.5], [0.3, 0.7]]), "--m-cbow"),
-        {"data.0.y": [0.2, 0.6], "data.0.error_y.array,arrayminus": [[0.1, 0.1], [0.1, 0.1]]},
-    ),
-    "length by count": (
-        vectors.length_by_count(A([1, 100]), A([1.0, 2.0]), "--m-cbow"),
-        {"layout.xaxis.type": "log", "data.0.y": [1.0, 2.0]},
-    ),
+        20,
+    ),
+    "measure by vocabulary": tokens.measure_by_vocabulary([BPE, CHARACTERS], 500, "characters per token"),
+    "shares by vocabulary": tokens.measure_by_vocabulary(
+        [tokens.TokenizerLine("Words", "solid", A([2, 3]), A([0.5, 0.25]))], 2, "unknown", percent=True
+    ),
+    "origins of rows": tokens.row_origins(A([[100, 900], [110, 200], [120, 500]]), 1_000),
+    "honest and leaky scores": tokens.split_scores_figure(
+        [tokens.SplitScores("blocks", 2.19, 0.82), tokens.SplitScores("lines", 2.0, 2.001)], "--m-ngram"
+    ),
+    "a score near zero": tokens.split_scores_figure([tokens.SplitScores("blocks", 1.0, 0.01)], "--m-ngram"),
+    "loss on a string": memory_string.string_loss_figure(
+        [
+            line("kept", (1.0, 0.6, 0.01), (2, 10, 200), "solid"),
+            line("cut", (1.0, 0.6, 0.3), (2, 10, 200), "2px,4px"),
+        ],
+        200,
+        (0.297, "floor 0.297"),
+    ),
+    "recall by length": recall.accuracy_by_length(RECALL, 50, 1_000, 0.25),
+    "recall by step": recall.accuracy_by_step(RECALL, 400, 0.5),
+    "recall by step, without runs": recall.accuracy_by_step([], 400, 0.5),
+    "the end of early stopping": recall.train_and_test_accuracy(RECALL, 300, 30),
+    "shares of solved seeds": recall.solved_shares(
+        A([[1.0, NAN], [0.0, 0.5]]),
+        [["8 of 8", ""], ["0 of 8", "4 of 8"]],
+        ["GRU", "RNN"],
+        ["10", "50"],
+        "symbols",
+    ),
+    "final values": final_figure(
+        final_values("none", "6px,4px", [3.0, 3.2], [9.0, 90.0], [4.0, 4.2]),
+        final_values("clip", "solid", [3.0, 3.1], [NAN, NAN], [3.2, INF]),
+    ),
+    "a reference inside the frame": final_figure(
+        final_values("", "solid", [3.0]), top=7.0, reference=(6.02, "blind guessing")
+    ),
+    "a reference outside the frame": final_figure(final_values("", "solid", [3.0]), reference=(6.02, "blind guessing")),
+    "low curves": experiments.low_comparison_figure(
+        [line("a", (6.0, 3.0), (0, 9)), line("b", (6.0, 3.01), (0, 9))], "step", (2.9, 6.0), 9.0
+    ),
+    "plain numbers on a logarithmic axis": experiments.low_comparison_figure(
+        [line("a", (6.0, 200.0), (0, 9))], "step", (2.8, 260.0), 9.0, log_y=True
+    ),
+    "growth": growth.growth_figure(
+        [growth_line("GRU", 2.5, 2.0), growth_line("RNN", 2.5)],
+        "parameters",
+        (900.0, 2e6),
+        [1e3, 15.7e3, 1e6],
+        (1.4, 3.5),
+    ),
+    "learning curve": curve(SEEDS, (0.8833, "ceiling of counting")),
+    "learning curve at its beginning": curve(SEEDS[:0], (0.8833, "")),
+    "learning curve without a ceiling": curve(SEEDS[:1]),
+    "exact match by length": translation.exact_match_by_length([falling("one", 3), falling("attention", 99)], 8, 10),
+    "exact match by step": translation.exact_match_by_step([], 800),
+    "exact match by ablation": translation.exact_match_by_ablation(
+        A([[[1.0, 0.5], [0.5, 0.5]], [[NAN, NAN], [0.1, 0.3]]]), ["as it is", "looks evenly"], ["one", "attention"]
+    ),
+    "exact match by format": translation.exact_match_by_format(
+        A([[0.5, NAN]]), ["3 march 1997"], ["one vector", "attention"]
+    ),
+    "accuracy of the copy task": translation.copy_accuracy_by_step([falling("attention", 3)], 10, 0.05),
+    "accuracy by position": curves_by_position(teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru"), loss=False),
+    "measured and predicted cost": cost.cost_figure(
+        [cost_line("GRU", 1.0, 2.0, NAN)], "length", "seconds", (32, 64, 128)
+    ),
+    "no measured cost": cost.cost_figure([cost_line("a", NAN, NAN, NAN)], "x", "y", (32, 64, 128)),
+    "cost at many sizes": cost.cost_figure([cost_line("a", 1, 2, 3)], "x", "y", tuple(2**i for i in range(5, 12))),
+    "parameters": cost.parameter_bars([("expand", 4096, "= d m"), ("<b>", 12, "= d")], "--m-transformer"),
+    "measure by heads": depth.measure_by_heads(HEADS, (1, 2, 4), "bits", (0.0, 1.0)),
+    "next symbols": induction.next_symbol_map(
+        "bab", 2, ["two", "one"], A([[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]]), ["xyb", "xyz"]
+    ),
+    "next symbols of a row without a repetition": induction.next_symbol_map("b", None, ["two"], A([[0.1]]), ["x"]),
+    "loss with a floor": mask_losses(False, 200.0, (2.94, "ln 19 = 2.94")),
+    "loss with a low floor": mask_losses(False, 9.0, (0.03, "least")),
+    "loss by position": mask_losses(True, 12.0, None),
+    "loss by many positions": mask_losses(True, 40.0, None),
+    "order sensitivity": positions.order_sensitivity(
+        ["none", "sines, causal"], [False, True], A([[0.0, 2e-7, 1e-7], [0.1, 0.2, 0.3]]), "--m-transformer"
+    ),
+    "exact match beyond the trained lengths": positions.exact_match_by_length(falling("sines", 4), 4, 6),
+    "quantity by width": BY_WIDTH,
+    "final accuracy": ceilings.final_accuracy_figure(accuracies([0.8833] * 3, [1.0, 0.75, 1.0]), 0.8833, 0.8833),
+    "a lower minimum of the cross-entropy": ceilings.final_accuracy_figure(accuracies([0.8]), 0.8333, 0.6667),
+    "ceiling by probability": ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
+    "attention map": internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
+    "a large attention map has no numbers": internals.attention_map(np.eye(13), [str(i) for i in range(13)]),
+    "contributions": internals.contributions(WORDS, A([0.5, -1.25, 2.0, -3.0]), 0.125),
+    "answer after each token": internals.answer_after_each_token(
+        WORDS, A([0.5, 0.4, 0.7, 1.0]), "--m-rnn", ("collapse", "sustain")
+    ),
+    "word weights": internals.word_weights(("a", "<EOS>"), A([[0.5, -2.0], [-0.5, 2.0]]), ("collapse", "sustain")),
+    "embedding map": internals.embedding_map(
+        ("not", "<EOS>", "human"), A([[1.0, -0.5], [-2.0, 0.25], [0.0, 0.0]]), "--m-rnn"
+    ),
+    "similarity by layer": senses.similarity_by_layer(SAME, OTHER, -0.1),
+    "equal similarities": senses.similarity_by_layer(SAME, SAME, 0.0),
+    "word map": vectors.word_map(A([[0.0, 0.0], [1.0, 0.5], [0.2, -0.3]]), ["<a>", "b", "c"], "--m-cbow", ["b"]),
+    "agreement by count": vectors.agreement_by_count(["1–9", "≥10"], A([[0.1, 0.5], [0.3, 0.7]]), "--m-cbow"),
+    "length by count": vectors.length_by_count(A([1, 100]), A([1.0, 2.0]), "--m-cbow"),
 }
 
 
-def get(node: Any, path: list[str]) -> Any:
-    """Return what stands at a path; `*` stands for every element, and `a,b` for two attributes."""
-    for i, part in enumerate(path):
-        if "," in part:
-            return [get(node, [each]) for each in part.split(",")]
-        if part == "*":
-            return [get(each, path[i + 1 :]) for each in node]
-        node = node[int(part)] if part.lstrip("-").isdigit() else getattr(node, part)
-    return [get(each, []) for each in node] if isinstance(node, (list, tuple, ndarray)) else node
+def parts_of(figure: go.Figure) -> list[str]:
+    """Return the traces and the layout of a figure without its template, each as a line; numbers have five digits."""
 
+    def rounded(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: rounded(each) for name, each in value.items() if name != "template"}
+        if isinstance(value, list | tuple | ndarray):
+            return [rounded(each) for each in value]
+        return float(f"{value:.5g}") if isinstance(value, float | np.floating) else value
 
-def matches(found: Any, expected: Any) -> bool:
-    if isinstance(expected, list):
-        return len(found) == len(expected) and all(map(matches, found, expected))
-    if isinstance(expected, float) and found is not None:
-        return math.isclose(found, expected, rel_tol=1e-6, abs_tol=1e-12)
-    return bool((found.split("</span> ")[-1] if isinstance(found, str) else found) == expected)
+    described = rounded(figure.to_dict())
+    return [json.dumps(part, default=int) for part in (*described["data"], described["layout"])]
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_has_these_parts(name: str) -> None:
-    figure, parts = FIGURES[name]
-    found = {path: get(figure, path.split(".")) for path in parts}
-    assert {path: found[path] for path in parts if not matches(found[path], parts[path])} == {}, "expected: " + str(
-        parts
-    )
+def test_a_figure_has_these_parts(name: str, snapshot: SnapshotAssertion) -> None:
+    assert parts_of(FIGURES[name]) == snapshot
 
 
 def heights(figure: go.Figure) -> dict[str, float]:
@@ -876,21 +418,21 @@ def test_length_ticks_double_and_include_the_end_if_there_is_room(context: int, 
 
 
 def test_axes_contain_their_values_with_a_margin() -> None:
-    importance = FIGURES["head importance, with two standard errors"][0].layout
+    importance = FIGURES["head importance, with two standard errors"].layout
     assert importance.xaxis.range[0] < -0.26 and importance.xaxis.range[1] > 0.54 and importance.yaxis.range[0] > 2
-    assert 10 ** FIGURES["measured and predicted cost"][0].layout.yaxis.range[0] < 1.0
-    assert 10 ** FIGURES["measured and predicted cost"][0].layout.yaxis.range[1] > 256
-    low, high = FIGURES["contributions"][0].layout.xaxis.range
+    assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[0] < 1.0
+    assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[1] > 256
+    low, high = FIGURES["contributions"].layout.xaxis.range
     assert low < -1.625 and high > 1.375
-    low, high = FIGURES["word weights"][0].layout.xaxis.range
+    low, high = FIGURES["word weights"].layout.xaxis.range
     assert -low == high > 2
-    layout = FIGURES["embedding map"][0].layout
+    layout = FIGURES["embedding map"].layout
     assert layout.xaxis.range == layout.yaxis.range and layout.xaxis.range[1] > 2
-    low, high = FIGURES["ceiling by probability"][0].layout.yaxis.range
+    low, high = FIGURES["ceiling by probability"].layout.yaxis.range
     assert low < 0.66 and high > 1
-    assert FIGURES["recall by length"][0].layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
-    assert FIGURES["loss by position"][0].layout.xaxis.range[0] > 0
-    low, high = FIGURES["loss on a string"][0].layout.yaxis.range
+    assert FIGURES["recall by length"].layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
+    assert FIGURES["loss by position"].layout.xaxis.range[0] > 0
+    low, high = FIGURES["loss on a string"].layout.yaxis.range
     assert low <= 0 < 1.1 <= high
     for scale, bounds in ((3, (3.0, 4.0)), (0, (0.0, 1.0))):
         low, high = curves_by_position(
@@ -903,21 +445,21 @@ def test_axes_contain_their_values_with_a_margin() -> None:
 
 
 def test_signs_other_than_colour_tell_marks_apart() -> None:
-    bars = FIGURES["bars with the lowest marked"][0].data[0].marker.color
-    assert bars[0] != bars[1] and len(set(FIGURES["bars that cannot be compared"][0].data[0].marker.color)) == 1
-    loss = FIGURES["training and held-out loss"][0].data
+    bars = FIGURES["bars with the lowest marked"].data[0].marker.color
+    assert bars[0] != bars[1] and len(set(FIGURES["bars that cannot be compared"].data[0].marker.color)) == 1
+    loss = FIGURES["training and held-out loss"].data
     assert loss[0].line.width > loss[1].line.width
-    dots = FIGURES["final values"][0].data
+    dots = FIGURES["final values"].data
     assert dots[1].x[0] < 0 < dots[3].x[0], "side by side, not one over the other"
-    colours = FIGURES["contributions"][0].data[0].marker.color
+    colours = FIGURES["contributions"].data[0].marker.color
     assert colours[0] == colours[1] != colours[2]
-    similarity = FIGURES["similarity by layer"][0].data
+    similarity = FIGURES["similarity by layer"].data
     assert similarity[2].line.dash != similarity[5].line.dash
-    position = FIGURES["accuracy by position"][0].data
+    position = FIGURES["accuracy by position"].data
     assert position[2].line.dash != position[5].line.dash
     hollow = cost.cost_figure([cost_line("b", 1, 2, 3, hollow=True)], "x", "y", (32, 64, 128))
     assert hollow.data[1].marker.line.width == 2 and "○" in hollow.layout.annotations[0].text
-    parameters = FIGURES["parameters"][0].layout
+    parameters = FIGURES["parameters"].layout
     assert parameters.yaxis.range[0] > parameters.yaxis.range[1], "the first part stands on top"
     assert "4,096" in parameters.annotations[0].text and "<b>&lt;b&gt;</b>" in parameters.annotations[1].text
     lines = [senses.SimilarityLine(f"sentence {i}", np.zeros(3)) for i in range(1, MAX_REAL_SENTENCES)]
@@ -933,8 +475,8 @@ def test_a_large_map_of_shares_has_few_labels_and_no_numbers() -> None:
 
 
 def test_long_lines_are_thinned_and_keep_their_ends_and_labels() -> None:
-    assert len(FIGURES["dynamic evaluation"][0].data[0].x) <= 200
-    vocabulary = FIGURES["measure by vocabulary"][0].data[0]
+    assert len(FIGURES["dynamic evaluation"].data[0].x) <= 200
+    vocabulary = FIGURES["measure by vocabulary"].data[0]
     assert len(vocabulary.x) < 200 and vocabulary.y == pytest.approx(np.log(vocabulary.x), abs=1e-4)
     assert vocabulary.x[1] - vocabulary.x[0] == 1 and vocabulary.x[-1] - vocabulary.x[-2] > 10, "closer where it bends"
     near = replace(BPE, name="Words", values=BPE.values + 0.01)
@@ -1013,7 +555,7 @@ def test_a_line_that_falls_is_labelled_where_it_falls() -> None:
 
 
 def test_labels_of_measures_by_heads_move_equally_far_apart() -> None:
-    first, second = (name.y for name in FIGURES["measure by heads"][0].layout.annotations)
+    first, second = (name.y for name in FIGURES["measure by heads"].layout.annotations)
     assert first < second - 0.08 and first + second == pytest.approx(0.6 + 0.615)
     low = [replace(each, values=each.values * 0.01) for each in HEADS]
     assert min(name.y for name in depth.measure_by_heads(low, (1, 2, 4), "bits", (0.0, 1.0)).layout.annotations) >= 0
