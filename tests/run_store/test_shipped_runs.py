@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from benchmarks.retrain_shipped import compare, steps_before_explosion
@@ -14,6 +13,7 @@ from explorer.experiments.trimming import SAME_ANSWERS, kept_steps
 from explorer.inspection.evaluate import evaluate
 from explorer.run_store import store
 from explorer.training.config import key, parse_config, to_json
+from tests.run_store.small_runs import bytes_of
 
 CONFIGS = shipped_configs()
 
@@ -50,9 +50,7 @@ def test_equal_weights_of_included_runs_are_stored_once() -> None:
     assert len(set(contents)) == len(contents)
     one, other = store.find("text-ngram"), store.find("text-shakespeare-ngram")
     assert not (other.folder / "weights.parquet").exists()
-    weights = other.weights()
-    assert weights.keys() == one.weights().keys()
-    assert all(np.array_equal(value, weights[name]) for name, value in one.weights().items())
+    assert bytes_of(other.weights()) == bytes_of(one.weights())
 
 
 REPRESENTATIVES = [
@@ -67,9 +65,12 @@ REPRESENTATIVES = [
 
 @pytest.mark.parametrize("name", REPRESENTATIVES)
 def test_a_run_has_the_first_losses_of_a_training_and_the_metrics_of_its_weights(name: str) -> None:
-    result = compare(name, CONFIGS[name], only_first_steps=True)
+    """Bit for bit on the processor that trained it. Elsewhere rounding grows until the curves part."""
+    is_brief = name in ("negation-half-bag_of_words", "text-repeats-bpe-ngram")
+    result = compare(name, CONFIGS[name], only_first_steps=not is_brief)
     assert result["problem"] == ""
     assert result["equal_steps"] >= min(steps_before_explosion(name), result["steps"])
+    assert not is_brief or result["metrics"] < 0.01
     if name in REPRESENTATIVES[-3:]:
         return
     run = store.find(name)
@@ -80,11 +81,3 @@ def test_a_run_has_the_first_losses_of_a_training_and_the_metrics_of_its_weights
     for metric, value in run.card.metrics.items():
         assert replaced[metric].mean == pytest.approx(value.mean, rel=error, abs=error)
         assert replaced[metric].values == pytest.approx(value.values, rel=error, abs=error)
-
-
-@pytest.mark.parametrize("name", ["negation-half-bag_of_words", "text-repeats-bpe-ngram"])
-def test_a_run_trained_again_has_the_same_curve(name: str) -> None:
-    """Bit for bit on the processor that trained it. Elsewhere rounding grows until the curves part."""
-    result = compare(name, CONFIGS[name])
-    assert result["equal_steps"] >= min(20, result["steps"])
-    assert result["metrics"] < 0.01
