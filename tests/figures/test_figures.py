@@ -95,7 +95,7 @@ def adapting(a: Any, b: Any, y: tuple[float, float] = (2.2, 2.4), ngram: Any = N
     return dynamic.dynamic_evaluation_figure(a, b, "--m-gru", y, "characters read", "bits", lines)
 
 
-WORDS, ESCAPED = ("<BOS>", "human", "not", "destroy"), ["&lt;BOS&gt;", "human", "not", "destroy"]
+WORDS = ("<BOS>", "human", "not", "destroy")
 CHANCES = [i / 20 for i in range(1, 20)]
 CEILINGS = [1 - min(p, 1 - p) / 3 for p in CHANCES]
 LEADS = [2 / 3 if 0.4 < p < 0.6 else c for p, c in zip(CHANCES, CEILINGS, strict=True)]
