@@ -69,7 +69,7 @@ def test_a_run_has_the_first_losses_of_a_training_and_the_metrics_of_its_weights
     is_brief = name in ("negation-half-bag_of_words", "text-repeats-bpe-ngram")
     result = compare(name, CONFIGS[name], only_first_steps=not is_brief)
     assert result["problem"] == ""
-    assert result["equal_steps"] >= min(steps_before_explosion(name), result["steps"])
+    assert result["equal_steps"] >= min(20 if is_brief else steps_before_explosion(name), result["steps"])
     assert not is_brief or result["metrics"] < 0.01
     if name in REPRESENTATIVES[-3:]:
         return

@@ -91,8 +91,10 @@ class Browser:
         return await asyncio.wait_for(self.events.get(), TIMEOUT)
 
     async def rest(self) -> list[Event]:
-        first = await self.next()
-        return [first, *await self.rest()] if first else []
+        events = []
+        while (event := await self.next()) is not None:
+            events.append(event)
+        return events
 
 
 def test_a_text_is_sent_in_message_events_and_one_end_event_at_every_request() -> None:
