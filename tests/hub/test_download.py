@@ -156,26 +156,24 @@ def test_other_content_than_the_hub_names_is_deleted(hub: FakeHub) -> None:
     assert opened.open_model(NAME).layers == 3
 
 
-REFUSED = {  # a file, its content, and the reason
-    "code": ("config.json", b'{"model_type": "gpt2", "auto_map": {"AutoModel": "code.Model"}}', "auto_map"),
-    "code of a tokenizer": ("tokenizer_config.json", b'{"auto_map": {"a": "b"}}', "tokenizer .* is Python code"),
-    "no safetensors": ("model.safetensors", None, "has no model.safetensors. It has pytorch"),
-    "no configuration": ("config.json", None, "has no config.json"),
-    "no JSON": ("config.json", b"<html>", "config.json of .* cannot be read"),
-    "a huge header": (WEIGHTS, b"\xff" * 40, NO_WEIGHTS),
-    "shapes of text": (WEIGHTS, b"\x1d" + bytes(7) + b'{"a":{"dtype":1,"shape":["x"]}', NO_WEIGHTS),
-}
+REFUSED: list[tuple[str, bytes | None, str]] = [  # a file, its content, and the reason
+    ("config.json", b'{"model_type": "gpt2", "auto_map": {"AutoModel": "code.Model"}}', "auto_map"),
+    ("tokenizer_config.json", b'{"auto_map": {"a": "b"}}', "tokenizer .* is Python code"),
+    ("model.safetensors", None, "has no model.safetensors. It has pytorch"),
+    ("config.json", None, "has no config.json"),
+    ("config.json", b"<html>", "config.json of .* cannot be read"),
+    (WEIGHTS, b"\xff" * 40, NO_WEIGHTS),
+    (WEIGHTS, b"\x1d" + bytes(7) + b'{"a":{"dtype":1,"shape":["x"]}', NO_WEIGHTS),
+]
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_repository_is_refused_before_its_weights_are_downloaded(what: str, hub: FakeHub) -> None:
-    name, content, reason = REFUSED[what]
-    hub.files.pop(name)
-    if content is not None:
-        hub.files[name] = content
-    with pytest.raises(InvalidSetting, match=reason):
-        opened.open_model(NAME)
-    assert not environment().downloaded_models.exists() and opened.opened_models() == []
+def test_a_repository_is_refused_before_its_weights_are_downloaded(hub: FakeHub) -> None:
+    files = hub.files
+    for name, content, reason in REFUSED:
+        hub.files = {**files, name: content} if content else {other: files[other] for other in files if other != name}
+        with pytest.raises(InvalidSetting, match=reason):
+            opened.open_model(NAME)
+        assert not environment().downloaded_models.exists() and opened.opened_models() == []
 
 
 def test_memory_and_disk_are_checked_before_and_during_the_download(hub: FakeHub, monkeypatch: Patch) -> None:

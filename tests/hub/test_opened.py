@@ -113,13 +113,12 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_folder_is_refused_with_the_reason_and_leaves_no_card(what: str, folder: Path) -> None:
-    change, reason = REFUSED[what]
-    change(folder)
-    with pytest.raises(InvalidSetting, match=reason):
-        opened.open_model(str(folder))
-    assert opened.opened_models() == [] and memory.loaded_bytes() == 0
+def test_a_folder_is_refused_with_the_reason_and_leaves_no_card(folder: Path, tmp_path: Path) -> None:
+    for what, (change, reason) in REFUSED.items():
+        change(copy := shutil.copytree(folder, tmp_path / what / "model"))
+        with pytest.raises(InvalidSetting, match=reason):
+            opened.open_model(str(copy))
+        assert opened.opened_models() == [] and memory.loaded_bytes() == 0
 
 
 def test_what_is_neither_allowed_nor_a_folder_nor_a_name_is_refused(folder: Path, monkeypatch: Patch) -> None:
@@ -202,12 +201,9 @@ def test_the_operator_sets_the_list_and_revisions(monkeypatch: Patch) -> None:
     assert find_allowed("gpt2") == find_allowed(" OpenAI-Community/GPT2 ") == models["gpt2"]
     monkeypatch.setenv("LINEAGE_MODELS", "")
     assert allowed_models() == {}
-    monkeypatch.setenv("LINEAGE_MODELS", "no-such-name")
-    with pytest.raises(InvalidSetting, match="“no-such-name”, which is no short name"):
-        allowed_models()
-    for wrong in ("../x", "a/b/c", "a b", "gpt2@", "gpt2@../x", "https://example.org/x"):
+    for wrong in ("no-such-name", "../x", "a/b/c", "a b", "gpt2@", "gpt2@../x", "https://example.org/x"):
         monkeypatch.setenv("LINEAGE_MODELS", wrong)
-        with pytest.raises(InvalidSetting, match="LINEAGE_MODELS"):
+        with pytest.raises(InvalidSetting, match="“no-such-name”, which is no short" if "-" in wrong else "LINEAGE_MO"):
             allowed_models()
 
 
