@@ -31,15 +31,14 @@ class FakeHub:
     paused: threading.Event = field(default_factory=threading.Event)  # while unset, long files wait
 
     def listing(self) -> dict[str, object]:
-        facts = {"id": self.id, "modelId": self.id, "sha": self.commit, "private": False, "tags": []}
-        siblings = []
+        siblings: list[dict[str, object]] = []
         for name, content in self.files.items():
             blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
             siblings.append({"rfilename": name, "size": len(content), "blobId": blob})
             if name.endswith(".safetensors"):
                 sha = hashlib.sha256(content).hexdigest()
                 siblings[-1]["lfs"] = {"sha256": sha, "size": len(content), "pointerSize": 130}
-        return {**facts, "cardData": {"license": "mit"}, "siblings": siblings}
+        return {"id": self.id, "sha": self.commit, "cardData": {"license": "mit"}, "siblings": siblings}
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
@@ -68,11 +67,10 @@ def serve(hub: FakeHub) -> Iterator[FakeHub]:
                 hub.end_after = 0
                 self.close_connection = True
                 return
+            self.wfile.write(content[:50_000])
             if len(content) > 100_000:
-                self.wfile.write(content[:50_000])
                 hub.paused.wait(120)
-                content = content[50_000:]
-            self.wfile.write(content)
+            self.wfile.write(content[50_000:])
 
         def do_GET(self) -> None:
             wanted = self.headers.get("Range", "")
@@ -92,8 +90,7 @@ def serve(hub: FakeHub) -> Iterator[FakeHub]:
             part = re.fullmatch(r"bytes=(\d+)-(\d*)", wanted)
             if part and not hub.ignores_ranges:
                 first, last = int(part[1]), int(part[2] or len(content) - 1)
-                about = f"bytes {first}-{last}/{len(content)}"
-                self.answer(206, content[first : last + 1], Content_Range=about)
+                self.answer(206, content[first : last + 1], Content_Range=f"bytes {first}-{last}/{len(content)}")
             else:
                 self.answer(200, content)
 

@@ -26,22 +26,13 @@ ID, NAME = "Tiny/GPT2-test", "gpt2-test"
 WEIGHTS, NO_WEIGHTS = "model.safetensors", "is no safetensors file"
 
 
-@pytest.fixture(scope="module")
-def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of a repository; not all of them may be downloaded."""
-    folder = save_random_model("gpt2", tmp_path_factory.mktemp("model") / "gpt2")
-    return read_folder(folder) | {
-        "pytorch_model.bin": b"pickle",
-        "code.py": b"raise SystemExit",
-        "tokenizer_config.json": b"{}",
-        "onnx/model.safetensors": b"other",
-    }
-
-
 @pytest.fixture
-def hub(contents: dict[str, bytes], monkeypatch: Patch) -> Iterator[FakeHub]:
+def hub(tmp_path: Path, monkeypatch: Patch) -> Iterator[FakeHub]:
+    """A server with a repository, of which not all files may be downloaded."""
+    files = read_folder(save_random_model("gpt2", tmp_path / "gpt2"))
+    files |= {"pytorch_model.bin": b"pickle", "code.py": b"raise SystemExit", "onnx/model.safetensors": b"other"}
     monkeypatch.setenv("LINEAGE_MODELS", ID)
-    with serve(FakeHub(ID, dict(contents))) as server:
+    with serve(FakeHub(ID, {**files, "tokenizer_config.json": b"{}"})) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.address)
         yield server
 
@@ -208,9 +199,6 @@ def test_what_the_hub_refuses_and_no_network_are_one_sentence(hub: FakeHub, monk
         opened.open_model(NAME)
     with opened._one_at_a_time(NAME), pytest.raises(InvalidSetting, match="is being opened already"):
         opened.open_model(NAME)  # by another process
-
-
-# On a server
 
 
 def test_a_server_opens_a_model_and_says_how_far_it_is(hub: FakeHub) -> None:

@@ -186,9 +186,6 @@ def test_a_card_that_cannot_be_written_or_read_is_left_out(
     assert opened.opened_models() == [card]
 
 
-# The allow list
-
-
 def test_the_operator_sets_the_list_and_revisions(monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_MODELS", "gpt2@abc, Owner/My-Model@v1.0, openai-community/gpt2-medium")
     models = allowed_models()
@@ -205,9 +202,6 @@ def test_the_operator_sets_the_list_and_revisions(monkeypatch: Patch) -> None:
         monkeypatch.setenv("LINEAGE_MODELS", wrong)
         with pytest.raises(InvalidSetting, match="“no-such-name”, which is no short" if "-" in wrong else "LINEAGE_MO"):
             allowed_models()
-
-
-# Memory
 
 
 def test_visitors_who_ask_at_once_share_one_copy_and_wait_for_no_other_model(

@@ -60,10 +60,6 @@ def _is_pair(name: str) -> bool:
     return name in ("t5", "marian", "bart")
 
 
-def _parts(module: PretrainedModule) -> list[Any]:
-    return [module.part(name, TARGET) for name in PARTS] if module.kind == "encoder-decoder" else [module.part()]
-
-
 @pytest.mark.parametrize("name", SHOWN)
 def test_logits_attention_and_readout_equal_the_eager_path(name: str, pretrained: Any) -> None:
     module, eager = pretrained(name), _eager(name)
@@ -78,11 +74,11 @@ def test_logits_attention_and_readout_equal_the_eager_path(name: str, pretrained
     scale = float(logits.abs().max())
     assert float((watched - logits[0]).abs().max()) < 1e-5 * scale
     assert float((unwatched - logits[0]).abs().max()) < 1e-5 * scale
+    parts, attentions = [module.part()], [expected.get("attentions")]
     if module.kind == "encoder-decoder":
-        attentions = (expected.encoder_attentions, expected.decoder_attentions, expected.cross_attentions)
-    else:
-        attentions = (expected.attentions,)
-    for part, layers in zip(_parts(module), attentions, strict=True):
+        parts = [module.part(part, TARGET) for part in PARTS]
+        attentions = [expected.encoder_attentions, expected.decoder_attentions, expected.cross_attentions]
+    for part, layers in zip(parts, attentions, strict=True):
         assert len(layers) == part.layout.layers
         for layer, weights in enumerate(layers):
             assert weights.shape[1] == part.layout.heads == HEADS
@@ -169,8 +165,6 @@ def test_greedy_translation_equals_that_of_transformers(name: str, pretrained: A
     )[0, 1:].tolist()  # fmt: skip
     assert list(module.translate(TEXT, 9)) == expected
 
-
-# Activation patching and direct logit attribution
 
 CLEAN, CHANGED = (5, 9, 14, 9, 22, 5, 31), (5, 9, 14, 40, 22, 5, 31)
 FIRST = 3  # position at which they differ
