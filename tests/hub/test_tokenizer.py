@@ -77,11 +77,10 @@ def test_marian_files(tmp_path: Path) -> None:
     sentencepiece = pytest.importorskip("sentencepiece", reason="pip install -r requirements-models.txt")
     text = tmp_path / "text.txt"
     text.write_text("\n".join(f"the cat number {i} sat on the mat near the other cat" for i in range(200)))
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(text), model_prefix=str(tmp_path / "source"), vocab_size=44, minloglevel=2
-    )
+    source = str(tmp_path / "source")
+    sentencepiece.SentencePieceTrainer.train(input=str(text), model_prefix=source, vocab_size=44, minloglevel=2)
     (tmp_path / "source.model").rename(tmp_path / "source.spm")
-    library = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "source.spm"))
+    library = sentencepiece.SentencePieceProcessor(model_file=f"{source}.spm")
     names = ["</s>", "<unk>", *sorted(library.id_to_piece(i) for i in range(3, library.get_piece_size())), "<pad>"]
     (tmp_path / "vocab.json").write_text(json.dumps({name: i for i, name in enumerate(names)}))
     tokenizer = load_tokenizer(tmp_path, len(names))

@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -89,12 +89,8 @@ class HoldingExecutor(InProcessExecutor):
     def _is_held(self, name: str, event: Event) -> bool:
         what, step = self._held.get(name, (Step, 10**9))
         job = self.service._jobs.get(name)  # private ones, too
-        return (
-            isinstance(event, what)
-            and getattr(event, "step", 0) >= step
-            and job is not None
-            and not job.requested_action
-        )
+        is_there = isinstance(event, what) and getattr(event, "step", 0) >= step
+        return is_there and job is not None and not job.requested_action
 
 
 @pytest.fixture(autouse=True)
@@ -115,15 +111,14 @@ MakeExecutor: TypeAlias = Callable[[], HoldingExecutor]
 @pytest.fixture
 def make_executor() -> Iterator[MakeExecutor]:
     """Make executors, whose services are closed at the end of the test."""
-    made: list[HoldingExecutor] = []
+    with ExitStack() as services:
 
-    def make() -> HoldingExecutor:
-        made.append(HoldingExecutor())
-        return made[-1]
+        def make() -> HoldingExecutor:
+            executor = HoldingExecutor()
+            services.callback(executor.service.close)
+            return executor
 
-    yield make
-    for executor in made:
-        executor.service.close()
+        yield make
 
 
 @pytest.fixture
@@ -732,9 +727,7 @@ def test_without_room_on_the_disk_no_training_is_started(executor: HoldingExecut
 class CrashingExecutor(HoldingExecutor):
     """Loses what carries out an order after the step that `step` returns for the first one."""
 
-    def __init__(
-        self, crashes: int, step: Callable[[int], int] = lambda first: first + 13, error: type[WorkerLost] = WorkerLost
-    ) -> None:
+    def __init__(self, crashes: int, step: Callable[[int], int] = lambda _: 13, error: type[WorkerLost] = WorkerLost):
         super().__init__()
         self.crashes, self.step, self.error = crashes, step, error
 
@@ -764,23 +757,21 @@ def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(private: bool) 
         assert_equals_uninterrupted(config)
 
 
-@pytest.mark.parametrize(
-    ("step", "error", "starts"),
-    [(lambda first: first + 12, WorkerLost, [10, 20]), (lambda _: 2, MachineLost, [1, 1, 1])],
-)
-def test_neither_a_crash_after_a_new_checkpoint_counts_nor_a_lost_machine(
-    step: Callable[[int], int], error: type[WorkerLost], starts: list[int]
-) -> None:
-    executor = CrashingExecutor(len(starts), step, error)
-    job = submit_and_wait(executor.service, short_config(), "ada")
-    executor.service.close()
-    assert (job.view().state, job.view().problem, job.crashes) == ("finished", "", 0)
-    assert executor.start_steps(short_config()) == [None, *starts]
-    assert_equals_uninterrupted(short_config())
+def test_neither_a_crash_after_a_new_checkpoint_counts_nor_a_lost_machine() -> None:
+    for executor, seed, starts in (
+        (CrashingExecutor(2, lambda first: first + 12), 0, [10, 20]),
+        (CrashingExecutor(3, lambda _: 2, MachineLost), 1, [1, 1, 1]),
+    ):
+        config = short_config(seed=seed)
+        job = submit_and_wait(executor.service, config, "ada")
+        executor.service.close()
+        assert (job.view().state, job.view().problem, job.crashes) == ("finished", "", 0)
+        assert executor.start_steps(config) == [None, *starts]
+        assert_equals_uninterrupted(config)
 
 
 def test_after_two_crashes_at_one_checkpoint_a_job_waits_for_its_owner() -> None:
-    executor = CrashingExecutor(3, lambda _: 13)
+    executor = CrashingExecutor(3)
     view = submit_and_wait(executor.service, short_config(), "ada").view()
     assert (view.state, view.saved, view.step) == ("stopped", True, 10)
     assert "ended unexpectedly twice" in view.problem and "Press Go on" in view.problem
