@@ -11,6 +11,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, create_autospec
@@ -248,9 +249,7 @@ def test_servers_that_store_the_same_run_at_once_store_one(any_server: UseServer
     assert len(open_storage().place.names(f"runs/{key_of(0)}")) == 1
 
 
-def test_a_run_is_downloaded_once_and_in_the_background_if_that_takes_long(
-    server: UseServer, monkeypatch: Patch
-) -> None:
+def test_a_run_is_downloaded_once_and_in_the_background(server: UseServer, monkeypatch: Patch) -> None:
     runs = [store_run(seed) for seed in range(3)]
     server("b")
     may_go_on, original = threading.Event(), Storage.download
@@ -319,7 +318,7 @@ def test_copies_that_were_not_used_are_deleted_first(server: UseServer, monkeypa
         store.find(runs[0].key)
 
 
-def test_runs_from_before_the_setting_are_copied_into_the_storage(server: UseServer, monkeypatch: Patch) -> None:
+def test_runs_from_before_the_setting_are_copied(server: UseServer, monkeypatch: Patch) -> None:
     with monkeypatch.context() as patched:
         patched.delenv("LINEAGE_RUNS")
         patched.delenv("LINEAGE_DATABASE_URL")
@@ -338,7 +337,7 @@ def test_runs_from_before_the_setting_are_copied_into_the_storage(server: UseSer
     assert store.find(run.key).card == run.card
 
 
-def test_an_unreachable_storage_is_one_sentence_and_nothing_is_lost(server: UseServer, monkeypatch: Patch) -> None:
+def test_an_unreachable_storage_is_one_sentence(server: UseServer, monkeypatch: Patch) -> None:
     run = store_run(0)
     server("b")
     kept = store_run(1)
@@ -350,11 +349,8 @@ def test_an_unreachable_storage_is_one_sentence_and_nothing_is_lost(server: UseS
         assert store.find_by_config(run.config) is None
         assert store.find(kept.key).card == kept.card  # its copy is here
         folder = write_finished_job(2)
-        for operation in (
-            lambda: operations.add_run(folder),
-            lambda: operations.delete_runs([kept.key], "ada", False),
-            index.compare_with_storage,
-        ):
+        delete = partial(operations.delete_runs, [kept.key], "ada", False)
+        for operation in (partial(operations.add_run, folder), delete, index.compare_with_storage):
             with pytest.raises(StoreError, match="does not answer"):
                 operation()
         assert store.load(folder).weights()
@@ -457,9 +453,7 @@ def test_a_hostile_card_does_no_harm(harm: str, server: UseServer, tmp_path: Pat
     assert indexed_keys() == [other.key]
 
 
-def test_links_in_a_shared_folder_are_not_followed_and_damaged_files_are_noticed(
-    server: UseServer, tmp_path: Path
-) -> None:
+def test_links_are_not_followed_and_damaged_files_are_noticed(server: UseServer, tmp_path: Path) -> None:
     run, other = store_run(0), store_run(1)
     shared, secret = tmp_path / "shared", tmp_path / "secret"
     (version,) = (shared / "runs" / run.key).iterdir()

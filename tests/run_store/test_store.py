@@ -262,9 +262,7 @@ def test_an_unfinished_run_is_found_by_its_configuration_only_on_request() -> No
 
 
 @pytest.mark.parametrize(("model", "replicas"), [("lstm", 1), ("transformer", 3)])
-def test_a_training_resumed_twice_from_disk_equals_an_uninterrupted_one(
-    model: str, replicas: int, tmp_path: Path
-) -> None:
+def test_a_training_resumed_twice_equals_an_uninterrupted_one(model: str, replicas: int, tmp_path: Path) -> None:
     config = short_config(model, replicas=replicas)
     store.write_run(record_stopped_at(10, config), tmp_path / "job")
     first = store.load(tmp_path / "job").record()
@@ -303,9 +301,7 @@ def test_a_record_before_its_first_evaluation_can_be_written(tmp_path: Path) -> 
         run.weights()
 
 
-def test_unchanged_files_are_not_rewritten_and_replaced_checkpoints_are_deleted(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+def test_unchanged_files_stay_and_replaced_checkpoints_are_deleted(tmp_path: Path, monkeypatch: Patch) -> None:
     folder, write_file, written = tmp_path / "job", store.write_file, list[str]()
 
     def note(file: Path, content: bytes) -> None:
@@ -443,9 +439,7 @@ def test_training_again_keeps_name_tags_note_pin_and_owner(tmp_path: Path) -> No
     assert store.save_run(record(), tmp_path / "nobodys").card.owner == ""
 
 
-def test_a_changed_card_with_an_equal_modification_time_is_reloaded_and_a_damaged_one_replaced(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_changed_card_is_reloaded_and_a_damaged_one_replaced(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = store.load(folder)
     assert store.load(folder) is before
     file = folder / "card.json"

@@ -329,9 +329,7 @@ def reject(content: bytes, folder: Path) -> str:
     return text
 
 
-def test_an_invalid_zip_is_rejected_with_one_sentence(
-    tmp_path: Path, monkeypatch: Patch, snapshot: SnapshotAssertion
-) -> None:
+def test_an_invalid_zip_is_rejected(tmp_path: Path, monkeypatch: Patch, snapshot: SnapshotAssertion) -> None:
     # A process for each table would take long.
     monkeypatch.setattr(read, "decode_parquet", lambda content, memory: pq.ParquetFile(io.BytesIO(content)).read())
     assert {case: reject(make(), tmp_path) for case, make in INVALID_ZIPS.items()} == snapshot
@@ -352,9 +350,7 @@ def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
         assert bytes_of(getattr(actual.curves, part)) == bytes_of(getattr(expected.curves, part))
 
 
-def test_an_archive_of_an_earlier_version_unpacks_to_the_same_run(
-    run: StoredRun, tmp_path: Path, monkeypatch: Patch
-) -> None:
+def test_an_archive_of_an_earlier_version_is_read(run: StoredRun, tmp_path: Path, monkeypatch: Patch) -> None:
     old = store.load(read.unpack(old_zip(), tmp_path / "old", "somebody", limits.check))
     assert_same_curves(old, run)
     assert write.pack(old) == valid_zip()
@@ -635,9 +631,7 @@ def test_random_changes_are_noticed(data: st.DataObject) -> None:
             assert store.load(place).config == CONFIG
 
 
-def test_importing_a_stored_run_is_rejected_and_the_imported_one_belongs_to_its_importer(
-    home: Path, included_folder: Path
-) -> None:
+def test_an_imported_run_belongs_to_its_importer_and_is_imported_once(home: Path, included_folder: Path) -> None:
     shipped = dataclasses.replace(record(), config=with_settings(CONFIG, {"seed": 9}))
     included = write.pack(store.save_run(shipped, included_folder / "one"))
     content = valid_zip()
