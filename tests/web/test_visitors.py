@@ -22,6 +22,7 @@ from explorer.web import rate_limits, signing, visitors
 from explorer.web.visitors import COOKIE, OPERATOR, Visitor, VisitorMiddleware, issue_cookie, visitor_from_cookies
 from tests.web.client import TestClient
 
+Patch, Log = pytest.MonkeyPatch, pytest.LogCaptureFixture
 PAGE = {"accept": "text/html,application/xhtml+xml"}
 TOKEN = "abcdefghijklmnopqrst_-"
 
@@ -116,9 +117,7 @@ def test_new_visitors_are_limited_for_each_address(browser: TestClient, monkeypa
         assert (response.text, "set-cookie" in response.headers) == ("here", has_cookie)
 
 
-def test_passwords_are_limited_by_address_and_together_and_logged(
-    browser: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_passwords_are_limited_and_logged(browser: TestClient, monkeypatch: Patch, caplog: Log) -> None:
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", "open")
     assert [sign_in(browser, "guess").status_code for _ in range(11)] == [200] * 10 + [429]
     refused = sign_in(browser, "open")

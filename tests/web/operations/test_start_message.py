@@ -14,9 +14,7 @@ from explorer.web.operations import start_message
 from explorer.web.operations.start_message import describe_start
 
 
-def test_the_message_has_the_addresses_of_the_server(
-    snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_message_has_the_addresses(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = []
     for network, address, port, path, encrypted in (
         ("10.0.0.7", "127.0.0.1", 8502, "", False),
