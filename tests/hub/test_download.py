@@ -55,12 +55,11 @@ def test_a_download_brings_what_is_needed_and_the_card_names_its_commit(hub: Fak
     card = opened.open_model(ID.casefold(), progress=progress)
     assert (card.name, card.source, card.revision, card.licence) == (NAME, ID, COMMIT, "mit")
     assert not card.from_folder and card.layers == 3
-    folder = Path(card.folder)
-    assert folder == environment().downloaded_models / "Tiny--GPT2-test" / COMMIT
+    assert (folder := Path(card.folder)) == environment().downloaded_models / "Tiny--GPT2-test" / COMMIT
     names = {"config.json", "generation_config.json", "tokenizer_config.json", "model.safetensors"}
     assert {file.name for file in folder.iterdir()} == {*names, "source.json"}
-    assert progress.received == progress.total == sum(len(hub.files[name]) for name in names)
-    assert progress.stage == "open"
+    size = sum(len(hub.files[name]) for name in names)
+    assert (progress.received, progress.total, progress.stage) == (size, size, "open")
 
 
 def test_what_is_on_this_machine_needs_no_request(hub: FakeHub, monkeypatch: Patch) -> None:
@@ -214,8 +213,7 @@ def test_at_most_ten_openings_wait_and_a_failed_one_stays_until_it_is_dismissed(
     wait_until(lambda: failed.problem)
     assert "neither a folder" in failed.problem and opening.list_openings() == [failed]
     hub.paused.clear()
-    current = opening.start_opening(NAME)
-    waiting = opening.start_opening(NAME, "other")
+    current, waiting = opening.start_opening(NAME), opening.start_opening(NAME, "other")
     wait_until(lambda: current.progress.received)
     assert waiting.progress.describe() == "waiting"
     for number in (current.number, waiting.number, failed.number, 10**9):
