@@ -21,7 +21,7 @@ from playwright.sync_api import Browser
 
 from benchmarks.load.browser_timing import launch_chromium
 from explorer.catalogue import PAGES
-from tests.browser.fuzzing import Failure, Fuzzer
+from tests.browser.fuzzing import AFTER_BACK, Failure, Fuzzer
 from tests.serving import running_server
 
 EPISODE = 30  # gestures
@@ -48,7 +48,7 @@ def fuzz_page(
     print(
         f"{page or 'home':18} {min(done, count):4} gestures {time.monotonic() - start:5.0f} s"
         f" {kinds['blank']:3} blank {kinds['exception']:3} exceptions {kinds['console']:3} browser errors"
-        f" {kinds['difference']:3} differences",
+        f" {kinds['difference']:3} differences {kinds[AFTER_BACK]:3} after Back",
         flush=True,
     )
     return failures

@@ -7,6 +7,7 @@ import importlib
 import os
 import pkgutil
 import random
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,7 @@ settings.register_profile("lineage", max_examples=30, deadline=None, suppress_he
 settings.load_profile("lineage")
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
 LONGEST = ("test_fuzz", "test_every_page")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
 SKIPPED = "lineage/skipped"  # in pytest's cache
 os.environ.setdefault("LINEAGE_FUZZ_SEED", str(random.randrange(1_000_000)))  # the processes of xdist inherit it
 
