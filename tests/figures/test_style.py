@@ -28,7 +28,7 @@ PALETTE = dict(re.findall(r"(--[\w-]+): (light-dark\(.*?\));", SHEET))
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_colour_of_a_figure_is_a_css_variable(name: str) -> None:
-    figure, _ = FIGURES[name]
+    figure = FIGURES[name]
     text = json.dumps(figure.to_plotly_json(), default=str)
     assert set(re.findall(r"var\((--[\w-]+)(?:/[\d.]+)?\)", text)) <= set(PALETTE)
     assert text.count("var(") == len(re.findall(r"var\(--[\w-]+(?:/[\d.]+)?\)", text))
