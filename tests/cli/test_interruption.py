@@ -32,12 +32,22 @@ OPTIONS = (
 )  # fmt: skip
 
 
+# The command line, which writes a line of JSON for each step, as if a second passed between any two of them.
+EVERY_STEP = """
+import itertools, types
+from explorer.__main__ import main
+from explorer.cli import training
+training.time = types.SimpleNamespace(monotonic=itertools.count().__next__)
+main()
+"""
+
+
 def interrupt_training(home: Path) -> tuple[int, list[dict[str, object]], str]:
     """Train in a process, send it SIGINT in the middle; return its exit code, its JSON lines and standard error.
 
     The process cannot finish before the signal comes: it waits while its output, a small pipe, is full.
     """
-    command = [sys.executable, "-m", "explorer", "train", *OPTIONS, "--json"]
+    command = [sys.executable, "-c", EVERY_STEP, "train", *OPTIONS, "--json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "pipesize": 4096}
     with subprocess.Popen(command, cwd=ROOT, env={"LINEAGE_HOME": str(home)}, text=True, **pipes) as process:  # type: ignore[call-overload]
         lines = []
