@@ -50,11 +50,12 @@ def test_arrows_of_a_block_open_and_another_kind_is_drawn_when_its_numbers_have_
 
     # Another block is wider: its place changes its size at once, and the numbers come later.
     waiting: list[Any] = []
-    page.route("**/results/*", lambda route: waiting.append(route))
+    is_held = True
+    page.route("**/results/*", lambda route: waiting.append(route) if is_held else route.continue_())
     page.get_by_role("radio", name="Encoder–decoder").first.click()
     expect(page).to_have_url(re.compile("kind=both"))
     page.evaluate(NEXT_FRAMES)
-    page.unroute("**/results/*")
+    is_held = False
     for route in waiting:
         route.continue_()
     expect(diagram.locator(".box")).not_to_have_count(10)
