@@ -324,14 +324,14 @@ FIGURES: dict[str, go.Figure] = {
 def parts_of(figure: go.Figure) -> list[str]:
     """Return the traces and the layout of a figure without its template, each as a line; numbers have five digits."""
 
-    def rounded(value: Any) -> Any:
+    def round_numbers(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: rounded(each) for name, each in value.items() if name != "template"}
+            return {name: round_numbers(each) for name, each in value.items() if name != "template"}
         if isinstance(value, list | tuple | ndarray):
-            return [rounded(each) for each in value]
+            return [round_numbers(each) for each in value]
         return float(f"{value:.5g}") if isinstance(value, float | np.floating) else value
 
-    described = rounded(figure.to_dict())
+    described = round_numbers(figure.to_dict())
     return [json.dumps(part, default=int) for part in (*described["data"], described["layout"])]
 
 

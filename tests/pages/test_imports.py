@@ -12,7 +12,7 @@ PAGES = sorted((ROOT / "pages").glob("*.py"))
 UI = sorted(file for folder in ("labs", "ui", "web") for file in (ROOT / "explorer" / folder).rglob("*.py"))
 
 
-def imported(nodes: Iterable[ast.AST]) -> set[str]:
+def find_imports(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the modules that these statements import, without bodies of functions and TYPE_CHECKING blocks."""
     found: set[str] = set()
     for node in nodes:
@@ -21,9 +21,9 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             found |= {f"{node.module}", *(f"{node.module}.{name.name}" for name in node.names)}
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            found |= imported(node.orelse)
+            found |= find_imports(node.orelse)
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            found |= imported(ast.iter_child_nodes(node))
+            found |= find_imports(ast.iter_child_nodes(node))
     return found
 
 
@@ -32,15 +32,18 @@ def parse(file: Path) -> ast.Module:
 
 
 def test_no_module_of_the_first_page_imports_torch() -> None:
-    imports = {file: imported(parse(file).body) for file in (ROOT / "explorer").rglob("*.py")}
+    imports = {file: find_imports(parse(file).body) for file in (ROOT / "explorer").rglob("*.py")}
     modules = {file: ".".join(file.relative_to(ROOT).with_suffix("").parts) for file in imports}
     needs_torch = {"torch", *(modules[file] for file, found in imports.items() if "torch" in found)}
-    imports |= {file: imported(parse(file).body) for file in (*PAGES, ROOT / "app.py")}
+    imports |= {file: find_imports(parse(file).body) for file in (*PAGES, ROOT / "app.py")}
     for file in (*PAGES, *UI, ROOT / "app.py", ROOT / "explorer" / "inspection" / "compare.py"):
         assert [name for name in imports[file] if name.startswith("torch.") or name in needs_torch] == [], file
 
 
 def test_pages_import_neither_torch_nor_plotly_nor_models() -> None:
     for file in PAGES:
-        everything = imported(node for node in ast.walk(parse(file)) if isinstance(node, ast.Import | ast.ImportFrom))
+        nodes = (node for node in ast.walk(parse(file)) if isinstance(node, ast.Import | ast.ImportFrom))
+        everything = find_imports(nodes)
+            node for node in ast.walk(parse(file)) if isinstance(node, ast.Import | ast.ImportFrom)
+        )
         assert not re.search(r"^(torch|plotly|explorer\.models)\b", "\n".join(everything), re.MULTILINE), file

@@ -75,7 +75,7 @@ def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> Posi
     return PositionRuleAccuracy(words, shares, np.full(5, right), np.full(5, beyond))
 
 
-def unrolled(*steps: tuple[str, str, float], unused: int = 0) -> UnrolledNetwork:
+def make_network(*steps: tuple[str, str, float], unused: int = 0) -> UnrolledNetwork:
     unrolled_steps = [
         UnrolledStep(reads, np.array([0.5, -0.25]), ((output, p),) if output else (), used=i >= unused)
         for i, (reads, output, p) in enumerate(steps)
@@ -87,32 +87,32 @@ WORDS = ("human", "consume", "nature")
 
 
 def test_sentences_on_an_unrolled_network(snapshot: SnapshotAssertion) -> None:
-    two = unrolled(("x", "", 0.0), ("<BOS>", "1", 0.9), ("1", "2", 0.9), ("2", "<EOS>", 0.9), unused=1)
-    nothing = unrolled(("x", "", 0.0), ("<BOS>", "<EOS>", 0.9), unused=1)
+    two = make_network(("x", "", 0.0), ("<BOS>", "1", 0.9), ("1", "2", 0.9), ("2", "<EOS>", 0.9), unused=1)
+    nothing = make_network(("x", "", 0.0), ("<BOS>", "<EOS>", 0.9), unused=1)
     rows = [(two, "12"), (two, "21"), (two, None), (nothing, None)]
     steps = ("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7)
-    judged = [unrolled(*steps, ("<EOS>", label, 0.9)) for label in ("collapse", "sustain")]
+    judged = [make_network(*steps, ("<EOS>", label, 0.9)) for label in ("collapse", "sustain")]
     assert [
         unrolled_findings.senses_finding(
-            unrolled(
+            make_network(
                 ("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0)
             )
         ),
-        unrolled_findings.senses_finding(unrolled(("the", "the", 1.0))),
-        unrolled_findings.senses_finding(unrolled(*[("bank", "bank (river)", 0.8)] * 5))[0],
+        unrolled_findings.senses_finding(make_network(("the", "the", 1.0))),
+        unrolled_findings.senses_finding(make_network(*[("bank", "bank (river)", 0.8)] * 5))[0],
         unrolled_findings.senses_caption([0.6, 0.5, 0.7]),
-        unrolled_findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
-        unrolled_findings.letters_finding(unrolled(("a", "b", 0.5)))[0],
-        unrolled_findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3))),
+        unrolled_findings.letters_finding(make_network(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
+        unrolled_findings.letters_finding(make_network(("a", "b", 0.5)))[0],
+        unrolled_findings.one_to_many_finding(make_network(("T", "h", 0.9), ("h", " ", 0.3))),
         *(unrolled_findings.format_probability(p) for p in (0.9999, 0.5, 0.001)),
         *(unrolled_findings.unaligned_finding(*row) for row in rows),
         *(unrolled_findings.many_to_one_finding(each, WORDS) for each in judged),
     ] == snapshot
-    assert "which" not in unrolled_findings.many_to_one_finding(unrolled(("not", "sustain", 0.9)), ("not",))[0]
+    assert "which" not in unrolled_findings.many_to_one_finding(make_network(("not", "sustain", 0.9)), ("not",))[0]
 
 
 def test_component_data_is_plain_json() -> None:
-    data = component_data(unrolled((" ", "\n", 0.123456)), "RNN, seed 0", "--m-rnn", "file")
+    data = component_data(make_network((" ", "\n", 0.123456)), "RNN, seed 0", "--m-rnn", "file")
     assert data["steps"] == [
         {"input": "␣", "used": True, "top": [["⏎", 0.12346]], "state": [0.5, -0.25], "fed_back": False}
     ]
