@@ -29,12 +29,16 @@ with jaxtyping.install_import_hook([f"explorer.{name}" for name in SHAPE_CHECKED
 from explorer.jobs import machine_speed  # noqa: E402
 from explorer.run_store import store  # noqa: E402
 from explorer.tasks.text import corpora  # noqa: E402
+from tests.distribution import (  # noqa: E402
+    is_divided,
+    pytest_xdist_auto_num_workers,  # noqa: F401
+    pytest_xdist_make_scheduler,  # noqa: F401
+)
 
 # A busy machine is slow: no property may fail by the time that its examples take.
 settings.register_profile("lineage", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lineage")
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
-LONGEST = ("test_fuzz", "test_every_page")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
 SKIPPED = "lineage/skipped"  # in pytest's cache
 os.environ.setdefault("LINEAGE_FUZZ_SEED", str(random.randrange(1_000_000)))  # the processes of xdist inherit it
@@ -46,18 +50,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores, because tests also wait for servers; at most four."""
-    return min(4, (os.cpu_count() or 1) + 1)
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of the browser come last, because Playwright leaves an event loop running, the longest of them first."""
+    """Tests of the browser come last, because Playwright leaves an event loop running; those of divided files end it."""
     if config.getoption("skipped"):
         chosen = set(map(tuple, config.cache.get(SKIPPED, [])))
         config.hook.pytest_deselected(items=[item for item in items if item.location[::2] not in chosen])
         items[:] = [item for item in items if item.location[::2] in chosen]
-    items.sort(key=lambda item: (item.path.parent.name == "browser", item.path.stem not in LONGEST))
+    items.sort(key=lambda item: (item.path.parent.name == "browser", is_divided(item.path)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -24,8 +24,10 @@ AXE = PACKAGES / "axe-core" / "axe.min.js"
 PLOTLY = PACKAGES / "plotly.js-cartesian-dist-min" / "plotly-cartesian.min.js"
 
 NO_NODE = "This test needs Node 20 or newer: install Debian's package nodejs."
-NO_CHROMIUM = "This test needs Chromium: install Debian's package chromium-headless-shell, or Chrome."
-NO_AXE = "This test needs axe-core: run `npm install` in the folder of the project."
+NO_BROWSER = (
+    "This test needs a browser and packages of npm: install Debian's package chromium-headless-shell, or Chrome, "
+    "and run `npm install` in the folder of the project."
+)
 NO_PLOTLY = "This test needs plotly.js: run `npm install` in the folder of the project."
 NO_POSTGRESQL = "This test needs PostgreSQL: install Debian's package postgresql; its server need not be started."
 NO_NGINX = "This test needs nginx: install Debian's packages nginx-light and openssl; its server need not be started."
@@ -42,7 +44,6 @@ NO_REAL_MODELS = (
 )
 
 node = pytest.mark.skipif(NODE is None, reason=NO_NODE)
-axe = pytest.mark.skipif(not AXE.is_file(), reason=NO_AXE)
 plotly = pytest.mark.skipif(not PLOTLY.is_file(), reason=NO_PLOTLY)
 nginx = pytest.mark.skipif(nginx_program.missing(), reason=NO_NGINX)
 postgresql = pytest.mark.skipif(bool(postgres.missing()), reason=NO_POSTGRESQL)

@@ -50,8 +50,8 @@ def seed() -> int:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """Playwright's way to start Chromium. Its event loop runs on this thread until the session ends."""
-    if needs.CHROMIUM is None:
-        pytest.skip(needs.NO_CHROMIUM)
+    if needs.CHROMIUM is None or not needs.AXE.is_file():
+        pytest.skip(needs.NO_BROWSER)
     with sync_api.sync_playwright() as playwright:
         yield playwright.chromium
 

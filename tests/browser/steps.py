@@ -18,7 +18,7 @@ RETRIES = 3  # of a request whose idle connection the server has just closed
 # Training that takes 40 seconds or more; each test uses its own seed.
 LONG_TRAINING_URL = "/negation?models=rnn&rnn.epochs=2000&seed="
 # The script of the page has ended, every component and style sheet is there, nothing waits or fades, and what can be
-# pressed has been in its place for five frames.
+# pressed has been in its place for 0.3 seconds.
 SETTLED = """() => {
     const isIdle = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
         && !document.querySelector("[data-testid=stSkeleton], .lineage.waiting, .lineage-section[aria-busy]")
@@ -31,9 +31,9 @@ SETTLED = """() => {
     const boxes = [...document.querySelectorAll("[data-testid=stElementContainer], .lineage :is(button, input, svg)")]
         .map((each) => Object.values(each.getBoundingClientRect().toJSON()).map(Math.round));
     const shape = isIdle && boxes.join();
-    window.stillFrames = shape && shape === window.lastShape ? window.stillFrames + 1 : 0;
+    window.stillPolls = shape && shape === window.lastShape ? window.stillPolls + 1 : 0;
     window.lastShape = shape;
-    if (window.stillFrames < 5) return false;
+    if (window.stillPolls < 3) return false;
     delete window.lastShape;
     return true;
 }"""
@@ -97,7 +97,7 @@ def wait_until_idle(page: Page | FrameLocator) -> None:
 def wait_until_settled(page: Page | Frame) -> None:
     """Wait until the page is idle, shows all its results, and nothing on it has moved for a few frames."""
     wait_until_idle(page)
-    page.wait_for_function(SETTLED, polling=50)
+    page.wait_for_function(SETTLED, polling=100)
 
 
 def open_page(page: Page, url: str) -> Page:

@@ -13,7 +13,6 @@ from tests.browser.page_size import measure_page_size
 from tests.browser.slides import WALLS, slide_problems, walk_slides
 from tests.browser.steps import WebSocketRecorder, assert_fits, wait_until_settled
 
-pytestmark = needs.axe
 NOT_READ = [
     # Streamlit's own drawer of pages on a phone: its list holds <div>s around the <li>s.
     ['[data-testid="stSidebarNavItems"]'],

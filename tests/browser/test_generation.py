@@ -18,6 +18,7 @@ from tests.browser.steps import (
     wait_for_url_params,
     wait_until,
     wait_until_idle,
+    wait_until_settled,
 )
 
 SMALL = "/studio?models=text-ngram&tokens=40&unfold=studio-tree,studio-writing"
@@ -117,6 +118,7 @@ def test_the_temperature_is_dragged_and_a_token_is_pinned(visit: Any) -> None:
     tokens = page.locator(".lineage-temperature [role=option]")
     text = generated_text("text-ngram", 40, 1.2, seed=4, top_k=5)
     place = next(i for i, letter in enumerate(text) if i > 10 and letter.isalpha())
+    wait_until_settled(page)
     tokens.nth(place).click()
     expect(page.locator(".lineage-temperature .kept")).to_have_text(text[place])
     wait_for_url_params(page, of="24", at=str(place))

@@ -130,6 +130,7 @@ export default defineComponent((place) => {
 
   function setSize(value, report) {
     vocabulary.value = Math.min(data.most, Math.max(data.least, value));
+    slider.value = vocabulary.value; // a key that is pressed before the next frame moves on from here
     if (report) {
       vocabulary.set(vocabulary.value);
       trigger("vocabulary", vocabulary.value);
