@@ -118,6 +118,8 @@ def test_the_temperature_is_dragged_and_a_token_is_pinned(visit: Any) -> None:
     tokens = page.locator(".lineage-temperature [role=option]")
     text = generated_text("text-ngram", 40, 1.2, seed=4, top_k=5)
     place = next(i for i, letter in enumerate(text) if i > 10 and letter.isalpha())
+    # A press outside would close the settings and, since Playwright's presses have no pressure, scroll to their button.
+    page.keyboard.press("Escape")
     wait_until_settled(page)
     tokens.nth(place).click()
     expect(page.locator(".lineage-temperature .kept")).to_have_text(text[place])
