@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of the browser come last, because Playwright leaves an event loop running; those of divided files end it."""
+    """Tests of the browser come last, because Playwright leaves an event loop running; divided files end them."""
     if config.getoption("skipped"):
         chosen = set(map(tuple, config.cache.get(SKIPPED, [])))
         config.hook.pytest_deselected(items=[item for item in items if item.location[::2] not in chosen])
