@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import load_text
 from explorer.tokenization.text import train
-from tests.browser.steps import save_figure, wait_until_idle, wait_until_settled
+from tests.browser.steps import save_figure, wait_for_url_params, wait_until_idle, wait_until_settled
 
 OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
 RIGHT_TO_LEFT = "שלום עולם זה טקסט קצר מאוד מימין לשמאל.\n" * 10
@@ -65,7 +65,9 @@ def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str,
 
 
 def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
-    page = visit("/tokens?corpus=toy")
+    page = visit("/tokens?corpus=toy&tokenizer=word")
+    page.get_by_role("radio", name="BPE", exact=True).click()  # in a fragment of the page, whose URL changes as well
+    wait_for_url_params(page, tokenizer="")
     page.evaluate(
         """() => {
             const size = document.querySelector(".lineage-tokenizer .size");

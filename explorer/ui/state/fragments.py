@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer.ui.state.visitor import read_as_visitor
 
@@ -29,6 +30,12 @@ def draw_fragment(name: str, draw: Callable[[], object]) -> None:
         draw()
 
     st.fragment(draw_as_visitor, key=name)()
+
+
+def is_fragment_run() -> bool:
+    """Return whether this run concerns only fragments of the page, as after an event of a widget in one of them."""
+    context = get_script_run_ctx()
+    return bool(context and context.fragment_ids_this_run)
 
 
 def run_after_reconnecting() -> None:

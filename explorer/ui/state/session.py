@@ -20,7 +20,7 @@ from explorer.ui.components.base import event_key
 from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import PageState
-from explorer.ui.state.fragments import draw_fragment, forget_fragments, rerun_fragments
+from explorer.ui.state.fragments import draw_fragment, forget_fragments, is_fragment_run, rerun_fragments
 from explorer.ui.state.open_experiment import AnyExperiment
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.state.visitor import current_visitor, read_as_visitor
@@ -250,11 +250,9 @@ def change(session: PageSession[State], make: Callable[[State], State], redraw: 
     """Change the state in a widget's callback; rerun only the fragments in `redraw`, or the page if it is empty."""
     earlier_problems = session.problems
     session.change(make)
-    if redraw:
+    if redraw or is_fragment_run():
         write_url(session)
-        if not earlier_problems and not session.problems:
-            rerun_fragments(redraw)
-        st.rerun()
+        rerun_fragments(() if earlier_problems or session.problems else redraw)
 
 
 def fragment(session: PageSession[Any], name: str, draw: Callable[[], object]) -> None:
