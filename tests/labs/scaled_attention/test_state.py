@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.steps_to_solve import LossCurves
@@ -19,6 +20,13 @@ EDITED = ScaledAttentionState(
 def test_the_longest_tables_are_in_the_url() -> None:
     full = ScaledAttentionState(q=(-99.999,) * 36, k=(0.1234,) * 36)
     assert url_codec.read(ScaledAttentionState, url_codec.write(full)) == (full, ())
+
+
+@pytest.mark.parametrize("given", ["at=scores.1", "k=1,x", "q=1e9", "words=" + "a" * 300])
+def test_an_invalid_part_of_an_address_is_reported_and_the_rest_is_used(given: str) -> None:
+    name, text = given.split("=")
+    state, problems = url_codec.read(ScaledAttentionState, {name: text, "draw": "3"})
+    assert len(problems) == 1 and state == ScaledAttentionState(draw=3)
 
 
 def test_component_messages_are_applied_if_they_are_valid() -> None:
