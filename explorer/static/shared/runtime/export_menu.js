@@ -18,7 +18,7 @@ const FORMATS = {
   TXT: { of: "txt", make: async (txt) => new Blob([escapeInvisible(txt)], { type: "text/plain;charset=utf-8" }) },
 };
 const menus = new WeakMap();
-const REPAINT = 100; // ms in which canvases and charts notice another colour scheme
+const nextFrame = () => new Promise(requestAnimationFrame);
 
 const isDark = (element) => getComputedStyle(element).colorScheme === "dark";
 
@@ -29,7 +29,11 @@ async function withLightColours(container, make) {
   const { cssText } = root.style;
   root.style.cssText += "; color-scheme: light; background: var(--page)";
   try {
-    await new Promise((done) => setTimeout(done, REPAINT));
+    // What is drawn in other colours hears of it from its probe (theme.js), and draws in the frame after that.
+    const probes = [...root.querySelectorAll(".frame-probe")];
+    await Promise.allSettled(probes.flatMap((probe) => probe.getAnimations().map(({ finished }) => finished)));
+    await nextFrame();
+    await nextFrame();
     return await make();
   } finally {
     root.style.cssText = cssText;
