@@ -121,7 +121,8 @@ NOT_BLANK = """(titles) => {
     && (main.innerText.length > 200 || [...main.querySelectorAll(".lineage")].some((each) => each.childElementCount));
 }"""
 IDLE = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
-  && !document.querySelector(".lineage-section[aria-busy], [data-testid=stSkeleton]")"""
+  && !document.querySelector(".lineage-section[aria-busy], [data-testid=stSkeleton]")
+  && [...document.querySelectorAll(".lineage:not([hidden])")].every((place) => place.childElementCount)"""
 TITLES = {
     row.address: re.sub(
         r"\\{.*?\\}",
