@@ -178,7 +178,7 @@ def reset_button(
     st.button(
         "Back to the defaults",
         icon=":material/undo:",
-        on_click=lambda: session.change(update),
+        on_click=lambda: change(session, update),
         key=_widget_key(session, name),
     )
 
