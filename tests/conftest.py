@@ -73,6 +73,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Remember what was skipped, and say how the random gestures can be repeated."""
     if hasattr(config, "cache") and not config.getoption("skipped"):
         config.cache.set(SKIPPED, [report.location[::2] for report in terminalreporter.stats.get("skipped", [])])
+    for reason in sorted({report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])}):
+        terminalreporter.write_line(reason)
     terminalreporter.write_line(f"Seed of the random gestures: LINEAGE_FUZZ_SEED={os.environ['LINEAGE_FUZZ_SEED']}")
 
 

@@ -68,6 +68,7 @@ def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
     page = visit("/tokens?corpus=toy&tokenizer=word")
     page.get_by_role("radio", name="BPE", exact=True).click()  # in a fragment of the page, whose URL changes as well
     wait_for_url_params(page, tokenizer="")
+    wait_until_settled(page)
     page.evaluate(
         """() => {
             const size = document.querySelector(".lineage-tokenizer .size");

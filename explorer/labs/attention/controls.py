@@ -12,7 +12,7 @@ from explorer.labs.attention.chosen_answers import keep_possible_answers
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
-from explorer.ui.state.session import PageSession, change
+from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
 from explorer.ui.training.inspectable_model import InspectableModel
@@ -111,7 +111,7 @@ def check_text(session: PageSession[AttentionState], stored_model: InspectableMo
                     st.button(
                         near,
                         key=f"gaze.near.{word[:24]}.{near}",
-                        on_click=lambda better=better: change(session, lambda state: state.with_text(better)),
+                        on_click=lambda better=better: session.change(lambda state: state.with_text(better)),
                     )
     empty_panel("Write a sentence of words that the model knows.", 600)
     return False

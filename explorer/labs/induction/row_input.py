@@ -17,7 +17,7 @@ from explorer.labs.induction.state import InductionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, change
+from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training.run_view import RunView, load_run_model
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
@@ -37,7 +37,7 @@ def controls(session: PageSession[InductionState], request: TrainRequest) -> Non
         st.button(
             "Draw another row",
             icon=":material/casino:",
-            on_click=lambda: change(session, InductionState.with_next_draw),
+            on_click=lambda: session.change(InductionState.with_next_draw),
             key="induction.draw",
         )
         with st.popover("Settings", icon=":material/tune:"):

@@ -18,7 +18,7 @@ from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import result_section
-from explorer.ui.state.session import PageSession, change
+from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.wording import count_seeds
 
@@ -48,7 +48,7 @@ def word_order_section(session: PageSession[PositionsState]) -> None:
             "Reverse the order",
             icon=":material/swap_horiz:",
             help="Make the second sentence the first one, from its last word to its first.",
-            on_click=lambda: change(session, lambda s: replace(s, second=" ".join(reversed(s.first.split())))),
+            on_click=lambda: session.change(lambda s: replace(s, second=" ".join(reversed(s.first.split())))),
             key="positions.turn",
         )
     typed = [(name, getattr(state, name).lower().split()) for name in ("first", "second")]

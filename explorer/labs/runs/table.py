@@ -27,7 +27,7 @@ from explorer.run_store.index import Entry
 from explorer.sweeps import stored
 from explorer.sweeps.findings import describe_sweep
 from explorer.ui.components.table import draw_table
-from explorer.ui.state.session import PageSession, change
+from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.web.visitors import Visitor
 
@@ -53,7 +53,7 @@ def search_row(session: PageSession[RunsState]) -> None:
             st.button(
                 "All tasks",
                 icon=":material/arrow_back:",
-                on_click=lambda: change(session, RunsState.without_filters),
+                on_click=lambda: session.change(RunsState.without_filters),
                 key="runs.all",
             )
 
@@ -95,7 +95,7 @@ def overview(session: PageSession[RunsState], entries: Sequence[Entry], visitor:
         if len(own) > _OWN_SHOWN:
             st.button(
                 f"All {len(own)} of your runs",
-                on_click=lambda: change(session, lambda s: s.with_filter(whose="mine")),
+                on_click=lambda: session.change(lambda s: s.with_filter(whose="mine")),
                 key="runs.mine",
             )
     st.header("Included runs, by task", anchor=False)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
 from explorer.tasks.sequence_labelling.homographs import FRAMES, NOUNS, SENSES, SYNONYMS
-from explorer.ui.state.session import PageSession, change
+from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.wording import join_words
 
@@ -21,7 +21,7 @@ def sentence_input(session: PageSession[SentenceEncoderState]) -> None:
         "Back to the examples",
         icon=":material/undo:",
         disabled=not state.say,
-        on_click=lambda: change(session, lambda s: replace(s, say="", chosen=0)),
+        on_click=lambda: session.change(lambda s: replace(s, say="", chosen=0)),
     )
     st.markdown("**Vocabulary**")
     for topic, nouns in NOUNS.items():

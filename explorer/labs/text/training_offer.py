@@ -15,7 +15,7 @@ from explorer.training.config import RunConfig
 from explorer.ui import visitor_text
 from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import show_when_ready
-from explorer.ui.state.session import ExperimentSession, change
+from explorer.ui.state.session import ExperimentSession
 from explorer.ui.training import train_controls
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest
@@ -41,7 +41,7 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
         st.button(
             "Show the included runs of this text",
             icon=":material/inventory_2:",
-            on_click=lambda: change(session, lambda lab: lab.with_setup(setup)),
+            on_click=lambda: session.change(lambda lab: lab.with_setup(setup)),
             key="text.included",
         )
     elif _total_seconds(lab) > _QUICK and (quick := quick_run(lab)):
@@ -49,7 +49,7 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
         st.button(
             f"Quick run: one seed, {quick.value('iterations'):,} steps, about {format_duration(seconds)}",
             icon=":material/bolt:",
-            on_click=lambda: change(session, lambda lab: quick_run(lab) or lab),
+            on_click=lambda: session.change(lambda lab: quick_run(lab) or lab),
             key="brief",
         )
 

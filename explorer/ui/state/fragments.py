@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import NoReturn
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer.ui.state.visitor import read_as_visitor
 
 _WEEK = 7 * 24 * 3600  # seconds
 _DRAWN = "lineage.fragments"  # names of the fragments that the page has drawn
+
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 def forget_fragments() -> None:
@@ -27,15 +29,18 @@ def draw_fragment(name: str, draw: Callable[[], object]) -> None:
 
     def draw_as_visitor() -> None:
         read_as_visitor()  # a fragment may run alone, on another thread than its page
-        draw()
+        before = _inside.set(True)
+        try:
+            draw()
+        finally:
+            _inside.reset(before)
 
     st.fragment(draw_as_visitor, key=name)()
 
 
-def is_fragment_run() -> bool:
-    """Return whether this run concerns only fragments of the page, as after an event of a widget in one of them."""
-    context = get_script_run_ctx()
-    return bool(context and context.fragment_ids_this_run)
+def is_in_fragment() -> bool:
+    """Return whether a fragment is being drawn: an event of a widget that is drawn now will rerun it alone."""
+    return _inside.get()
 
 
 def run_after_reconnecting() -> None:

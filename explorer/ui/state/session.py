@@ -20,7 +20,7 @@ from explorer.ui.components.base import event_key
 from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import PageState
-from explorer.ui.state.fragments import draw_fragment, forget_fragments, is_fragment_run, rerun_fragments
+from explorer.ui.state.fragments import draw_fragment, forget_fragments, rerun_fragments
 from explorer.ui.state.open_experiment import AnyExperiment
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.state.visitor import current_visitor, read_as_visitor
@@ -246,11 +246,19 @@ def write_url(session: PageSession[Any]) -> None:
         st.session_state[_URL] = params
 
 
-def change(session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = ()) -> None:
-    """Change the state in a widget's callback; rerun only the fragments in `redraw`, or the page if it is empty."""
+def change(
+    session: PageSession[State],
+    make: Callable[[State], State],
+    redraw: tuple[str, ...] = (),
+    in_fragment: bool = False,
+) -> None:
+    """Change the state in a widget's callback; rerun only the fragments in `redraw`, or the page if it is empty.
+
+    in_fragment: whether the widget is in a fragment, which would otherwise rerun alone.
+    """
     earlier_problems = session.problems
     session.change(make)
-    if redraw or is_fragment_run():
+    if redraw or in_fragment:
         write_url(session)
         rerun_fragments(() if earlier_problems or session.problems else redraw)
 

@@ -14,6 +14,7 @@ import streamlit as st
 from explorer.catalogue import TASKS
 from explorer.models.settings import field_label
 from explorer.training.config import Optimiser, RunConfig
+from explorer.ui.state.fragments import is_in_fragment
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 from explorer.ui.state.session import ExperimentSession, PageSession, State, change
 
@@ -148,13 +149,13 @@ def _bind(
     version, *shown = versions.get(key, (0, value, labels))
     version += shown != [value, labels]
     versions[key] = version, value, labels
-    name = versioned_key(key, version)
+    name, in_fragment = versioned_key(key, version), is_in_fragment()
 
     def apply_value() -> None:
         if versions[key][0] == version:
             new = st.session_state[name]
             versions[key] = version, new, labels
-            change(session, lambda state: update(state, new), redraw)
+            change(session, lambda state: update(state, new), redraw, in_fragment)
 
     return {"key": name, "on_change": apply_value}
 
@@ -175,10 +176,11 @@ def reset_button(
     """Draw the button that restores the default settings while they are changed; `update` returns the default state."""
     if session.state == update(session.state):
         return
+    in_fragment = is_in_fragment()
     st.button(
         "Back to the defaults",
         icon=":material/undo:",
-        on_click=lambda: change(session, update),
+        on_click=lambda: change(session, update, in_fragment=in_fragment),
         key=_widget_key(session, name),
     )
 
