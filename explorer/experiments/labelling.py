@@ -196,11 +196,6 @@ def variants_of(task: str, names: Iterable[str]) -> dict[str, ModelVariant]:
     return {name: VARIANTS[f"{task}-{name}"] for name in names}
 
 
-def encoder_variants(task: str) -> tuple[str, ...]:
-    """Return the variants of the sentence encoder page on gloss or gist."""
-    return tuple(f"{task}-{name}" for name in ("two", "one", "alone"))
-
-
 def shipped_configs() -> dict[str, RunConfig]:
     """Return every shipped run by name."""
     return {name: each.config() for name, each in VARIANTS.items()}

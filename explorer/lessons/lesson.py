@@ -92,12 +92,6 @@ class Question:
         number = isinstance(given, int | float) and not isinstance(given, bool)
         return number and self.scale.low <= given <= self.scale.high  # type: ignore[operator]  # it is a number
 
-    def format_answer(self, given: object) -> str:
-        """Return an answer as text."""
-        if self.scale is None:
-            return self.find_choice(str(given)).text
-        return self.scale.format(float(given))  # type: ignore[arg-type]  # it takes numbers only
-
 
 @dataclass(frozen=True)
 class Subject:

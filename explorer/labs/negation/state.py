@@ -139,10 +139,6 @@ class NegationLab(OpenExperiment):
         """Return the state with the released defaults of a model except for these settings."""
         return self.with_settings(self.shared, {**self.own, model: settings})
 
-    def with_sentence(self, text: str) -> NegationLab:
-        """Return the same state with another sentence, as it was typed."""
-        return replace(self, say=text)
-
     def reset(self) -> NegationLab:
         """Return the default settings with the same sentence, or those for the same file."""
         return self.with_file(self.task.text) if self.has_file else NegationLab(say=self.say, data=self.data)

@@ -88,7 +88,7 @@ def test_a_lab_round_trips_through_the_url(
         reject()
     counts = (lab.value("replicas"), lab.value("layers", "transformer"), lab.value("heads", "transformer"))
     look, layer, head = (index % count for index, count in zip(view, counts, strict=True))
-    lab = replace(lab.with_sentence(say), metric=metric, look=look, layer=layer, head=head)
+    lab = replace(lab, say=say, metric=metric, look=look, layer=layer, head=head)
     assert read(NegationLab, write(lab)) == (lab, ())
 
 
