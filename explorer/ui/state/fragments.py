@@ -15,7 +15,7 @@ from explorer.ui.state.visitor import read_as_visitor
 _WEEK = 7 * 24 * 3600  # seconds
 _DRAWN = "lineage.fragments"  # names of the fragments that the page has drawn
 
-_inside: ContextVar[bool] = ContextVar("inside", default=False)
+_inside: ContextVar[bool] = ContextVar("inside", default=False)  # whether a fragment is being drawn
 
 
 def forget_fragments() -> None:

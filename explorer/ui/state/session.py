@@ -247,10 +247,7 @@ def write_url(session: PageSession[Any]) -> None:
 
 
 def change(
-    session: PageSession[State],
-    make: Callable[[State], State],
-    redraw: tuple[str, ...] = (),
-    in_fragment: bool = False,
+    session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = (), in_fragment: bool = False
 ) -> None:
     """Change the state in a widget's callback; rerun only the fragments in `redraw`, or the page if it is empty.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -176,11 +176,10 @@ def reset_button(
     """Draw the button that restores the default settings while they are changed; `update` returns the default state."""
     if session.state == update(session.state):
         return
-    in_fragment = is_in_fragment()
     st.button(
         "Back to the defaults",
         icon=":material/undo:",
-        on_click=lambda: change(session, update, in_fragment=in_fragment),
+        on_click=partial(change, session, update, in_fragment=is_in_fragment()),
         key=_widget_key(session, name),
     )
 
