@@ -50,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)  # after syrupy, which must know also the snapshots of the tests that are not chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of the browser come last, because Playwright leaves an event loop running; divided files end them."""
     if config.getoption("skipped"):
@@ -64,8 +65,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """With --skipped a test that is skipped again fails, with the reason for which it would be skipped."""
     report: pytest.TestReport = yield  # type: ignore[assignment]
     if report.skipped and not hasattr(report, "wasxfail") and item.config.getoption("skipped"):
-        report.outcome = "failed"
-        report.longrepr = f"skipped again: {report.longrepr}"
+        report.outcome, report.longrepr = "failed", f"skipped again: {report.longrepr}"
     return report  # type: ignore[return-value]
 
 
