@@ -113,15 +113,15 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
 
 
 def test_the_operator_ends_a_class_and_sees_no_answer(operator: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(servers._facts, "visitors", lambda: ["ada"])
+    monkeypatch.setitem(servers._facts, "visitors", lambda: ["a visitor"])
     classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
-    store.record_presence(classroom, "ada")
+    store.record_presence(classroom, "a visitor")
     store.write_presence()
     answer = operator.get("/operator/state")
     (row,) = answer.json()["classes"]
     assert row.pop("seconds") >= 0
     assert row == {"code": classroom.code, "question": 1, "present": 1, "joined": 1}
-    assert TYPED not in answer.text and "ada" not in answer.text
+    assert TYPED not in answer.text and "a visitor" not in answer.text
     ended = operator.post(f"/class/{classroom.code}/end", headers=COMMAND, json={"number": 1})
     assert ended.json()["over"] is True
     assert operator.get("/operator/state").json()["classes"] == []
