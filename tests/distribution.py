@@ -22,6 +22,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 class Scheduling(LoadFileScheduling):
+    """Files are assigned to the processes whole; of a divided file each test alone."""
+
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
         return nodeid if is_divided(Path(file)) else file

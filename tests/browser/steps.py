@@ -95,7 +95,7 @@ def wait_until_idle(page: Page | FrameLocator) -> None:
 
 
 def wait_until_settled(page: Page | Frame) -> None:
-    """Wait until the page is idle, shows all its results, and nothing on it has moved for a few frames."""
+    """Wait until the page is idle, shows all its results, and nothing on it has moved for 0.3 seconds."""
     wait_until_idle(page)
     page.wait_for_function(SETTLED, polling=100)
 

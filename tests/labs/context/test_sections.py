@@ -137,7 +137,7 @@ def test_costs_are_measured_on_request_with_the_sizes_of_the_selected_models(mon
     assert not requested and not has_figures(at)
     assert [button.label for button in at.button] == ["Measure on this server"]
     at.button[0].click()
-    at = run_until(at, has_figures)
+    at = run_until(at, lambda at: has_figures(at) and at.latex)
     assert requested == [["gru", "transformer"]]
     time_, memory = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in time_["tracks"]] == ["GRU", "Transformer, explicit"]

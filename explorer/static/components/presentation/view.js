@@ -30,7 +30,7 @@ import {
 } from "./math.js";
 import { partsOf, unitsOf } from "./page_reader.js";
 import { isInComponent, makeScrollersFocusable } from "./focusable_scrollers.js";
-import { icon, node } from "../../shared/runtime/dom.js";
+import { icon, nextFrames, node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const MAIN = '[data-testid="stMainBlockContainer"]';
@@ -43,7 +43,6 @@ const WAITING = `${APP}:not([data-test-script-state="notRunning"]), .lineage-sec
 const BAR = 44; // px at the foot, times the size of the wall
 const EDGE = 20; // px around the slide, in its own
 const MODES = { controls: "lineage-controls", menu: "lineage-menu" }; // classes of the body
-const nextFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 
 class Projector {
   on = false;

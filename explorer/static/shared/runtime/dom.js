@@ -22,6 +22,9 @@ export function tint(element, colour) {
   return element;
 }
 
+/** Wait for two frames: what the next frame requests is drawn in the one after it. */
+export const nextFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+
 /** Set the text of an element; an unchanged text causes no layout. */
 export function setTextIfChanged(place, words) {
   if (place.textContent === words) return;

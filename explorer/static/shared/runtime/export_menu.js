@@ -6,7 +6,7 @@
      A second call with the same container replaces what is saved. Pictures are saved in light colours, also from the dark
      theme, which additionally offers a dark PNG.
    svgOf(element)  returns the text of an inline <svg> with the page's colours and fonts written into it. */
-import { element, icon } from "./dom.js";
+import { element, icon, nextFrames } from "./dom.js";
 import { escapeInvisible, escapeInvisibleInXml } from "./visible_text.js";
 
 const png = async (svg) => svgToPng(svg, ...sizeOf(svg));
@@ -18,7 +18,6 @@ const FORMATS = {
   TXT: { of: "txt", make: async (txt) => new Blob([escapeInvisible(txt)], { type: "text/plain;charset=utf-8" }) },
 };
 const menus = new WeakMap();
-const nextFrame = () => new Promise(requestAnimationFrame);
 
 const isDark = (element) => getComputedStyle(element).colorScheme === "dark";
 
@@ -29,11 +28,10 @@ async function withLightColours(container, make) {
   const { cssText } = root.style;
   root.style.cssText += "; color-scheme: light; background: var(--page)";
   try {
-    // What is drawn in other colours hears of it from its probe (theme.js), and draws in the frame after that.
-    const probes = [...root.querySelectorAll(".frame-probe")];
-    await Promise.allSettled(probes.flatMap((probe) => probe.getAnimations().map(({ finished }) => finished)));
-    await nextFrame();
-    await nextFrame();
+    // The transition of its probe (theme.js) tells a canvas or a chart to draw in other colours, in the next frame.
+    const changes = [...root.querySelectorAll(".frame-probe")].flatMap((probe) => probe.getAnimations());
+    await Promise.allSettled(changes.map(({ finished }) => finished));
+    await nextFrames();
     return await make();
   } finally {
     root.style.cssText = cssText;
