@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from contextvars import ContextVar
 from typing import NoReturn
 
 import streamlit as st
@@ -14,8 +13,6 @@ from explorer.ui.state.visitor import read_as_visitor
 
 _WEEK = 7 * 24 * 3600  # seconds
 _DRAWN = "lineage.fragments"  # names of the fragments that the page has drawn
-
-_inside: ContextVar[bool] = ContextVar("inside", default=False)  # whether a fragment is being drawn
 
 
 def forget_fragments() -> None:
@@ -29,18 +26,9 @@ def draw_fragment(name: str, draw: Callable[[], object]) -> None:
 
     def draw_as_visitor() -> None:
         read_as_visitor()  # a fragment may run alone, on another thread than its page
-        before = _inside.set(True)
-        try:
-            draw()
-        finally:
-            _inside.reset(before)
+        draw()
 
     st.fragment(draw_as_visitor, key=name)()
-
-
-def is_in_fragment() -> bool:
-    """Return whether a fragment is being drawn: an event of a widget that is drawn now will rerun it alone."""
-    return _inside.get()
 
 
 def run_after_reconnecting() -> None:

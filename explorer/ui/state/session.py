@@ -246,18 +246,17 @@ def write_url(session: PageSession[Any]) -> None:
         st.session_state[_URL] = params
 
 
-def change(
-    session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = (), in_fragment: bool = False
-) -> None:
-    """Change the state in a widget's callback; rerun only the fragments in `redraw`, or the page if it is empty.
+def change(session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = ()) -> None:
+    """Change the state in a widget's callback, and rerun the fragments in `redraw`, or the page if it is empty.
 
-    in_fragment: whether the widget is in a fragment, which would otherwise rerun alone.
+    The page writes the URL when it runs. Streamlit alone would rerun only the fragment that contains the widget.
     """
     earlier_problems = session.problems
     session.change(make)
-    if redraw or in_fragment:
+    if redraw and not earlier_problems and not session.problems:
         write_url(session)
-        rerun_fragments(() if earlier_problems or session.problems else redraw)
+        rerun_fragments(redraw)
+    st.rerun()
 
 
 def fragment(session: PageSession[Any], name: str, draw: Callable[[], object]) -> None:

@@ -14,7 +14,6 @@ import streamlit as st
 from explorer.catalogue import TASKS
 from explorer.models.settings import field_label
 from explorer.training.config import Optimiser, RunConfig
-from explorer.ui.state.fragments import is_in_fragment
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 from explorer.ui.state.session import ExperimentSession, PageSession, State, change
 
@@ -86,7 +85,6 @@ def _take_first_value(bound: Mapping[str, Any], value: Any, max_chars: int | Non
     drawn.add(bound["key"])  # only now, because the next event may interrupt a run at every use of the session state
     if first != (value[:max_chars] if isinstance(value, str) else value):
         bound["on_change"]()
-        st.rerun()
 
 
 def _as_list(value: Any) -> Any:
@@ -149,13 +147,13 @@ def _bind(
     version, *shown = versions.get(key, (0, value, labels))
     version += shown != [value, labels]
     versions[key] = version, value, labels
-    name, in_fragment = versioned_key(key, version), is_in_fragment()
+    name = versioned_key(key, version)
 
     def apply_value() -> None:
         if versions[key][0] == version:
             new = st.session_state[name]
             versions[key] = version, new, labels
-            change(session, lambda state: update(state, new), redraw, in_fragment)
+            change(session, lambda state: update(state, new), redraw)
 
     return {"key": name, "on_change": apply_value}
 
@@ -179,7 +177,7 @@ def reset_button(
     st.button(
         "Back to the defaults",
         icon=":material/undo:",
-        on_click=partial(change, session, update, in_fragment=is_in_fragment()),
+        on_click=partial(change, session, update),
         key=_widget_key(session, name),
     )
 

@@ -57,6 +57,9 @@ class Streamlit:
         self.opened.append((file, query_params))
         raise StopIteration  # Streamlit ends the run
 
+    def rerun(self) -> None:
+        """Streamlit runs the page after the callbacks of all widgets."""
+
 
 @pytest.fixture
 def tab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Streamlit]:
