@@ -28,7 +28,10 @@ def draw_fragment(name: str, draw: Callable[[], object]) -> None:
         read_as_visitor()  # a fragment may run alone, on another thread than its page
         draw()
 
-    st.fragment(draw_as_visitor, key=name)()
+    # This container belongs to the page. Streamlit drops the elements of a fragment that it has not sent when the
+    # fragment runs again; if its container was among them, what follows on the page would have no place.
+    with st.container():
+        st.fragment(draw_as_visitor, key=name)()
 
 
 def run_after_reconnecting() -> None:

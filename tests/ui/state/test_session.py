@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.testing.v1 import AppTest
 
 from explorer.errors import InvalidSetting
@@ -363,3 +365,27 @@ def test_a_run_of_the_page_begins_without_fragments(reruns: list[Any]) -> None:
     with pytest.raises(Ended):
         fragments.rerun_fragments(["one"])
     assert reruns == [()]
+
+
+def _page_with_two_fragments() -> None:
+    import streamlit as st
+
+    from explorer.ui.state.fragments import draw_fragment
+
+    draw_fragment("one", lambda: st.text("1"))
+    draw_fragment("two", lambda: st.text("2"))
+
+
+def test_what_is_dropped_of_one_fragment_leaves_the_other_in_its_place() -> None:
+    messages: list[ForwardMsg] = []
+    ForwardMsgQueue.on_before_enqueue_msg(messages.append)
+    try:
+        AppTest.from_function(_page_with_two_fragments).run()
+    finally:
+        ForwardMsgQueue.on_before_enqueue_msg(None)
+    deltas = [message for message in messages if message.HasField("delta")]
+    one, _ = dict.fromkeys(each.delta.fragment_id for each in deltas if each.delta.fragment_id)
+    children: dict[tuple[int, ...], int] = {}
+    for *parent, index in (each.metadata.delta_path for each in deltas if each.delta.fragment_id != one):
+        assert index == children.get(tuple(parent), 0), "the browser refuses an element without a place"
+        children[tuple(parent)] = index + 1
