@@ -13,7 +13,7 @@ from explorer.ui.state.session import page_session, write_url
 def class_section() -> None:
     """Draw the form to join a class, and how a teacher starts one."""
     st.header("With a class", anchor=False)
-    share_form.draw_join_form()
+    share_form.draw_join_form(session)
     explanation(
         "Teachers: open a lesson and press **Give it to a class**, or **Give this page to a class** at the end of a "
         "page. Students need no account, and their answers have no names."

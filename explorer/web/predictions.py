@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import logging
 import threading
+from collections.abc import Mapping
 from typing import Any, Final
 
 from cachetools import LRUCache
@@ -19,6 +20,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from explorer.database import notifications
 from explorer.database.engine import Base, read_clock, run_transaction
 from explorer.errors import StoreError
+from explorer.web.classes.tables import upsert
 
 log = logging.getLogger(__name__)
 NO_PREDICTION: Final = "(no guess)"  # the visitor asked for the answer without predicting
@@ -70,6 +72,18 @@ def store_prediction(visitor: str, lesson: str, step: int, prediction: object) -
 
     key = visitor, lesson, step
     _change(key, prediction, store)
+
+
+def store_class_answers(session: Session, lesson: str, step: int, answers: Mapping[str, object]) -> None:
+    """Store the answers of a class, by visitor, as their predictions at a step of a lesson."""
+    now = read_clock(session)
+    rows = [
+        {**_columns_of((visitor, lesson, step)), "prediction": answer, "stored": now}
+        for visitor, answer in answers.items()
+    ]
+    upsert(session, _Prediction, rows, ("prediction", "stored"))
+    for visitor in answers:
+        notifications.publish(session, _CHANNEL, visitor)
 
 
 def delete_prediction(visitor: str, lesson: str, step: int) -> None:

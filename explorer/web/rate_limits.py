@@ -39,6 +39,7 @@ TRAININGS = Limit("trainings", RateLimitItemPerMinute(4_000, 10), RateLimitItemP
 SWEEPS = Limit("searches for settings", RateLimitItemPerMinute(400, 10), RateLimitItemPerMinute(30, 10))
 NEW_CLASSES = Limit("new classes", RateLimitItemPerHour(30))
 DOWNLOADS = Limit("downloads of answers", RateLimitItemPerMinute(300), RateLimitItemPerMinute(30))
+UNKNOWN_CODES = Limit("unknown class codes", RateLimitItemPerMinute(60))
 ANSWERS = Limit("answers", RateLimitItemPerMinute(2_000), RateLimitItemPerMinute(60))
 
 log = logging.getLogger(__name__)
@@ -53,15 +54,19 @@ def reset() -> None:
     _logged.clear()
 
 
-def check(limit: Limit, address: str, visitor: str = "") -> None:
-    """Count one action of a visitor at an address. Raises TooManyRequests above the limit."""
+def check(limit: Limit, address: str, visitor: str = "", is_counted: bool = True) -> None:
+    """Count one action of a visitor at an address. Raises TooManyRequests above the limit.
+
+    is_counted: False to find out whether one more action is allowed
+    """
+    is_allowed = _limiter.hit if is_counted else _limiter.test
     counted = [
         (limit.per_visitor, f"visitor {visitor}", "from one browser"),
         (limit.per_address, f"address {address}", "from one address"),
         (limit.overall, "overall", "from all addresses together"),
     ]
     for item, who, source in counted:
-        if item and (visitor or item is not limit.per_visitor) and not _limiter.hit(item, limit.action, who):
+        if item and (visitor or item is not limit.per_visitor) and not is_allowed(item, limit.action, who):
             seconds = max(1, math.ceil(_limiter.get_window_stats(item, limit.action, who).reset_time - time.time()))
             period = format_duration(item.get_expiry())
             with _lock:

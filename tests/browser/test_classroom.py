@@ -252,12 +252,12 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
         expect(student.locator(".say").first).to_have_text(re.compile("^Your answer has arrived"))
         expect(student.get_by_label(answer)).to_be_disabled()
         assert student.evaluate(WIDER) <= 0
-    expect(message).to_have_text("2 of 2 have answered")
+    expect(message).to_have_text("2 of 2 answered")
     expect(bars).to_have_count(0)
     board.get_by_role("button", name="Show votes").click()
     expect(bars).to_have_text(["0 of 2 (0 %)", "1 of 2 (50 %)", "0 of 2 (0 %)", "1 of 2 (50 %)"])
     board.get_by_role("button", name="Vote again").click()
-    expect(message).to_have_text("Second vote: 0 of 2 have answered")
+    expect(message).to_have_text("Second vote: 0 of 2 answered")
     expect(bars).to_have_count(0)
 
     open_page(ada, f"{origin(ada)}/lessons")  # she has lost the page
@@ -267,7 +267,7 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     ada.get_by_role("button", name="Send my second answer").click()
     bob.get_by_label("Less than a billionth").check()
     bob.get_by_role("button", name="Send my second answer").click()
-    expect(message).to_have_text("Second vote: 2 of 2 have answered")
+    expect(message).to_have_text("Second vote: 2 of 2 answered")
 
     board.get_by_role("button", name="Show the answer").click()
     for page in (teacher, ada, bob):
@@ -283,14 +283,14 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     teacher.locator("body").press("p")
 
     board.get_by_role("button", name="Next step").click()
-    expect(message).to_have_text("0 of 2 have answered")
+    expect(message).to_have_text("0 of 2 answered")
     reveal = f"{origin(ada)}/class/{code}/reveal"
     refused = ada.request.post(reveal, data={"number": 2}, headers={"X-Lineage": "1"}, max_retries=RETRIES)
     assert refused.status == 403
     expect(ada.get_by_role("slider")).to_have_count(0)  # its position would suggest an answer
     ada.get_by_role("spinbutton").fill("3")
     ada.get_by_role("button", name="Send my answer").click()
-    expect(message).to_have_text("1 of 2 have answered")
+    expect(message).to_have_text("1 of 2 answered")
     bob.route("**/answer", lambda route: route.fulfill(json={"problem": "This answer came too late."}))
     bob.get_by_role("spinbutton").fill("4")
     bob.get_by_role("button", name="Send my answer").click()

@@ -185,7 +185,7 @@ def test_answers_of_a_class_count_from_the_qr_code_and_from_the_frame_of_a_learn
     phone.set_viewport_size({"width": 390, "height": 844})
     open_page(phone, address.replace("/?", "?"))  # as somebody types it
     send_answer(phone, "Less than a billionth")
-    expect(message).to_have_text("1 of 1 has answered")
+    expect(message).to_have_text("1 of 1 answered")
 
     browser = visitor()
     course = browser.new_page()
@@ -194,7 +194,7 @@ def test_answers_of_a_class_count_from_the_qr_code_and_from_the_frame_of_a_learn
     course.goto(write_course(site, PLATFORM, address))
     frame = course.frame_locator("iframe")
     send_answer(frame, "A thousandth to a tenth")
-    expect(message).to_have_text("2 of 2 have answered")
+    expect(message).to_have_text("2 of 2 answered")
     cookies = {each["name"]: each for each in browser.cookies(site.url)}
     for name in ("lineage_visitor", "_streamlit_xsrf"):
         assert (cookies[name]["sameSite"], cookies[name]["secure"]) == ("None", True)

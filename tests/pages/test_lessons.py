@@ -139,7 +139,12 @@ def test_a_lesson_opened_on_another_page_links_to_its_page() -> None:
 def test_a_teacher_shares_a_step_and_then_another_question() -> None:
     at = press(open_lesson("counting", 1), "Give it to a class")
     (data,) = component_data(at, "classroom")
-    assert data["teaches"] and data["lesson"] == {"step": 1, "steps": 6} and data["qr"] and not data["open"]
+    assert (
+        data["teaches"]
+        and data["lesson"] == {"name": "counting", "step": 1, "steps": 6}
+        and data["qr"]
+        and not data["open"]
+    )
     room = store.find_classroom(str(data["code"]))
     assert url_params(at)["class"] == room.code and "lesson" not in url_params(at)
     student = open_page("home.py", {"class": room.code}, visitor="bob")

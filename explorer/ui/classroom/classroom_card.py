@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from urllib.parse import urljoin
 
-import segno
 import streamlit as st
 
 from explorer.catalogue import page_title
 from explorer.errors import LineageError, NotAllowed, StoreError
 from explorer.ui import visitor_text
 from explorer.ui.base_path import base_path
-from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text
+from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text, open_step
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.session import open_page, shared_url_params
-from explorer.ui.state.visitor import count_action, current_visitor
+from explorer.ui.state.visitor import check_cookie, count_action, current_address, current_visitor
 from explorer.web import lesson_results, rate_limits
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import Classroom, ClassroomQuestion, UnknownClassroom
+from explorer.web.classes.qr_code import qr_code
 
 _classroom = register("classroom")
 _SHOWN = "lineage.class"  # the code of this tab's classroom, and the number of the question that it shows
+_LESSON = "lineage.class_lesson"  # the lesson that this student's class has now, or empty
 _PROBLEM = "lineage.class_problem"  # of the last change, which the next run of the page shows
 KEY = "class"
 
@@ -43,21 +43,28 @@ def show_question_to_class(shown: ClassroomQuestion) -> None:
     except LineageError as error:
         show_problems([str(error)])
     else:
-        _open_classroom(classroom)
+        open_classroom(classroom)
 
 
-def _open_classroom(classroom: Classroom) -> None:
+def open_classroom(classroom: Classroom) -> None:
     """Open the page that the class sees now."""
     shown = classroom.shown
     st.session_state[_SHOWN] = (classroom.code, classroom.number)
+    st.session_state[_LESSON] = "" if classroom.is_led_by(current_visitor()) else shown.lesson
     presentation = {name: text for name, text in shared_url_params().items() if name == "screen"}
     locked = {"lock": ",".join(shown.locked)} if shown.locked and not classroom.is_led_by(current_visitor()) else {}
     open_page(shown.page, {**shown.state, **locked, **presentation, "class": classroom.code})
 
 
-def enter_classroom(code: str) -> None:
-    """Join a class. Raises UnknownClassroom, NotAllowed if it is closed to others, or StoreError."""
-    _open_classroom(store.find_classroom_for(code, current_visitor()))
+def find_class_to_join(code: str) -> Classroom:
+    """Return the class with this code; a code that gives control of a class is used up.
+
+    Raises UnknownClassroom, NotAllowed if it is closed to others or without a cookie, TooManyRequests or StoreError.
+    """
+    if len("".join(code.split())) == actions.CONTROL_LENGTH:
+        check_cookie()
+        return actions.take_control(code, current_visitor(), current_address())
+    return store.find_classroom_for(code, current_visitor(), current_address())
 
 
 def current_classroom(page: str) -> Classroom | None:
@@ -66,21 +73,26 @@ def current_classroom(page: str) -> Classroom | None:
     if code is None:
         return None
     try:
-        classroom = store.find_classroom_for(code, current_visitor())
-    except (NotAllowed, StoreError) as error:
-        show_problems([str(error)])
-        return None
-    except UnknownClassroom as error:
-        if st.session_state.get(_SHOWN, ("", 0))[0] == code:
-            show_problems(["The class has ended, and its answers are deleted. You can go on using this page."])
+        classroom = store.find_classroom_for(code, current_visitor(), current_address())
+    except LineageError as error:
+        if isinstance(error, UnknownClassroom) and st.session_state.get(_SHOWN, ("", 0))[0] == code:
+            _describe_end()
         else:
             show_problems([str(error)])
         return None
     if not classroom.is_led_by(visitor := current_visitor()):
         store.record_presence(classroom, visitor.id)
     if st.session_state.get(_SHOWN) != (classroom.code, classroom.number) or page != classroom.shown.page:
-        _open_classroom(classroom)
+        open_classroom(classroom)
     return classroom
+
+
+def _describe_end() -> None:
+    """Say that the class has ended, and lead a student to the lesson, which keeps the student's own answers."""
+    show_problems(["The class has ended, and its answers are deleted. You can go on using this page."])
+    lesson = st.session_state.get(_LESSON, "")
+    if lesson and st.button("My answers, with the measured ones", icon=":material/school:", key="class.answers"):
+        open_step(lesson, 1)
 
 
 def draw_return_button() -> None:
@@ -89,7 +101,7 @@ def draw_return_button() -> None:
         return  # the class has ended, which was reported already
     classroom = _last_classroom()
     if classroom and st.button(f"Back to class {classroom.code}", icon=":material/groups:", key="class.back"):
-        _open_classroom(classroom)
+        open_classroom(classroom)
 
 
 def _last_classroom() -> Classroom | None:
@@ -176,20 +188,12 @@ def _component_data(classroom: Classroom, teaches: bool) -> dict[str, object]:
         "open": classroom.open,
         "teaches": teaches,
         "question": lesson_results.question_data(shown.question) if shown.question else None,
-        "lesson": {"step": shown.step, "steps": step_count} if shown.lesson else None,
+        "lesson": {"name": shown.lesson, "step": shown.step, "steps": step_count} if shown.lesson else None,
         "address": url if teaches else None,
-        "qr": _qr_code(url) if teaches else None,
+        "qr": qr_code(url) if teaches else None,
     }
 
 
 def _classroom_url(code: str) -> str:
     """Return the URL of a classroom, short enough to be typed."""
     return urljoin(st.context.url or "http://localhost", f"{base_path()}/?class={code}")
-
-
-@lru_cache(maxsize=256)
-def _qr_code(url: str) -> dict[str, object]:
-    """Return a QR code as one SVG path, one unit per module, with the required quiet zone of four modules."""
-    modules = segno.make(url, error="m", micro=False).matrix
-    dark = [f"M{x + 4} {y + 4}h1v1h-1z" for y, row in enumerate(modules) for x, module in enumerate(row) if module]
-    return {"size": len(modules) + 8, "path": "".join(dark)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -42,9 +42,10 @@ def _question_from_form(text: object) -> None:
 
 @dataclass(frozen=True)
 class ShareForm(PageState):
-    """The page that a teacher is about to give to a class; part of the URL of the lessons page."""
+    """What the URL of the lessons page says of a class: a page that a teacher gives to it, and a code to join it."""
 
     give: str = setting("", check=_question_from_form, longest=1_500)  # a page and its state: memory?length=10
+    join: str = setting("", longest=40)
 
 
 def draw_share_button(page: str, hidden: Iterable[str] = ()) -> None:
@@ -106,7 +107,7 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
                 "Cancel",
                 icon=":material/close:",
                 key="give.not",
-                on_click=lambda: session.change(lambda _: ShareForm()),
+                on_click=lambda: session.change(lambda state: replace(state, give="")),
             )
         if len(hidden) > MAX_NAMES:
             problem = f"At most {MAX_NAMES} controls can be hidden. Hide whole sections instead."
@@ -169,13 +170,19 @@ def _draw_question_fields(kind: Kind) -> tuple[Question | None, str]:
     return Question(text, scale=Scale(low, high, (high - low) / 100, unit)), ""
 
 
-def draw_join_form() -> None:
-    """Draw the form in which students join a class by its code."""
+def draw_join_form(session: PageSession[ShareForm]) -> None:
+    """Draw the form in which students join a class by its code, and a teacher takes control of it by another one."""
+    given = session.state.join
     with st.form("class.join", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        code = st.text_input("Join a class: type its code", max_chars=2 * CODE_LENGTH, width=220, key="class.code")
+        code = st.text_input(
+            "Join a class: type its code", given, max_chars=4 * CODE_LENGTH, width=220, key=f"class.code{given}"
+        )
         joined = st.form_submit_button("Join", icon=":material/login:")
     if joined:
         try:
-            classroom_card.enter_classroom(code)
+            classroom = classroom_card.find_class_to_join(code)
         except LineageError as error:
             show_problems([str(error)])
+        else:
+            session.change(lambda state: replace(state, join=""))
+            classroom_card.open_classroom(classroom)

@@ -34,17 +34,25 @@ def current_visitor() -> Visitor:
     return visitor
 
 
+def current_address() -> str:
+    """Return the address of the current visitor as rate limits count it; "" in a script without a server."""
+    return address_group(st.context.ip_address or "127.0.0.1") if st.context.headers else ""
+
+
+def check_cookie() -> None:
+    """Raise NotAllowed if the browser has no cookie of this server."""
+    if st.context.headers and visitor_from_cookies(st.context.cookies).id == NOBODY:
+        raise NotAllowed(NO_COOKIE_MESSAGE)
+
+
 def count_action(limit: Limit) -> None:
     """Count an action of the current visitor that costs the server something.
 
     Raises NotAllowed if the browser has no cookie of this server, and TooManyRequests above the limit.
     """
-    if not st.context.headers:  # a script without a server, as in AppTest, has no visitors from outside
-        return
-    visitor = visitor_from_cookies(st.context.cookies)
-    if visitor.id == NOBODY:
-        raise NotAllowed(NO_COOKIE_MESSAGE)
-    rate_limits.check(limit, address_group(st.context.ip_address or "127.0.0.1"), visitor.id)
+    check_cookie()
+    if address := current_address():  # a script without a server, as in AppTest, has no visitors from outside
+        rate_limits.check(limit, address, current_visitor().id)
 
 
 @dataclass

@@ -6,11 +6,12 @@ changes the class in one transaction (`store.change_class`).
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable, Collection
 from functools import partial
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import String, cast, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from explorer.database import notifications
@@ -18,6 +19,7 @@ from explorer.database.engine import read_clock
 from explorer.errors import InvalidSetting, NotAllowed, shorten
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.web import predictions
 from explorer.web.classes.classroom import MAX_VISITORS, Classroom, ClassroomQuestion, UnknownClassroom
 from explorer.web.classes.store import (
     CODE_LENGTH,
@@ -26,6 +28,7 @@ from explorer.web.classes.store import (
     change_class,
     check_teacher,
     find_classroom,
+    limit_guesses,
     remember_class,
     see_member,
     transaction,
@@ -47,6 +50,12 @@ from explorer.web.classes.tables import (
 from explorer.web.visitors import Visitor
 
 MAX_CLASS_RECORDS = 20_000  # answers to earlier questions that one class keeps; the oldest question is dropped first
+CONTROL_LENGTH = 10  # letters of a code that gives control of a class: more than anybody can guess
+CONTROL_SECONDS = 600.0  # seconds for which it is valid
+_UNKNOWN_CONTROL = (
+    "This code gives control of no class. It works once and for ten minutes: ask for a new one at the device that "
+    "controls the class, under “Manage the class”."
+)
 MAX_RECORDS = 200_000  # answers to earlier questions in all classes; the least recently used class drops some first
 
 
@@ -62,7 +71,7 @@ def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
     def show(session: Session, row: ClassRow, before: Classroom) -> None:
         _keep_answers(session, row, before)
         row.shown, row.number, row.shown_at = shown_to_json(shown), row.number + 1, row.used
-        row.vote, row.votes_shown, row.revealed, row.sizes, row.arrivals = 1, False, False, [], 0
+        row.vote, row.votes_shown, row.revealed, row.explained, row.sizes, row.arrivals = 1, False, False, False, [], 0
 
     try:
         return change_class(code, show)
@@ -190,6 +199,15 @@ def show_votes(code: str, visitor: Visitor, number: int, shown: bool) -> Classro
     return _change_as_teacher(code, visitor, show, number)
 
 
+def show_explanation(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
+    """Show the explanation on the wall, or the votes again. Raises UnknownClassroom, NotAllowed or StoreError."""
+
+    def show(session: Session, row: ClassRow, before: Classroom) -> None:
+        row.explained = shown
+
+    return _change_as_teacher(code, visitor, show, number)
+
+
 def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
     """End the first vote and start the second one, whose answers are hidden at first.
 
@@ -209,15 +227,19 @@ def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
 
 
 def reveal_answer(code: str, visitor: Visitor, number: int) -> Classroom:
-    """Show the result to the class; answers are final from now on.
+    """Show the result to the class; answers are final from now on, and students find theirs again in the lesson.
 
     Raises UnknownClassroom, NotAllowed or StoreError.
     """
 
     def reveal(session: Session, row: ClassRow, before: Classroom) -> bool:
-        if not before.revealed:
-            row.sizes, row.revealed = [*before.sizes, before.present], True
-        return not before.revealed
+        if before.revealed:
+            return False
+        row.sizes, row.revealed = [*before.sizes, before.present], True
+        if before.shown.lesson:
+            last = {visitor: answer for vote in before.votes for visitor, answer in vote.items()}
+            predictions.store_class_answers(session, before.shown.lesson, before.shown.step, last)
+        return True
 
     return _change_as_teacher(code, visitor, reveal, number)
 
@@ -251,6 +273,64 @@ def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
     return _change_as_teacher(code, visitor, close)
 
 
+def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
+    """Return a code with which another browser can take control of a class, once.
+
+    It is valid for CONTROL_SECONDS or, with `lasts`, until the class ends; an earlier one of the same kind is not any
+    more. The database has the SHA-256 of each code, and when it ends.
+
+    Raises UnknownClassroom, NotAllowed or StoreError.
+    """
+    control = "".join(secrets.choice(CODE_LETTERS) for _ in range(CONTROL_LENGTH))
+
+    def add(session: Session, row: ClassRow, before: Classroom) -> None:
+        others = {key: until for key, until in row.keys.items() if (until is None) != lasts}
+        row.keys = others | {_hash_control(control): None if lasts else row.used.timestamp() + CONTROL_SECONDS}
+
+    _change_as_teacher(code, visitor, add)
+    return control
+
+
+def take_control(control: str, visitor: Visitor, address: str = "") -> Classroom:
+    """Let a visitor control the class for which this code was created, from now on together with the others.
+
+    Raises UnknownClassroom, StoreError, or TooManyRequests at an address (see `store.limit_guesses`).
+    """
+    key = _hash_control(control)
+
+    def take(session: Session, row: ClassRow, before: Classroom) -> None:
+        until = row.keys.get(key, 0.0)
+        if until is not None and until <= row.used.timestamp():
+            raise UnknownClassroom(_UNKNOWN_CONTROL)
+        row.keys = {each: end for each, end in row.keys.items() if each != key}
+        if visitor.id not in row.list_teachers():
+            row.teachers = f"{row.teachers} {visitor.id}"
+
+    with limit_guesses(address, key):
+        named = select(ClassRow.code).where(cast(ClassRow.keys, String).contains(key))
+        if not (code := transaction(lambda session: session.scalar(named))):
+            raise UnknownClassroom(_UNKNOWN_CONTROL)
+        classroom = change_class(code, take)
+    remember_class(visitor.id, code)
+    return classroom
+
+
+def _hash_control(control: str) -> str:
+    return hashlib.sha256("".join(control.split()).upper().encode()).hexdigest()
+
+
+def keep_control(code: str, visitor: Visitor) -> Classroom:
+    """Let only this browser, and the one that started the class, control it; no code gives control any more.
+
+    Raises UnknownClassroom, NotAllowed or StoreError.
+    """
+
+    def keep(session: Session, row: ClassRow, before: Classroom) -> None:
+        row.keys, row.teachers = {}, visitor.id if visitor.id in row.list_teachers()[1:] else ""
+
+    return _change_as_teacher(code, visitor, keep)
+
+
 def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
     """Let the students of a class read a text, given by its SHA-256; with an empty one, no longer.
 
@@ -259,7 +339,7 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
     Raises UnknownClassroom, StoreError, or NotAllowed for anyone but the teacher, and for a text that is not the
     teacher's.
     """
-    check_teacher(find_classroom(code).owner, visitor)
+    check_teacher(find_classroom(code).teachers, visitor)
     content = ""
     if text:
         if not corpora.may_read(text, visitor.id):
@@ -279,7 +359,7 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
 def end_classroom(code: str, visitor: Visitor) -> None:
     """Delete a classroom with all its answers. Raises UnknownClassroom, NotAllowed or StoreError."""
     classroom = find_classroom(code)
-    check_teacher(classroom.owner, visitor)
+    check_teacher(classroom.teachers, visitor)
     named = select(ClassRow.code).where(ClassRow.code == classroom.code)
     transaction(lambda session: end_classes(session, named), lock=f"class {classroom.code}")
 
@@ -291,7 +371,7 @@ def _change_as_teacher(
     number: int | None = None,
 ) -> Classroom:
     """Change a class as its teacher, unless the request is for an earlier question than the one shown."""
-    check_teacher(find_classroom(code).owner, visitor)  # before the class is locked, which nobody else may do
+    check_teacher(find_classroom(code).teachers, visitor)  # before the class is locked, which nobody else may do
 
     def change_if_current(session: Session, row: ClassRow, before: Classroom) -> bool | None:
         return change(session, row, before) if number in (None, row.number) else False

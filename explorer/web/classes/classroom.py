@@ -105,13 +105,14 @@ class Classroom:
     """One class at one version; only `members` changes."""
 
     code: str
-    owner: str  # a visitor's id
+    teachers: tuple[str, ...]  # ids of the visitors who control it; the first one started it
     version: int  # counts the changes of the class
     shown: ClassroomQuestion
     number: int  # counts the questions shown so far
     vote: int  # 1, or 2 after a discussion
     votes_shown: bool  # the teacher sees the answers before the reveal
     revealed: bool
+    explained: bool  # the wall shows the explanation instead of the votes
     sizes: tuple[int, ...]  # of each vote that is over: how many students were there
     closed: bool  # nobody else can join
     kept: int  # number of the answers to earlier questions
@@ -121,7 +122,7 @@ class Classroom:
     members: Members = field(hash=False, compare=False)
 
     def is_led_by(self, visitor: Visitor) -> bool:
-        return visitor.owns(self.owner)
+        return any(map(visitor.owns, self.teachers))
 
     def is_removed(self, visitor: str) -> bool:
         """Return whether the teacher has removed this visitor's answer to the question that is shown."""
@@ -198,7 +199,7 @@ class Classroom:
             ],
         }
         if teaches:
-            state["closed"] = self.closed
+            state |= {"closed": self.closed, "explained": self.explained, "browsers": len(self.teachers)}
             state["kept"] = sum(map(len, self.votes)) + self.kept
             state["arrivals"] = [
                 {

@@ -18,6 +18,7 @@ from explorer.web import lesson_results, rate_limits
 from explorer.web.background import submit
 from explorer.web.classes import actions, answers_csv, store, waiting
 from explorer.web.classes.classroom import Classroom, UnknownClassroom
+from explorer.web.classes.qr_code import qr_code
 from explorer.web.client_address import client_address
 from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
@@ -73,7 +74,7 @@ def _read_state(request: Request, code: str) -> tuple[dict[str, object], int]:
     """Return the state of a class for the visitor of a request, and the status of the answer."""
     visitor = visitor_from_cookies(request.cookies)
     try:
-        classroom = store.find_classroom_for(code, visitor)
+        classroom = store.find_classroom_for(code, visitor, client_address(request.scope))
         if not classroom.is_led_by(visitor) and visitor.id != NOBODY:
             store.record_presence(classroom, visitor.id)
         data = _classroom_data(classroom, visitor)
@@ -97,6 +98,7 @@ def answers_endpoint(request: Request) -> Response:
     """GET /class/CODE/answers.csv: return all answers of the class to its teacher as a CSV file."""
     visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
     try:
+        store.find_classroom_for(code, visitor, client_address(request.scope))
         answered, _ = store.answered_questions(code, visitor)
         rate_limits.check(rate_limits.DOWNLOADS, client_address(request.scope), visitor.id)
     except LineageError as error:
@@ -107,8 +109,10 @@ def answers_endpoint(request: Request) -> Response:
 
 
 async def command_endpoint(request: Request) -> Response:
-    """POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals}, or with {number} only: /reveal, /show
-    and /hide (the votes, to the teacher), /again (a second vote), /close, /open, /end.
+    """POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals}, /control {number, lasts} (a code for
+    another device; `lasts`: until the class ends), or with {number} only: /reveal, /show and /hide (the votes, to the
+    teacher), /why and /votes (what the wall shows after the reveal), /again (a second vote), /close, /open, /alone (no
+    other device controls the class), /end.
 
     The required header `X-Lineage` prevents cross-site form submissions. Status 503 means that the database does not
     answer now: the browser sends an answer again.
@@ -128,6 +132,7 @@ def _obey_command(request: Request, body: dict[str, object]) -> Response:
     number = body.get("number")
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidSetting("The request does not say which question it is for.")
+    store.find_classroom_for(code, visitor, client_address(request.scope))
     match request.path_params["command"]:
         case "answer":
             if visitor.id == NOBODY:
@@ -142,6 +147,14 @@ def _obey_command(request: Request, body: dict[str, object]) -> Response:
             classroom = actions.reveal_answer(code, visitor, number)
         case "show" | "hide" as command:
             classroom = actions.show_votes(code, visitor, number, command == "show")
+        case "why" | "votes" as command:
+            classroom = actions.show_explanation(code, visitor, number, command == "why")
+        case "control":
+            control = actions.create_control_code(code, visitor, bool(body.get("lasts")))
+            url = f"{str(request.url).partition('/class/')[0]}/lessons?join={control}"
+            return _json_response({"control": control, "address": url, "qr": qr_code(url)})
+        case "alone":
+            classroom = actions.keep_control(code, visitor)
         case "again":
             classroom = actions.start_second_vote(code, visitor, number)
         case "remove":

@@ -19,7 +19,7 @@ import datetime
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ from explorer.database.engine import is_busy, read_clock, run_transaction
 from explorer.errors import NotAllowed, StoreError
 from explorer.periodic_thread import PeriodicThread
 from explorer.tasks.text import corpora
-from explorer.web import own_texts, predictions
+from explorer.web import own_texts, predictions, rate_limits
 from explorer.web.classes.classroom import (
     MAX_VISITORS,
     PRESENCE_SECONDS,
@@ -111,6 +111,7 @@ _copies: LRUCache[str, _Copy] = LRUCache(2 * MAX_CLASSROOMS)  # by code
 _codes: TTLCache[str, str] = TTLCache(50_000, 60.0, lambda: time.monotonic())  # of each visitor's class, or empty
 _unwritten: set[tuple[str, str]] = set()  # code and id of the members to write
 _written: TTLCache[tuple[str, str], None] = TTLCache(50_000, _SEEN_SECONDS, lambda: time.monotonic())
+_guesses: TTLCache[tuple[str, str], None] = TTLCache(50_000, 60.0, lambda: time.monotonic())  # of `limit_guesses`
 _lock = threading.RLock()  # of all of the above
 _down_until = 0.0
 _tidied = 0.0  # when (`time.monotonic`)
@@ -138,7 +139,7 @@ def forget() -> None:
     """Forget the copies of this process, so that everything is read again."""
     global _down_until
     with _lock:
-        for each in (_copies, _codes, _unwritten, _written):
+        for each in (_copies, _codes, _unwritten, _written, _guesses):
             each.clear()
         _down_until = 0.0
 
@@ -156,15 +157,43 @@ def find_classroom(code: str) -> Classroom:
     return classroom
 
 
-def find_classroom_for(code: str, visitor: Visitor) -> Classroom:
+def find_classroom_for(code: str, visitor: Visitor, address: str = "") -> Classroom:
     """Return the classroom with this code.
 
-    Raises UnknownClassroom, NotAllowed if it is closed to others, or StoreError.
+    address: of the visitor, at which the number of unknown codes is limited; those who take part do not have to wait
+
+    Raises UnknownClassroom, NotAllowed if it is closed to others, TooManyRequests or StoreError.
     """
-    classroom = find_classroom(code)
+    with _lock:
+        copy = _copies.get(code.strip().upper())
+    known = copy.classroom if copy else None
+    takes_part = copy and known and (known.is_led_by(visitor) or visitor.id in copy.members)
+    with limit_guesses("" if takes_part else address, code):
+        classroom = find_classroom(code)
     if not classroom.is_led_by(visitor):
         classroom.check_open(visitor.id)
     return classroom
+
+
+@contextlib.contextmanager
+def limit_guesses(address: str, code: str) -> Iterator[None]:
+    """Count the code at an address if the block finds no class for it; a code that is sent again counts once a minute.
+
+    Raises TooManyRequests before the block, also for a right code, if an address has sent too many unknown ones.
+    """
+    guess = address, code.strip().upper()
+    with _lock:
+        is_counted = not address or guess in _guesses
+    if not is_counted:
+        rate_limits.check(rate_limits.UNKNOWN_CODES, address, is_counted=False)
+    try:
+        yield
+    except UnknownClassroom:
+        if not is_counted:
+            with _lock:
+                _guesses[guess] = None
+            rate_limits.check(rate_limits.UNKNOWN_CODES, address)
+        raise
 
 
 def classroom_of_teacher(owner: str) -> Classroom | None:
@@ -208,7 +237,7 @@ def answered_questions(code: str, visitor: Visitor) -> tuple[list[AnsweredQuesti
 
     def read(session: Session) -> tuple[list[AnsweredQuestion], int]:
         row = find_row(session, copy.code, read_clock(session))
-        check_teacher(row.owner, visitor)
+        check_teacher(row.list_teachers(), visitor)
         return read_answered_questions(session, row), row.dropped
 
     return transaction(read)
@@ -285,10 +314,10 @@ def transaction(work: Callable[[Session], _T], lock: str = "") -> _T:
         raise StoreError(_UNREACHABLE) from error
 
 
-def check_teacher(owner: str, visitor: Visitor) -> None:
-    """Raise NotAllowed unless the visitor started the class of this owner, or is the operator."""
-    if not visitor.owns(owner):
-        raise NotAllowed("Only the browser that started this class controls it.")
+def check_teacher(teachers: Iterable[str], visitor: Visitor) -> None:
+    """Raise NotAllowed unless the visitor is one of those who control a class, by id, or the operator."""
+    if not any(map(visitor.owns, teachers)):
+        raise NotAllowed("Only the browser that started this class, or was given control of it, controls it.")
 
 
 def change_class(
@@ -414,7 +443,7 @@ def _is_shared_with(text: str, visitor: str) -> bool:
             classroom = find_classroom(code)
         except (UnknownClassroom, StoreError):
             continue
-        if classroom.text == text and visitor in classroom.members:
+        if classroom.text == text and (visitor in classroom.members or visitor in classroom.teachers):
             return True
     return False
 

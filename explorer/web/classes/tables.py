@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, delete, func, select, update
+from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
@@ -64,6 +64,13 @@ class ClassRow(Base):
     kept: Mapped[int] = mapped_column(default=0)
     dropped: Mapped[int] = mapped_column(default=0)
     text: Mapped[str] = mapped_column(default="")
+    teachers: Mapped[str] = mapped_column(default="")  # ids of the further browsers that control it, after spaces
+    keys: Mapped[dict[str, float | None]] = mapped_column(JSON, default=dict)  # see `actions.create_control_code`
+    explained: Mapped[bool] = mapped_column(default=False)
+
+    def list_teachers(self) -> tuple[str, ...]:
+        """Return the ids of the browsers that control the class; the first one started it."""
+        return (self.owner, *self.teachers.split())
 
 
 class AnswerRow(Base):
@@ -147,8 +154,8 @@ def read_classroom(session: Session, row: ClassRow, known: Classroom | None, mem
         given[each.visitor] = StudentAnswer(each.arrival, each.seconds, (each.first, each.second), each.removed)
     shown = known.shown if known and same_question else _adapter(ClassroomQuestion).validate_python(row.shown)
     return Classroom(
-        row.code, row.owner, row.version, shown, row.number, row.vote, row.votes_shown, row.revealed,
-        tuple(row.sizes), row.closed, row.kept, row.dropped, row.text, given, members,
+        row.code, row.list_teachers(), row.version, shown, row.number, row.vote, row.votes_shown, row.revealed,
+        row.explained, tuple(row.sizes), row.closed, row.kept, row.dropped, row.text, given, members,
     )  # fmt: skip
 
 
@@ -256,11 +263,12 @@ def oldest_use(now: datetime.datetime) -> datetime.datetime:
 
 
 def find_code_of_teacher(session: Session, owner: str) -> str:
-    """Return the code of the class that a visitor, by id, has started, or an empty text."""
+    """Return the code of the class that a visitor, by id, controls, or an empty text."""
     if not owner:
         return ""
-    led = select(ClassRow.code).where(ClassRow.owner == owner, ClassRow.used > oldest_use(read_clock(session)))
-    return session.scalar(led.limit(1)) or ""
+    leads = or_(ClassRow.owner == owner, ClassRow.teachers.contains(owner, autoescape=True))
+    led = select(ClassRow.code).where(leads, ClassRow.used > oldest_use(read_clock(session)))
+    return session.scalar(led.order_by(ClassRow.owner == owner).limit(1)) or ""  # first one that was started elsewhere
 
 
 def find_code_of_visitor(session: Session, visitor: str) -> str:

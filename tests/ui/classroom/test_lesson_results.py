@@ -14,9 +14,10 @@ from explorer.catalogue import PAGES, page_file
 from explorer.errors import InvalidSetting
 from explorer.lessons.parse import FOLDER, read_lesson, read_lessons
 from explorer.lessons.yaml_lines import LessonError
-from explorer.ui.classroom import classroom_card, hidden_controls
+from explorer.ui.classroom import hidden_controls
 from explorer.ui.state import page_states
 from explorer.web import lesson_results
+from explorer.web.classes.qr_code import qr_code
 
 
 def test_every_lesson_uses_valid_page_states() -> None:
@@ -112,7 +113,7 @@ def test_an_invalid_lesson_stops_the_server_at_startup(monkeypatch: pytest.Monke
 
 
 def test_a_qr_code_has_its_quiet_zone_and_only_dark_modules() -> None:
-    code = classroom_card._qr_code("http://example.org/?class=ABCDE")
+    code = qr_code("http://example.org/?class=ABCDE")
     size, path = code["size"], str(code["path"])
     modules = [tuple(map(int, part.split("h")[0].split())) for part in path.split("M")[1:]]
     assert min(map(min, modules)) == 4 and max(map(max, modules)) == int(str(size)) - 5

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from explorer.errors import InvalidSetting, NotAllowed
+from explorer.web import lesson_results, predictions
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import PRESENCE_SECONDS, ClassroomQuestion, UnknownClassroom
 from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
@@ -184,6 +185,50 @@ def test_only_the_teacher_and_the_operator_control_a_class(monkeypatch: pytest.M
 
 
 @both_databases
+@both_databases
+def test_a_code_gives_another_browser_control_of_the_class_once(clock: list[float]) -> None:
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+    phone, laptop = Visitor("phone"), Visitor("laptop")
+    with pytest.raises(NotAllowed):
+        actions.create_control_code(code, phone, False)
+    replaced, kept, control = (actions.create_control_code(code, TEACHER, lasts) for lasts in (False, True, False))
+    for unknown in (replaced, "ABCDEFGHJK", ""):
+        with pytest.raises(UnknownClassroom, match="works once"):
+            actions.take_control(unknown, phone)
+    assert actions.take_control(f" {control[:5].lower()} {control[5:]}", phone).is_led_by(phone)
+    with pytest.raises(UnknownClassroom):
+        actions.take_control(control, laptop)
+    actions.reveal_answer(code, phone, 1)
+    assert actions.show_explanation(code, phone, 1, True).explained and find_classroom(code).is_led_by(TEACHER)
+    following = actions.show_question("phone", SHOWN_NUMBER)
+    assert (following.code, following.number, following.explained) == (code, 2, False)
+    late = actions.create_control_code(code, phone, False)
+    clock[0] += actions.CONTROL_SECONDS + 1
+    with pytest.raises(UnknownClassroom):
+        actions.take_control(late, laptop)
+    store.forget()
+    assert actions.take_control(kept, laptop).is_led_by(laptop), "noted before, until the class ends"
+    unused = actions.create_control_code(code, phone, True)
+    only = actions.keep_control(code, laptop)
+    assert [only.is_led_by(each) for each in (TEACHER, phone, laptop)] == [True, False, True]
+    with pytest.raises(UnknownClassroom):
+        actions.take_control(unused, phone)
+
+
+def test_a_student_finds_the_answers_again_in_the_lesson_after_the_reveal() -> None:
+    question = lesson_results.find_step("counting", 1)[1].question
+    code = actions.show_question("teacher", ClassroomQuestion("negation", {}, (), question, "counting", 1)).code
+    assert predictions.find_prediction("ada", "counting", 1) is None
+    for visitor, first in (("ada", "sustain"), ("bob", "collapse")):
+        actions.record_answer(code, visitor, 1, first)
+    actions.start_second_vote(code, TEACHER, 1)
+    actions.record_answer(code, "ada", 1, "collapse", vote=2)
+    assert predictions.find_prediction("ada", "counting", 1) is None, "it would open the page with the answer"
+    actions.reveal_answer(code, TEACHER, 1)
+    actions.end_classroom(code, TEACHER)
+    assert [predictions.find_prediction(each, "counting", 1) for each in ("ada", "bob")] == ["collapse", "collapse"]
+
+
 def test_simultaneous_answers_are_all_counted_once() -> None:
     code = actions.show_question("teacher", SHOWN_NUMBER).code
     actions.record_answer(code, "first", 1, 0)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
 from syrupy.assertion import SnapshotAssertion
 
-from explorer.errors import NotAllowed
+from explorer.errors import NotAllowed, TooManyRequests
 from explorer.web import lesson_results
 from explorer.web.background import submit
 from explorer.web.classes import actions, endpoints, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.classes.store import find_classroom
+from explorer.web.client_address import UNKNOWN
 from explorer.web.visitors import COOKIE, Visitor, issue_cookie, visitor_from_cookies
 from tests.web.classes.questions import SHOWN_QUESTION
 from tests.web.client import COMMAND, TestClient
@@ -172,6 +174,34 @@ def test_answers_are_limited_for_each_visitor(browsers: list[Browser]) -> None:
     assert [answer.status_code for answer in answers] == [200] * 60 + [429]
     assert int(answers[-1].headers["retry-after"]) <= 60 and "at most 60 answers" in answers[-1].json()["problem"]
     assert other.post("answer", given="a").status_code == 200
+
+
+def test_codes_of_classes_cannot_be_guessed_and_those_in_the_class_do_not_wait(browsers: list[Browser]) -> None:
+    teacher, student, stranger, newcomer = browsers
+    student.get()
+    code = student.code
+    codes = ["".join(letters) for letters in itertools.islice(itertools.permutations("ABCDE"), 61)]
+    for stranger.code in [*codes[:60], *codes[:60]]:  # a browser asks again and again whether its class has ended
+        assert stranger.get().json()["over"]
+    for stranger.code in (codes[60], code):
+        refused = stranger.get()
+        assert refused.status_code == 429 and "60 unknown class codes from one address" in refused.json()["problem"]
+    assert stranger.post("answer", given="a").status_code == newcomer.get("/answers.csv").status_code == 429
+    with pytest.raises(TooManyRequests):
+        actions.take_control("ABCDEFGHJK", Visitor("phone"), UNKNOWN)
+    assert student.post("answer", given="a").json()["mine"] == "a" and teacher.get().json()["teaches"]
+
+
+def test_only_the_teacher_gets_a_code_that_gives_control(browsers: list[Browser]) -> None:
+    teacher, student, phone, _ = browsers
+    assert student.post("control", lasts=True).status_code == 403
+    given = teacher.post("control").json()
+    assert given["address"].endswith(f"/lessons?join={given['control']}") and given["qr"]["size"] > 20
+    assert given["control"] not in student.get().text + teacher.get().text
+    actions.take_control(given["control"], Visitor(phone.id))
+    assert phone.post("why").json()["explained"] and not phone.post("votes").json()["explained"]
+    assert phone.get().json()["teaches"] and teacher.get().json()["browsers"] == 2
+    assert teacher.post("alone").json()["browsers"] == 1 and phone.post("reveal").status_code == 403
 
 
 def test_the_teacher_downloads_the_answers(browsers: list[Browser]) -> None:

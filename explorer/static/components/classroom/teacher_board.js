@@ -152,6 +152,55 @@ function heightAbove(board) {
   return Math.max(0, (board.getBoundingClientRect().top - frame.top) / scale - 17);
 }
 
+/** Control of the class from another device: a code that works once, and whether others control the class already. */
+function drawControl({ code: letters }, { createControl, keepControl }) {
+  const shown = node("div", { class: "control", role: "status", hidden: "" });
+  const about = node("p", { hidden: "" });
+  const alone = makeCarefulButton(
+    "phonelink_off",
+    "No other device",
+    () => "Take control from every other device?",
+    () => keepControl(),
+  );
+  const showCode = (lasts) => async () => {
+    const { control, address, qr, problem } = await createControl(lasts);
+    const grouped = control && `${control.slice(0, 5)} ${control.slice(5)}`;
+    shown.replaceChildren(
+      ...(problem
+        ? [node("p", {}, problem)]
+        : [
+            lasts ? null : qrCode(qr, address),
+            node("p", { class: "code" }, "Code ", node("b", {}, grouped)),
+            node(
+              "p",
+              {},
+              lasts
+                ? `Write it down. If this browser loses class ${letters}, type it on the page Lessons, in the field for the class code. It works once, until the class ends.`
+                : "Scan it with the other device, or type it there on the page Lessons, in the field for the class code. It works once, within ten minutes.",
+            ),
+            node("p", { class: "lineage-caption" }, "Whoever reads this code can take control: show it to nobody."),
+            makeButton("close", "Hide the code", () => {
+              shown.hidden = true;
+              shown.replaceChildren();
+            }),
+          ]
+      ).filter(Boolean),
+    );
+    shown.hidden = false;
+  };
+  const other = makeButton("devices", "Control from another device", showCode(false)),
+    later = makeButton("key", "A code to write down", showCode(true));
+  return {
+    root: node("div", { class: "controls" }, node("div", { class: "acts" }, other, later, alone), about, shown),
+    show(browsers) {
+      if (browsers > 1 && browsers !== Number(about.dataset.browsers)) shown.hidden = true; // the code is used up
+      about.dataset.browsers = String(browsers);
+      about.hidden = alone.hidden = browsers < 2;
+      about.textContent = `${browsers} browsers control this class.`;
+    },
+  };
+}
+
 /** The link that downloads all answers of the class as a table. */
 const downloadLink = (letters) =>
   node(
@@ -193,8 +242,8 @@ function drawEnding({ code: letters }, end) {
 }
 
 /**
- * `acts`: reveal(), showVotes(whether), voteAgain(), end(), remove(numbers of answers), setClosed("close" or "open") and
- * moveBy(steps of the lesson).
+ * `acts`: reveal(), showVotes(whether), voteAgain(), end(), remove(numbers of answers), setClosed("close" or "open"),
+ * showWhy(whether), createControl(whether the code lasts), keepControl() and moveBy(steps of the lesson).
  */
 export function teacherBoard(data, acts) {
   const { lesson, question } = data;
@@ -202,7 +251,8 @@ export function teacherBoard(data, acts) {
   let state = null;
   const reveal = makeButton("visibility", lesson ? "Show the answer" : "Show the result", acts.reveal);
   const votes = makeButton("bar_chart", "Show votes", () => acts.showVotes(!state?.visible));
-  votes.title = "On this screen only";
+  votes.title = "Not on the screens of the students";
+  const why = makeButton("lightbulb", "Show why", () => acts.showWhy(!state?.explained));
   const again = makeButton("how_to_vote", "Vote again", acts.voteAgain);
   const previous = lesson?.step > 1 ? makeButton("arrow_back", "Previous step", () => acts.moveBy(-1)) : null;
   const next = lesson?.step < lesson?.steps ? makeButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
@@ -212,12 +262,14 @@ export function teacherBoard(data, acts) {
   );
   const answers = question ? answerList(question, acts.remove) : null;
   const download = downloadLink(data.code);
+  const control = drawControl(data, acts);
   const more = node(
     "details",
     { class: "more" },
     node("summary", {}, "Manage the class"),
     node("div", { class: "acts" }, download, door),
     answers?.root,
+    control.root,
   );
   const result = node("div", { class: "result" });
   const joining = drawJoining(data, () => foldJoining());
@@ -225,6 +277,7 @@ export function teacherBoard(data, acts) {
     "div",
     { class: "acts" },
     ...(question ? [reveal, votes, again] : []),
+    lesson ? why : null,
     previous,
     next,
     ending.button,
@@ -259,9 +312,14 @@ export function teacherBoard(data, acts) {
     show(arrived) {
       state = arrived;
       const { revealed, visible, vote, votes: given, answer, closed = false, arrivals = [], kept = 0 } = state;
+      const { explained = false, browsers = 1 } = state;
       chart?.show({ votes: given, visible, own: null, answer });
       answers?.show(arrivals);
       ending.show(kept);
+      control.show(browsers);
+      why.hidden = !answer;
+      why.lastChild.textContent = explained ? "Show the votes" : "Show why";
+      root.classList.toggle("explained", Boolean(answer && explained));
       reveal.hidden = votes.hidden = again.hidden = revealed;
       again.hidden ||= vote > 1;
       again.disabled = !given[0]?.answered;

@@ -4,9 +4,9 @@
  * `mark` of the last state is answered as soon as the state is another one, or after some seconds. GET /class/CODE answers
  * {over: true, problem} once the class has ended, else {number, teaches, revealed, open, present, vote: 1 or 2, mine, first
  * (the answer in the first vote), visible, votes: {answered, size, given}[], answer, mark}, where `given` is empty until the votes
- * are visible; for the teacher also closed, kept (number of answers that can be downloaded), arrivals: {id, seconds,
+ * are visible; for the teacher also closed, explained (the wall shows why), browsers (that control the class), kept (number of answers that can be downloaded), arrivals: {id, seconds,
  * given}[]; POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals: ids} and /reveal, /show, /hide, /again,
- * /close, /open, /end {number} answer the same; each may answer {problem}, with status 503 if it may work a little later. Events: "moved": the page has to follow the
+ * /why, /votes, /close, /open, /alone, /end {number} answer the same, and /control {number, lasts} {control, address, qr}; each may answer {problem}, with status 503 if it may work a little later. Events: "moved": the page has to follow the
  * class; "next": 1 or -1, the teacher goes on.
  *
  * @typedef {object} ClassroomData
@@ -15,7 +15,7 @@
  * @property {boolean} open the page is shown below
  * @property {boolean} teaches
  * @property {any} question see shared/charts/measured_answer.js, or null
- * @property {{step: number, steps: number} | null} lesson
+ * @property {{name: string, step: number, steps: number} | null} lesson
  * @property {string} address
  * @property {{size: number, path: string} | null} qr
  *
@@ -27,6 +27,7 @@ import { drawAnswer } from "../../shared/charts/measured_answer.js";
 import { teacherBoard, codeNode as classCode } from "./teacher_board.js";
 import { predictionForm } from "./prediction_form.js";
 import { retryDelay } from "../../shared/charts/dot_strip_math.js";
+import { recordDone } from "../../shared/runtime/lesson_progress.js";
 import { node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
@@ -162,7 +163,7 @@ export default defineComponent((place) => {
   function describeCount() {
     const { answered, size } = session.votes.at(-1);
     if (!size) return "Nobody has joined yet. Students scan the code, or type the address.";
-    const count = `${answered} of ${size} ${size === 1 ? "has" : "have"} answered`;
+    const count = `${answered} of ${size} answered`;
     return session.votes.length > 1 ? `Second vote: ${count}` : count;
   }
 
@@ -192,6 +193,7 @@ export default defineComponent((place) => {
       data.question &&
       drawAnswer(data.question, session.answer, data.teaches ? null : (session.mine ?? session.first), false);
     part?.result?.replaceChildren(...[answer || wait].filter(Boolean));
+    if (answer && data.lesson && !data.teaches) recordDone(data.lesson.name, data.lesson.step); // kept in the lesson, too
   }
 
   return {
@@ -224,6 +226,15 @@ export default defineComponent((place) => {
               end: () => sendCommand("end"),
               remove: (arrivals) => sendCommand("remove", { arrivals }),
               setClosed: (command) => sendCommand(command),
+              showWhy: (whether) => sendCommand(whether ? "why" : "votes"),
+              keepControl: () => sendCommand("alone"),
+              createControl: async (lasts) => {
+                try {
+                  return await (await postToClass("control", { lasts })).json();
+                } catch {
+                  return { problem: "The server does not respond. Press the button again." };
+                }
+              },
               moveBy: (steps) => component.setTriggerValue("next", steps),
             })
           : data.question
