@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.lessons.plans import PERIODS, format_plan
 from explorer.ui.classroom import share_form
 from explorer.ui.classroom.lesson_list import draw_lesson_list
 from explorer.ui.page_sections import explanation, lead, page_head
 from explorer.ui.state.session import page_session, write_url
+from explorer.web import lesson_results
 
 
 def class_section() -> None:
@@ -18,6 +20,9 @@ def class_section() -> None:
         "Teachers: open a lesson and press **Give it to a class**, or **Give this page to a class** at the end of a "
         "page. Students need no account, and their answers have no names."
     )
+    with st.expander("Plans for teachers: 45 and 90 minutes"):
+        for minutes in PERIODS:
+            st.markdown(format_plan(lesson_results.all_lessons(), minutes))
 
 
 session = page_session("lessons", share_form.ShareForm)

@@ -131,8 +131,9 @@ def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(snapshot: ob
 
 def test_a_lesson_opened_on_another_page_links_to_its_page() -> None:
     at = open_page("runs.py", {"lesson": "counting", "part": "1"}, visitor="ada")
-    assert not asks_for_prediction(at)
+    assert not asks_for_prediction(at) and not component_data(at, "lesson_setup")[0]["step"]
     at = press(at, "Go to the page of this step")
+    assert component_data(at, "lesson_setup")[0]["step"], "a new name gets the keyboard focus"
     assert asks_for_prediction(at) and url_params(at)["models"] == "bag_of_words"
 
 

@@ -10,7 +10,7 @@ from explorer.catalogue import page_title
 from explorer.errors import LineageError, NotAllowed, StoreError
 from explorer.ui import visitor_text
 from explorer.ui.base_path import base_path
-from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text, open_step
+from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text, open_step, presentation_params
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.session import open_page, shared_url_params
@@ -18,7 +18,7 @@ from explorer.ui.state.visitor import check_cookie, count_action, current_addres
 from explorer.web import lesson_results, rate_limits
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import Classroom, ClassroomQuestion, UnknownClassroom
-from explorer.web.classes.qr_code import qr_code
+from explorer.web.classes.endpoints import qr_code
 
 _classroom = register("classroom")
 _SHOWN = "lineage.class"  # the code of this tab's classroom, and the number of the question that it shows
@@ -51,9 +51,8 @@ def open_classroom(classroom: Classroom) -> None:
     shown = classroom.shown
     st.session_state[_SHOWN] = (classroom.code, classroom.number)
     st.session_state[_LESSON] = "" if classroom.is_led_by(current_visitor()) else shown.lesson
-    presentation = {name: text for name, text in shared_url_params().items() if name == "screen"}
     locked = {"lock": ",".join(shown.locked)} if shown.locked and not classroom.is_led_by(current_visitor()) else {}
-    open_page(shown.page, {**shown.state, **locked, **presentation, "class": classroom.code})
+    open_page(shown.page, {**shown.state, **locked, **presentation_params(), "class": classroom.code})
 
 
 def find_class_to_join(code: str) -> Classroom:

@@ -35,7 +35,8 @@ def draw_closing_card(
     task = lesson.task
     with st.container(border=True, key="lesson-card"):
         draw_header(lesson, lesson.closing, True)
-        _setup(data={"step": f"step {lesson.name} {lesson.closing}", **_NO_SETUP}, key="lesson.setup")
+        name = f"step {lesson.name} {lesson.closing}" if not task or page == task.page else ""
+        _setup(data={"step": name, **_NO_SETUP}, key="lesson.setup")
         with st.container(width=EXPLANATION, key="lesson-closing"):
             st.markdown(f"#### What this lesson has shown\n\n{lesson.recap}")
             if lesson.reason:

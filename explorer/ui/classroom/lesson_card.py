@@ -29,16 +29,17 @@ def open_step(name: str, number: int, **more_params: str) -> None:
     """Open the page of a lesson step in its state; `more_params` are added to the URL."""
     step = lesson_results.find_part(name, number)
     unfold = {"unfold": step.section} if step.section else {}
-    params = {**step.state, "lesson": name, "part": str(number), **unfold, **_presentation_params(), **more_params}
+    params = {**step.state, "lesson": name, "part": str(number), **unfold, **presentation_params(), **more_params}
     open_page(step.page, params)
 
 
 def leave_lesson() -> None:
     """Open the list of all lessons."""
-    open_page("lessons", _presentation_params())
+    open_page("lessons", presentation_params())
 
 
-def _presentation_params() -> dict[str, str]:
+def presentation_params() -> dict[str, str]:
+    """Return the URL parameter that keeps a page on the projector."""
     return {name: text for name, text in shared_url_params().items() if name == "screen"}
 
 
@@ -70,7 +71,8 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
         _draw_header(lesson, number, prediction is not None)
         with st.container(width=EXPLANATION, key="lesson-text"):
             draw_step_text(step, alone=page == step.page and prediction is None)
-        draw_step_setup(step, f"step {lesson.name} {number}", with_axis=prediction is None)  # the answer has the axis
+        name = f"step {lesson.name} {number}" if page == step.page else ""  # the focus goes to the title on the page
+        draw_step_setup(step, name, with_axis=prediction is None)  # the answer has the axis
         if page != step.page:
             if st.button("Go to the page of this step", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, number)

@@ -19,13 +19,9 @@ _progress = register("lesson_progress")
 def draw_lesson_list() -> None:
     """Draw the lessons in their order; those that only measure real models are folded below the others."""
     lessons = list(enumerate(lesson_results.all_lessons().values(), start=1))
-    _draw_rows([(number, lesson) for number, lesson in lessons if not _needs_real_model(lesson)])
+    _draw_rows([(number, lesson) for number, lesson in lessons if not lesson.needs_real_model])
     with st.expander("Lessons with a real pretrained model"):
-        _draw_rows([(number, lesson) for number, lesson in lessons if _needs_real_model(lesson)])
-
-
-def _needs_real_model(lesson: Lesson) -> bool:
-    return all(step.real_model for step in lesson.steps)
+        _draw_rows([(number, lesson) for number, lesson in lessons if lesson.needs_real_model])
 
 
 def _draw_rows(lessons: Sequence[tuple[int, Lesson]]) -> None:

@@ -188,24 +188,13 @@ def _student_number(session: Session, code: str, visitor: str) -> int:
 
 
 def show_votes(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the answers to the teacher before the reveal, or hide them again.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
-
-    def show(session: Session, row: ClassRow, before: Classroom) -> None:
-        row.votes_shown = shown
-
-    return _change_as_teacher(code, visitor, show, number)
+    """Show the answers to the teacher before the reveal, or hide them. Raises as `_change_as_teacher`."""
+    return _set_as_teacher(code, visitor, number, votes_shown=shown)
 
 
 def show_explanation(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the explanation on the wall, or the votes again. Raises UnknownClassroom, NotAllowed or StoreError."""
-
-    def show(session: Session, row: ClassRow, before: Classroom) -> None:
-        row.explained = shown
-
-    return _change_as_teacher(code, visitor, show, number)
+    """Show the explanation on the wall, or the votes again. Raises as `_change_as_teacher`."""
+    return _set_as_teacher(code, visitor, number, explained=shown)
 
 
 def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
@@ -262,15 +251,8 @@ def remove_answers(code: str, visitor: Visitor, number: int, arrivals: Collectio
 
 
 def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
-    """Close a class to visitors who have not joined yet, or open it again.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
-
-    def close(session: Session, row: ClassRow, before: Classroom) -> None:
-        row.closed = closed
-
-    return _change_as_teacher(code, visitor, close)
+    """Close a class to visitors who have not joined yet, or open it again. Raises as `_change_as_teacher`."""
+    return _set_as_teacher(code, visitor, closed=closed)
 
 
 def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
@@ -320,15 +302,9 @@ def _hash_control(control: str) -> str:
 
 
 def keep_control(code: str, visitor: Visitor) -> Classroom:
-    """Let only this browser, and the one that started the class, control it; no code gives control any more.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
-
-    def keep(session: Session, row: ClassRow, before: Classroom) -> None:
-        row.keys, row.teachers = {}, visitor.id if visitor.id in row.list_teachers()[1:] else ""
-
-    return _change_as_teacher(code, visitor, keep)
+    """Let only this browser and the one that started the class control it. Raises as `_change_as_teacher`."""
+    is_further = visitor.id in find_classroom(code).teachers[1:]
+    return _set_as_teacher(code, visitor, keys={}, teachers=visitor.id if is_further else "")
 
 
 def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
@@ -364,13 +340,26 @@ def end_classroom(code: str, visitor: Visitor) -> None:
     transaction(lambda session: end_classes(session, named), lock=f"class {classroom.code}")
 
 
+def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **values: object) -> Classroom:
+    """Set columns of a class as its teacher; see `_change_as_teacher`."""
+
+    def set_columns(session: Session, row: ClassRow, before: Classroom) -> None:
+        for name, value in values.items():
+            setattr(row, name, value)
+
+    return _change_as_teacher(code, visitor, set_columns, number)
+
+
 def _change_as_teacher(
     code: str,
     visitor: Visitor,
     change: Callable[[Session, ClassRow, Classroom], bool | None],
     number: int | None = None,
 ) -> Classroom:
-    """Change a class as its teacher, unless the request is for an earlier question than the one shown."""
+    """Change a class as its teacher, unless the request is for an earlier question than the one shown.
+
+    Raises UnknownClassroom, NotAllowed or StoreError.
+    """
     check_teacher(find_classroom(code).teachers, visitor)  # before the class is locked, which nobody else may do
 
     def change_if_current(session: Session, row: ClassRow, before: Classroom) -> bool | None:

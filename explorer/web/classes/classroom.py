@@ -147,11 +147,6 @@ class Classroom:
             for vote in range(self.vote)
         ]
 
-    @cached_property
-    def answers_of_votes(self) -> list[list[object]]:
-        """Return the answers of each vote so far, without the visitors."""
-        return [list(vote.values()) for vote in self.votes]
-
     @property
     def answers(self) -> dict[str, object]:
         """Return the answers of the current vote by visitor id."""
@@ -166,11 +161,6 @@ class Classroom:
     def present(self) -> int:
         """Return the number of visitors who are present or have answered."""
         return min(MAX_VISITORS, len(self.members.present.union(*self.votes)))
-
-    @property
-    def vote_sizes(self) -> list[int]:
-        """Return for each vote how many students were there; for the current one how many are there now."""
-        return [*self.sizes, self.present][: self.vote]
 
     def state_for(self, visitor: Visitor) -> dict[str, object]:
         """Return the state of the class for one visitor, as the browser gets it.
@@ -194,8 +184,8 @@ class Classroom:
             "first": mine[0],
             "visible": is_visible,
             "votes": [
-                {"answered": len(given), "size": size, "given": given if is_visible else []}
-                for given, size in zip(self.answers_of_votes, sizes, strict=True)
+                {"answered": len(vote), "size": size, "given": list(vote.values()) if is_visible else []}
+                for vote, size in zip(self.votes, sizes, strict=True)
             ],
         }
         if teaches:

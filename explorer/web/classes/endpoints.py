@@ -7,7 +7,9 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 
+import segno
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,7 +20,6 @@ from explorer.web import lesson_results, rate_limits
 from explorer.web.background import submit
 from explorer.web.classes import actions, answers_csv, store, waiting
 from explorer.web.classes.classroom import Classroom, UnknownClassroom
-from explorer.web.classes.qr_code import qr_code
 from explorer.web.client_address import client_address
 from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
@@ -167,6 +168,14 @@ def _obey_command(request: Request, body: dict[str, object]) -> Response:
         case _:
             return _json_response({"problem": "A class has no such command."}, 404)
     return _json_response(_classroom_data(classroom, visitor))
+
+
+@lru_cache(maxsize=256)
+def qr_code(url: str) -> dict[str, object]:
+    """Return a QR code as one SVG path, one unit per module, with the required quiet zone of four modules."""
+    modules = segno.make(url, error="m", micro=False).matrix
+    dark = [f"M{x + 4} {y + 4}h1v1h-1z" for y, row in enumerate(modules) for x, module in enumerate(row) if module]
+    return {"size": len(modules) + 8, "path": "".join(dark)}
 
 
 async def _read_body(request: Request) -> dict[str, object]:

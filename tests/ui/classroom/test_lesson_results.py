@@ -17,7 +17,7 @@ from explorer.lessons.yaml_lines import LessonError
 from explorer.ui.classroom import hidden_controls
 from explorer.ui.state import page_states
 from explorer.web import lesson_results
-from explorer.web.classes.qr_code import qr_code
+from explorer.web.classes.endpoints import qr_code
 
 
 def test_every_lesson_uses_valid_page_states() -> None:

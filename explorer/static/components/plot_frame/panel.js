@@ -184,6 +184,7 @@ export class Panel {
 
   addPlotlyListeners(plotly) {
     this.plotly = plotly;
+    document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true"); // measures texts, shows nothing
     this.plot.on("plotly_relayout", () => {
       this.placeOverlays();
       if (this.pinned) this.pinPoints(this.pinned);

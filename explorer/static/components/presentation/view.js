@@ -31,6 +31,7 @@ import {
 import { partsOf, unitsOf } from "./page_reader.js";
 import { isInComponent, makeScrollersFocusable } from "./focusable_scrollers.js";
 import { icon, nextFrames, node } from "../../shared/runtime/dom.js";
+import { correctHeadingLevels } from "../../shared/runtime/heading_levels.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const MAIN = '[data-testid="stMainBlockContainer"]';
@@ -71,6 +72,7 @@ class Projector {
     window.addEventListener("keydown", (event) => this.onKeyDown(event));
     window.addEventListener("popstate", () => this.writeUrl());
     makeScrollersFocusable(document.querySelector(APP));
+    correctHeadingLevels(document.querySelector(APP));
   }
 
   /** @returns {HTMLElement | null} */

@@ -132,7 +132,7 @@ export class HeatMap {
   grid = { rows: 1, columns: 1, row: () => [] };
 
   constructor(attributes = {}) {
-    this.canvas = node("canvas"); // what it shows is said by the component, or by its own label
+    this.canvas = node("canvas", { role: "img" });
     this.rowMark = node("i", { class: "row-mark", hidden: "" });
     this.columnMark = node("i", { class: "column-mark", hidden: "" });
     this.cellMark = node("i", { class: "cell-mark", hidden: "" });
@@ -148,6 +148,7 @@ export class HeatMap {
 
   show(grid, shades) {
     this.grid = grid;
+    this.canvas.ariaLabel = `Heat map of ${grid.rows} × ${grid.columns} numbers`; // the component says what they are
     paintPixels(this.canvas, grid, shades);
   }
 
