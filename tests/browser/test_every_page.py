@@ -44,7 +44,8 @@ MOVES = """() => [...document.querySelectorAll(".lineage, .lineage *")]
     .filter((each) => !each.matches(".frame-probe") && /[1-9]/.test(getComputedStyle(each).transitionDuration))
     .map((each) => each.outerHTML.slice(0, 200))"""
 # Figures without their colours, and chosen options without a mark, where the system forces its colours on a page.
-UNSEEN = """() => [...document.querySelectorAll(".lineage :is(svg, canvas, i), [data-selected=true], [aria-pressed=true]")]
+UNSEEN = """() => [
+    ...document.querySelectorAll(".lineage :is(svg, canvas, i), [data-selected=true], [aria-pressed=true]")]
     .filter((each) => each.matches("[data-selected=true], [aria-pressed=true]")
         ? getComputedStyle(each).outlineStyle === "none" : getComputedStyle(each).forcedColorAdjust !== "none")
     .map((each) => each.outerHTML.slice(0, 200))"""

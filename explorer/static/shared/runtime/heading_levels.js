@@ -4,10 +4,13 @@
 const HEADINGS = ":is(h1, h2, h3, h4, h5, h6):not([role])";
 const DELAY = 200; // ms between two corrections
 
-/** Return the levels that are announced for headings of these levels, from the first to the last. */
+/** Return the levels that are announced for headings of these levels: how many higher ones each one stands below. */
 export function announcedLevels(levels) {
-  let before = 0;
-  return levels.map((level) => (before = Math.min(level, before + 1)));
+  const above = [];
+  return levels.map((level) => {
+    while (above.at(-1) >= level) above.pop();
+    return above.push(level);
+  });
 }
 
 /** Keep the levels of the headings in `root` without a gap, also of those that are drawn later. */
