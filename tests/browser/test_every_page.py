@@ -47,7 +47,7 @@ MOVES = """() => [...document.querySelectorAll(".lineage, .lineage *")]
 UNSEEN = """() => [
     ...document.querySelectorAll(".lineage :is(svg, canvas, i), [data-selected=true], [aria-pressed=true]")]
     .filter((each) => each.matches("[data-selected=true], [aria-pressed=true]")
-        ? getComputedStyle(each).outlineStyle === "none" : getComputedStyle(each).forcedColorAdjust !== "none")
+        ? getComputedStyle(each).outlineStyle === "none" : getComputedStyle(each).forcedColorAdjust === "auto")
     .map((each) => each.outerHTML.slice(0, 200))"""
 # Pictures without a name. What plotly draws is named by its figure.
 UNNAMED = """() => [...document.querySelectorAll("svg, canvas, img, [role=img]")]
