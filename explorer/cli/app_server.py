@@ -46,7 +46,23 @@ def open_app(
     if not browser:
         sys.argv += ["--server.headless", "true"]
     signal.signal(signal.SIGINT, lambda *_: sys.exit(0))  # Streamlit stops the server, then calls this handler
+    if environment().database_url:
+        _import_app()
     runpy.run_module("streamlit", run_name="__main__")  # as `python -m streamlit`, in this process: signals reach it
+
+
+def _import_app() -> None:
+    """Import now what a server imports while it starts, before Streamlit listens.
+
+    A server that listens without an answer keeps visitors whom the proxy would send to another one.
+    """
+    from explorer.lessons.parse import read_lessons
+    from explorer.ui.state import page_states
+    from explorer.web.operations import warmup
+
+    warmup.import_libraries()
+    runpy.run_path(str(APP), run_name="app")
+    read_lessons(check_state=page_states.url_problems)
 
 
 def _check_port(host: str, port: int) -> None:

@@ -32,7 +32,7 @@ def is_ready() -> bool:
 
 def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
     try:
-        _import_libraries()
+        _prepare_for_first_visitor()
     except Exception:  # pages then import what they need themselves
         log.exception("warm-up failed")
     finally:
@@ -44,8 +44,9 @@ def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
         log.exception("warm-up failed")
 
 
-def _import_libraries() -> None:
-    import plotly.graph_objects as go
+def import_libraries() -> None:
+    """Import what pages need and what takes seconds."""
+    import plotly.graph_objects  # noqa: F401
     import scipy.optimize
     import scipy.special  # noqa: F401
     import torch
@@ -53,6 +54,12 @@ def _import_libraries() -> None:
     torch.set_num_threads(1)  # on a server there is always other work for the second core
     import explorer.inspection.words.negation_sentences
     import explorer.training.recorder  # noqa: F401
+
+
+def _prepare_for_first_visitor() -> None:
+    import_libraries()
+    import plotly.graph_objects as go
+
     from explorer.jobs.machine_speed import machine_speed
     from explorer.run_store import operations, store
 
