@@ -75,10 +75,6 @@ def falling(label: str, last: int) -> Line:
     return Line(label, label, "--m-gru", "solid", x, mean, mean, mean)
 
 
-def accuracies(*seeds: list[float]) -> list[ceilings.FinalAccuracy]:
-    return [ceilings.FinalAccuracy(f"model {i}", "--m-rnn", values) for i, values in enumerate(seeds)]
-
-
 READ = np.arange(64, 20_033, 64)
 
 
@@ -300,8 +296,6 @@ FIGURES: dict[str, go.Figure] = {
     ),
     "exact match beyond the trained lengths": positions.exact_match_by_length(falling("sines", 4), 4, 6),
     "quantity by width": BY_WIDTH,
-    "final accuracy": ceilings.final_accuracy_figure(accuracies([0.8833] * 3, [1.0, 0.75, 1.0]), 0.8833, 0.8833),
-    "a lower minimum of the cross-entropy": ceilings.final_accuracy_figure(accuracies([0.8]), 0.8333, 0.6667),
     "ceiling by probability": ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
     "attention map": internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
     "a large attention map has no numbers": internals.attention_map(np.eye(13), [str(i) for i in range(13)]),
@@ -439,9 +433,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
             teacher_forcing_lines(scale * GIVEN, scale * OWN, "it", "--m-gru"), loss=True
         ).layout.yaxis.range
         assert low == 0.0 and bounds[0] < high < bounds[1]
-    for worst, mark in ((0.9, 0.9), (0.2, 0.9), (0.0, 0.9), (0.9, 0.3)):
-        low, high = ceilings.final_accuracy_figure(accuracies([worst, 1.0]), 0.95, mark).layout.xaxis.range
-        assert low <= min(worst, mark) and high > 1
 
 
 def test_signs_other_than_colour_tell_marks_apart() -> None:
@@ -579,13 +570,6 @@ def test_only_the_dot_changes_between_frames_of_widths() -> None:
     for stop, frame in enumerate(frames):
         assert len(frame) == 8 and frame[:6] == frames[0][:6]
         assert frame[7] == [values[1, i, 0] if i == stop else None for i in range(3)]
-
-
-@pytest.mark.parametrize("seeds", [1, 2, 8, 32])
-def test_dots_of_equal_seeds_do_not_overlap_or_leave_their_row(seeds: int) -> None:
-    figure = ceilings.final_accuracy_figure(accuracies([1.0] * seeds, [0.9] * seeds), 0.8833, 0.8833)
-    for row, dots in enumerate(figure.data):
-        assert len(set(dots.y)) == seeds and all(abs(y - row) < 0.45 for y in dots.y)
 
 
 @pytest.mark.parametrize("lines", [(CEILINGS, LEADS), (CEILINGS, CEILINGS), ([1.0] * 19, [1.0] * 19)])
