@@ -6,10 +6,12 @@ import runpy
 import signal
 import socket
 import sys
+from pathlib import Path
 
 import pytest
 
 from explorer.program_files import APP
+from explorer.web.operations import warmup
 from tests.terminal import RunCommand
 
 
@@ -61,3 +63,15 @@ def test_a_port_in_use_and_an_invalid_setting_are_one_sentence(
     code, out, err = ask("app", "--port", str(free_port()))
     assert (code, out, err.count("\n"), start_commands) == (2, "", 1, [])
     assert "LINEAGE_MOST_STEPS = many is not possible" in err
+
+
+def test_one_of_several_servers_imports_the_app_before_it_listens(
+    ask: RunCommand, start_commands: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    order: list[str] = []
+    monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{tmp_path}/lineage.db")
+    monkeypatch.setattr(warmup, "import_libraries", lambda: order.append("libraries"))
+    monkeypatch.setattr(runpy, "run_path", lambda path, run_name: order.append(path))
+    monkeypatch.setattr(runpy, "run_module", lambda name, run_name: order.append(name))
+    assert ask("app", "--port", str(free_port()), "--no-browser") == (0, "", "")
+    assert order == ["libraries", str(APP), "streamlit"]
