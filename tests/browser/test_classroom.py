@@ -280,9 +280,18 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     teacher.locator("body").press("p")
     expect(teacher.locator(".lineage-presentation-bar .place")).to_have_text(re.compile(r"^1 / \d+The lesson$"))
     teacher.wait_for_function(WHOLE_SLIDE)
+    board.get_by_role("button", name="Show why").click()
+    expect(board.locator(".answer .why")).to_be_visible()
+    expect(board.locator(".votes")).to_be_hidden()
+    expect(board.locator(".more")).to_be_hidden()  # a code that gives control is never on a slide
     teacher.locator("body").press("p")
-
-    board.get_by_role("button", name="Next step").click()
+    board.get_by_text("Manage the class").click()
+    board.get_by_role("button", name="Control from another device").click()
+    control = board.locator(".control .code b").inner_text()
+    phone = visit(f"/lessons?join={control.replace(' ', '')}", 390, 844)
+    phone.get_by_role("button", name="Join").click()
+    expect(board.get_by_text("2 browsers control this class.")).to_be_visible()
+    phone.get_by_role("button", name="Next step").click()
     expect(message).to_have_text("0 of 2 answered")
     reveal = f"{origin(ada)}/class/{code}/reveal"
     refused = ada.request.post(reveal, data={"number": 2}, headers={"X-Lineage": "1"}, max_retries=RETRIES)
@@ -306,3 +315,6 @@ def test_a_class_votes_twice_and_sees_the_answer_together(visit: Any) -> None:
     for page in (teacher, ada, bob):
         expect(page.get_by_text("The class has ended")).to_be_visible()
         expect(page.get_by_role("heading", level=1)).to_be_visible()
+    wait_until_settled(ada)
+    ada.get_by_role("button", name="My answers").click()
+    expect(ada.locator(".lineage-lesson-answer .verdict")).to_contain_text("less than a billionth")

@@ -41,7 +41,9 @@ export default defineComponent((place) => {
     body = node("div", { class: "body" }),
     top = node("div", { class: "top" }, message);
   place.replaceChildren(top, body);
-  place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
+  place.onkeydown = (event) => {
+    if (event.key.toLowerCase() === "r") event.stopPropagation(); // at which Streamlit reruns the page; the wall needs its keys
+  };
   /** @type {ClassroomData | null} */
   let data = null,
     /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void} | null} */
