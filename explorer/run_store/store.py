@@ -21,6 +21,7 @@ at any moment.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -204,7 +205,10 @@ def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
 
 
 def write_run(record: Record, folder: Path, owner: str = "") -> None:
-    """Write a record into a run folder. Files that are there and still valid are not written again."""
+    """Write a record into a run folder. Files that are there and still valid are not written again.
+
+    What users have entered on the card of a run that is continued there stays.
+    """
     card = Card(
         key=key(record.config),
         parameters=record.parameters,
@@ -218,6 +222,8 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
         machines=record.machines,
         owner=owner,
     )
+    with contextlib.suppress(LineageError):  # there is no card, or a damaged one
+        card = keep_entered(card, _read_card(folder)).model_copy(update={"owner": owner} if owner else {})
     for step, kept in record.snapshots.items():
         _write_once(folder / "snapshots" / _step_file(step), partial(save, dict(kept.weights)))
         if kept.optimiser:

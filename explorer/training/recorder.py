@@ -20,6 +20,7 @@ from explorer.training.record import Curves, Record, RunState, Snapshot
 from explorer.training.slices import Slice
 from explorer.training.train import train
 
+CHECKPOINT_SECONDS = 20.0  # between two records that `record_run` hands out to be stored
 _MERGE_EVERY = 100  # steps; many small tensors would keep the memory of the large ones between them from being freed
 
 
@@ -172,20 +173,31 @@ def record_run(
     on_event: Callable[[Event], None] | None = None,
     before: Record | None = None,
     should_stop: Callable[[], object] = lambda: False,
+    save: Callable[[Record], object] | None = None,
 ) -> Record:
     """Train to the end in this thread, from the end of the record `before` if there is one.
 
     `on_event` is called with each event after it is recorded. `should_stop` is called after each event; if it returns
-    something true, the record ends at the last checkpoint, and its state is “stopped”.
+    something true, the record ends at the last checkpoint, and its state is “stopped”. `save` is called with such a
+    record every twenty seconds.
     """
     recorder = Recorder(config, before)
     last = max(before.snapshots) if before else 0
     before_seconds, start = recorder.seconds, time.perf_counter()
-    for event in train(config, as_checkpoint(last, before.snapshots[last]) if before else None):
+    saved = start
+
+    def is_due() -> bool:
+        return save is not None and time.perf_counter() - saved > CHECKPOINT_SECONDS
+
+    resumed = as_checkpoint(last, before.snapshots[last]) if before else None
+    for event in train(config, resumed, checkpoint_due=is_due):
         recorder.seconds = before_seconds + time.perf_counter() - start
         recorder.add(event)
         if on_event:
             on_event(event)
         if should_stop() and recorder.step < config.steps:
             return recorder.record("stopped")
+        if save and isinstance(event, Checkpoint) and recorder.resumable and is_due():
+            save(recorder.record("stopped"))
+            saved = time.perf_counter()
     return recorder.record()

@@ -6,7 +6,7 @@ however often the training is interrupted and resumed at a checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -23,13 +23,20 @@ from explorer.training.objective import Objective, Parts, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
 
 
-def train(config: RunConfig, resume: Checkpoint | None = None, device: torch.device | None = None) -> Iterator[Event]:
+def train(
+    config: RunConfig,
+    resume: Checkpoint | None = None,
+    device: torch.device | None = None,
+    checkpoint_due: Callable[[], bool] = lambda: False,
+) -> Iterator[Event]:
     """Train all replicas at once; yields after each optimiser step. Closing the generator stops the training.
 
     `resume`: a checkpoint of this run, whose own events are not repeated, or, for a branch, of its parent.
 
     `device`: on which it computes, by default the one that LINEAGE_DEVICE names. The tensors of all events are on the
     processor.
+
+    `checkpoint_due`: called after each step; if it returns true, there is a checkpoint beside the usual ones.
 
     Sets this thread's number of torch threads. Raises Diverged, and InvalidSetting if the checkpoint does not fit or if
     this machine does not have the device.
@@ -40,7 +47,7 @@ def train(config: RunConfig, resume: Checkpoint | None = None, device: torch.dev
     if counted := objective.fit_by_counting():
         yield from _counting_events(model, objective, *counted)
         return
-    training = _Training(config, model, objective)
+    training = _Training(config, model, objective, checkpoint_due)
     first = config.first_step if resume is None else resume.step
     # A branch emits the evaluation and checkpoint of its first step itself, although it starts from a checkpoint.
     continues_itself = resume is not None and not (config.branch and first == config.first_step)
@@ -65,7 +72,10 @@ def train(config: RunConfig, resume: Checkpoint | None = None, device: torch.dev
 class _Training:
     """The model, objective, optimiser and early stopping of one run."""
 
-    def __init__(self, config: RunConfig, model: nn.Module, objective: Objective) -> None:
+    def __init__(
+        self, config: RunConfig, model: nn.Module, objective: Objective, checkpoint_due: Callable[[], bool]
+    ) -> None:
+        self.checkpoint_due = checkpoint_due
         self.config, self.model, self.objective = config, model, objective
         self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average)
         self.early_stopping = EarlyStopping(config)
@@ -98,7 +108,7 @@ class _Training:
         """Yield the evaluation and the checkpoint after `step` steps, of the averaged weights if there are any."""
         config, objective, early_stopping = self.config, self.objective, self.early_stopping
         evaluates, is_snapshot = config.evaluates_at(step), step in config.snapshot_steps
-        saves = is_snapshot or (step - config.first_step) % self._checkpoint_every == 0
+        saves = is_snapshot or (step - config.first_step) % self._checkpoint_every == 0 or self.checkpoint_due()
         if not evaluates and not saves:
             return
         events: list[Event] = []

@@ -5,10 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -239,3 +242,35 @@ def test_pretrain_trains_the_missing_runs(
     assert ask("pretrain", "--no-training", "short-1") == (0, "", "")
     assert (three_included / "short-1" / "weights.parquet").is_file()
     assert store.load(three_included / "short-1").card.created == before
+
+
+@pytest.mark.parametrize("file", ["", "my file.txt"])
+def test_a_killed_training_goes_on_from_its_checkpoint_with_the_printed_command(
+    file: str, home: Path, ask: RunCommand, refuse: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recorder, "CHECKPOINT_SECONDS", -1.0)
+    options: tuple[str, ...] = OPTIONS
+    if file:
+        (tmp_path / file).write_text("to be or not to be that is the question\n" * 60)
+        steps = ("--set", "iterations=60", "--set", "width=8", "--set", "hidden=8", "--set", "context=8")
+        options = ("--task", "text", "--model", "feedforward", "--corpus", file, *steps)
+    assert ask("train", *options)[0] == 0
+    (expected,) = (store.load(folder) for folder in home.glob("runs/*"))
+    shutil.rmtree(expected.folder)
+
+    def kill() -> int:
+        if list(home.glob("runs/*/card.json")):
+            raise SystemExit(9)  # nothing else is stored, as after kill -9
+        return 0
+
+    with monkeypatch.context() as killing:
+        killing.setattr(interruption, "stop_requests", lambda: nullcontext(kill))
+        assert ask("train", *options)[0] == 9
+    stopped = store.load(expected.folder)
+    assert (stopped.card.state, stopped.card.step < stopped.config.steps) == ("stopped", True)
+    command = refuse("train", *options).partition("To continue: lineage ")[2].partition(";")[0]
+    assert ask(*shlex.split(command))[0] == 0
+    continued = store.load(expected.folder)
+    np.testing.assert_array_equal(continued.curves.losses, expected.curves.losses)
+    assert continued.card.finished and continued.card.metrics == expected.card.metrics
