@@ -24,7 +24,7 @@ from explorer.ui.page_sections import empty_panel, escape_markdown, explanation,
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 
 PAPERS = (
     (
@@ -62,19 +62,35 @@ def draw_gates(session: PageSession[MemoryState], views: Mapping[str, RunView]) 
     gate_viewer.section(session, views)
 
 
+def draw_learning(session: PageSession[MemoryState], request: TrainRequest) -> None:
+    """Draw the accuracy during the training."""
+    with page_section("learning", "Accuracy during training", heading=False):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.header("Accuracy during training", anchor=False)
+            draw_train_controls(request, session.state.configs)
+        training_chart.learning_chart(session.state, session.state.variants, request)
+
+
 def page(session: PageSession[MemoryState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("How long does a network remember?")
     lead("A network reads random symbols one by one and then has to name the first. Every training sequence is new.")
     controls.input_row(session)
     show_problems(session.problems)
-    state, request = session.state, TrainRequest.for_section("recall")
-    variants, configs = state.variants, state.configs
+    request, wanted = TrainRequest.for_section("recall"), session.state.variants
+    shown = request.session_with_results(session)
+    state, variants, configs = shown.state, shown.state.variants, shown.state.configs
     views = request.views(configs)
     show_problems(request.problems)
-    draw_missing_runs(request, configs, lambda names: findings.describe_variants([variants[n] for n in names]))
+    draw_missing_runs(
+        request,
+        session.state.configs,
+        lambda names: findings.describe_variants([wanted[n] for n in names]),
+        draw_learning=lambda: draw_learning(session, request),
+    )
     recalled = training_chart.recall_results(variants, views)
     with page_section("lengths", "Accuracy by sequence length", heading=False):
+        draw_earlier_note(request)
         if recalled:
             st.subheader(escape_markdown(findings.solved_finding(recalled, state.length)), anchor=False)
             training_chart.length_chart(state, variants, recalled)
@@ -82,19 +98,17 @@ def page(session: PageSession[MemoryState]) -> None:
                 explanation(escape_markdown(warning))
         else:
             empty_panel("No finished run with these settings yet.", 120)
-    with page_section("learning", "Accuracy during training", heading=False):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.header("Accuracy during training", anchor=False)
-            draw_train_controls(request, configs)
-        training_chart.learning_chart(state, variants, request)
+    if not request.offers_missing:
+        draw_learning(session, request)
     with page_section("gradients", "Why do some networks fail?"):
-        gradient_flow.section(session, views)
+        draw_earlier_note(request)
+        gradient_flow.section(shown, views)
     folded_section(
         "results",
         "How accurate is each model, and up to which length can it learn the task?",
-        partial(results.section, session, recalled, views),
+        partial(results.section, shown, recalled, views),
     )
-    folded_section("gates", "What do the gates do while a network reads?", lambda: draw_gates(session, views))
+    folded_section("gates", "What do the gates do while a network reads?", lambda: draw_gates(shown, views))
     folded_section(
         "exploding",
         "What if gradients grow instead, and what does clipping change?",

@@ -23,19 +23,30 @@ from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import experiment_session, fragment
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.save_offer import save_offer
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs
 
 
-def draw_answers(session: NegationSession, request: TrainRequest, views: Mapping[str, RunView]) -> None:
-    """Draw the answers; without a finished run, what is said instead changes when a training starts."""
+def draw_answers(
+    session: NegationSession, shown: NegationSession, request: TrainRequest, views: Mapping[str, RunView]
+) -> None:
+    """Draw the answers of the models that are shown to the words of the session.
+
+    Without a finished run, what is said instead changes when a training starts.
+    """
 
     def draw(views: Mapping[str, RunView]) -> None:
-        answers_section(views, lambda: session.words, session.experiment.task, "verdicts")
+        answers_section(views, lambda: session.words, shown.experiment.task, "verdicts")
 
     if any(view.loaded_run for view in views.values()):
         draw(views)
     else:
-        request.add_fragment("negation.answers", lambda: draw(request.views(session.experiment.configs)))
+        request.add_fragment("negation.answers", lambda: draw(request.views(shown.experiment.configs)))
+
+
+def draw_learning(session: NegationSession) -> None:
+    """Draw the learning curves."""
+    with page_section("negation-learning", "How do the models learn it?", heading=False):
+        training_section(session)
 
 
 def page(session: NegationSession) -> None:
@@ -47,29 +58,35 @@ def page(session: NegationSession) -> None:
     show_problems((*session.problems, *request.problems))
     with page_section("negation-verdicts", "What do the models answer?", heading=False):
         fragment(session, "sentence", lambda: sentence_row(session))
-        views = request.views(configs)
-        draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
-        draw_answers(session, request, views)
+        shown = request.session_with_results(session)
+        views = request.views(shown.experiment.configs)
+        draw_missing_runs(
+            request, configs, keys=("train-missing", "stop-missing"), draw_learning=lambda: draw_learning(session)
+        )
+        draw_earlier_note(request)
+        draw_answers(session, shown, request, views)
         version_row(session)
     with page_section("negation-internals", "How does each model compute its answer?", heading=False):
-        internals_section(session, views)
-    with page_section("negation-results", "How do the models learn it?", heading=False):
-        training_section(session)
-        results_section(session)
+        internals_section(shown, views)
+    if not request.offers_missing:
+        draw_learning(session)
+    with page_section("negation-results", "How accurate are the models?", heading=False):
+        draw_earlier_note(request)
+        results_section(shown)
         save_offer(session, views, "your sentences", "their words and classes, but no sentence")
     folds: dict[str, tuple[str, Callable[[], object]]] = {
-        "why": ("How much can a sum of word weights get right, and why?", lambda: ceiling_section(session, views)),
+        "why": ("How much can a sum of word weights get right, and why?", lambda: ceiling_section(shown, views)),
         "task": (
             "Which sentences are there, and how does each model answer them?",
-            lambda: task_section(session, views),
+            lambda: task_section(shown, views),
         ),
         "padding": (
             "What happens if the models count the padding as words?",
-            lambda: padding_section(session, views),
+            lambda: padding_section(shown, views),
         ),
         "weights": (
             "What does each model know about the words, and how do the other models compute?",
-            lambda: learned_weights_section(session, views),
+            lambda: learned_weights_section(shown, views),
         ),
     }
     if session.experiment.has_file:

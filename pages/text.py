@@ -26,7 +26,7 @@ from explorer.ui.page_sections import escape_markdown, lead, page_head, show_pro
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import ExperimentSession, experiment_session
 from explorer.ui.training.save_offer import save_offer
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note
 
 
 def page(session: ExperimentSession[TextLab]) -> None:
@@ -41,12 +41,13 @@ def page(session: ExperimentSession[TextLab]) -> None:
     request = TrainRequest.for_section(lab.TASK)
     show_problems((*session.problems, *request.problems))
     equal_budget.apply_budget(session)
-    views = request.views(lab.configs)
-    offer_training(session, views)
+    shown = request.session_with_results(session).experiment
+    views = request.views(shown.configs)
+    offer_training(session, request.views(lab.configs))
     found, token = current_standings(views), TOKEN_NOUNS[lab.task.tokenizer]
-    live = any(view.live for view in views.values())
     finding = findings.best_model_finding(found, token, stopped_steps(views))
-    st.subheader("The models are training." if live else escape_markdown(finding), anchor=False)
+    st.subheader(escape_markdown(finding), anchor=False)
+    draw_earlier_note(request)
     with page_section("text-race", "Loss during training", heading=False):
         training_section(session)
     models_row(session)
@@ -56,16 +57,17 @@ def page(session: ExperimentSession[TextLab]) -> None:
         st.caption(escape_markdown(" ".join(filter(None, notes))))
     save_offer(session, views, "your text", "the texts that they generate, and with them parts of it")
     with page_section("text-results", "Results"):
-        results_section(views, lab, found)
-        lines_section(lab.task)
-    if text_is_available(lab) and is_bracket_task(lab.task):
+        draw_earlier_note(request)
+        results_section(views, shown, found)
+        lines_section(shown.task)
+    if text_is_available(shown) and is_bracket_task(shown.task):
         with page_section("text-closing", "Which models keep track of open brackets?"):
             bracket_section(views)
     st.page_link(
         "context.py", label="How far back does a language model use its text?", icon=":material/arrow_forward:"
     )
     folded_section("text-samples", "What do the models generate during training?", partial(samples_section, lab))
-    folded_section("text-each", "Does a model overfit?", partial(model_curves_section, lab, found))
+    folded_section("text-each", "Does a model overfit?", partial(model_curves_section, shown, found))
     folded_section(
         "experiment-ends",
         "Do small models confirm what four papers claim?",

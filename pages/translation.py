@@ -26,8 +26,17 @@ from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.real_model_section import real_model_section
 from explorer.ui.training.save_offer import save_offer
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
+
+
+def draw_learning(session: PageSession[TranslationState], request: TrainRequest) -> None:
+    """Draw the accuracy during the training."""
+    with page_section("learning", "Accuracy during training", heading=False):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.header("Accuracy during training", anchor=False)
+            draw_train_controls(request, session.state.configs, keys=("translation.run", "translation.stop"))
+        training_chart.learning_chart(session.state, request)
 
 
 def page(session: PageSession[TranslationState]) -> None:
@@ -40,17 +49,25 @@ def page(session: PageSession[TranslationState]) -> None:
     )
     answers.input_row(session)
     show_problems(session.problems)
-    state, request = session.state, TrainRequest.for_section(f"translation-{session.state.task}")
-    views = request.views(state.configs)
+    request = TrainRequest.for_section(f"translation-{session.state.task}")
+    shown = request.session_with_results(session)
+    state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
+    words = {name: each.words for name, each in session.state.variants.items()}
+    draw_missing_runs(
+        request,
+        session.state.configs,
+        lambda names: join_words([words[name] for name in names]),
+        draw_learning=lambda: draw_learning(session, request),
+    )
     with page_section("answers", "Answers of every model", heading=False):
-        answers.section(session, views)
+        draw_earlier_note(request)
+        answers.section(shown, views)
     controls.settings_row(session, views)
-    words = {name: each.words for name, each in state.variants.items()}
-    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     finished = training_chart.translation_results(state, views)
     kind = {"dates": "by date format", "pairs": "on held-out pairs"}.get(state.task, "by source length")
     with page_section("lengths", f"Accuracy {kind}", heading=False):
+        draw_earlier_note(request)
         if finding := findings.exact_match_finding(finished, state.task):
             st.subheader(escape_markdown(finding), anchor=False)
             if state.task == "pairs":
@@ -60,26 +77,23 @@ def page(session: PageSession[TranslationState]) -> None:
                 training_chart.exact_match_chart(state, finished)
         else:
             empty_panel("No finished run with these settings yet.", 120)
-    with page_section("learning", "Accuracy during training", heading=False):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.header("Accuracy during training", anchor=False)
-            draw_train_controls(request, state.configs, keys=("translation.run", "translation.stop"))
-        training_chart.learning_chart(state, request)
-        save_offer(session, views, "your pairs", "their characters, but no pair")
+    if not request.offers_missing:
+        draw_learning(session, request)
+    save_offer(session, request.views(session.state.configs), "your pairs", "their characters, but no pair")
     real_model_section(
         session, "real", "A real translation model", ("encoder-decoder",), partial(real_translation, session)
     )
     folded_section(
         "alignment",
         "Which source tokens does the decoder attend to?",
-        partial(alignment.section, session, views),
+        partial(alignment.section, shown, views),
     )
     if not state.text:  # it is computed for stored runs only
         folded_section("ablation", "Does the decoder need its attention?", partial(ablation.section, state, views))
     folded_section(
         "decoding",
         "What do beam search and the decoder’s own errors change?",
-        partial(decoding_steps.section, session, views),
+        partial(decoding_steps.section, shown, views),
     )
     folded_section(
         "results",

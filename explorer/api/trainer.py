@@ -51,6 +51,8 @@ def train(
     checkpoint with a warning; `Run.resume` trains the rest. The same holds for a training whose numbers grow without
     bound: `Run.state` is then "diverged". Before the first checkpoint, KeyboardInterrupt and Diverged are raised.
 
+    If the validation loss was lower before the end, a warning names the step; `keep="best"` keeps its weights.
+
     Raises InvalidSetting for an unknown name or an impossible value, with one sentence that says what is possible, and
     TextError for a text or a table that cannot be learned from.
 
@@ -76,6 +78,7 @@ def train_config(config: RunConfig, progress: bool | None = None, before: Record
     import torch
 
     from explorer.training.events import Event, Step
+    from explorer.training.record import describe_lowest_loss
     from explorer.training.recorder import Recorder, as_checkpoint
     from explorer.training.train import train as training_events
 
@@ -90,7 +93,10 @@ def train_config(config: RunConfig, progress: bool | None = None, before: Record
                 recorder.add(event)
                 if isinstance(event, Step):
                     bar.update()
-        return Run(recorder.record())
+        record = recorder.record()
+        if note := describe_lowest_loss(config, record.curves):
+            warnings.warn(note, stacklevel=3)
+        return Run(record)
     except KeyboardInterrupt:
         if not recorder.resumable:
             raise

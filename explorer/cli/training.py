@@ -66,6 +66,10 @@ def train(
     stop_at: Annotated[
         str, typer.Option(metavar="val_loss=LOSS", help="Stop when the validation loss reaches this value.")
     ] = "",
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="WEIGHTS", help="Weights to end with: last, or best by the validation loss."),
+    ] = None,
     max_seconds: Annotated[
         float | None,
         typer.Option(
@@ -113,14 +117,14 @@ def train(
     from explorer.training.config import with_settings
 
     if resume is not None:
-        others = (task, model, preset, tokenizer, stop_at, max_seconds, seed, replicas, settings, out)
+        others = (task, model, preset, tokenizer, stop_at, keep, max_seconds, seed, replicas, settings, out)
         if any(other is not None and other != "" for other in others):
             raise InvalidSetting("--resume continues a run with its own settings. Leave all other settings out.")
         _resume(resume, corpus, as_json)
         return
     given = dict(split_settings(settings or (), "KEY=VALUE, e.g. --set p_not=0.5"))
     base = _base_config(task, model, preset)
-    changes: dict[str, object] = {"seed": seed, "replicas": replicas, "tokenizer": tokenizer}
+    changes: dict[str, object] = {"seed": seed, "replicas": replicas, "tokenizer": tokenizer, "keep": keep}
     if corpus is not None:
         changes |= _corpus_settings(corpus, with_settings(base, held_out_settings(given)))
     if stop_at:
@@ -313,6 +317,8 @@ def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
         )
     if config.stop_at and not isinstance(config.task, TextConfig):
         raise InvalidSetting("--stop-at needs a validation loss, which only runs on text have. Leave it out.")
+    if config.keep == "best" and not isinstance(config.task, TextConfig):
+        raise InvalidSetting("keep = best needs a validation loss, which only runs on text have. Leave it out.")
 
 
 def _parse_stop_at(given: str) -> str:
@@ -504,12 +510,13 @@ def _conditions(config: RunConfig) -> dict[str, str]:
 
 
 def _notes(run: store.StoredRun) -> list[str]:
-    """Return a sentence for each setting that could not be fulfilled: target loss, vocabulary size."""
+    """Return a sentence if an earlier step was better, and for each setting that could not be fulfilled."""
     from explorer.tasks.text.config import TextConfig
+    from explorer.training.record import describe_lowest_loss
 
-    config, notes = run.config, []
+    config, notes = run.config, list(filter(None, [describe_lowest_loss(run.config, run.curves)]))
     if not isinstance(config.task, TextConfig):
-        return []
+        return notes
     loss = run.card.metrics["val_loss"].mean
     if config.stop_at and (loss is None or loss > config.stop_at):
         found = "unknown" if loss is None else f"{loss:.3f}"

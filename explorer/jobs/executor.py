@@ -60,12 +60,15 @@ class InProcessExecutor:
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
         import torch  # the service must not wait for it when the program starts
 
+        from explorer.training.slices import Slice
+
         turn = self._turns.join()
         try:
             training = carry_out(order, SLICE_SECONDS)
             before = 0.0
+            await self._turns.wait(turn)
+            yield Slice((), before)  # it begins now; a crash before this moment is not its fault
             while True:
-                await self._turns.wait(turn)
                 torch.set_num_threads(order.config.threads)  # another training may have set another number
                 part = next(training, None)
                 if part is None:
@@ -73,6 +76,7 @@ class InProcessExecutor:
                 turn.used += part.seconds - before
                 before = part.seconds
                 yield part
+                await self._turns.wait(turn)
         finally:
             self._turns.leave(turn)
 

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -44,10 +45,12 @@ _CRASH_MESSAGE = (
     "The process that trained this run ended unexpectedly twice at the same checkpoint, perhaps because the memory was "
     "full. Press Go on to try again from there, or train a smaller model."
 )
+_ESTIMATE_SECONDS = 3.0  # of training that the estimated speed counts as much as
+_FORGET_SECONDS = 15.0  # after which a shown remaining time is not continued
 _TIME_LIMIT = 4  # times the seconds that a training may be estimated at; beside other trainings it takes longer
 _TOO_LONG_MESSAGE = (
-    "The training took several times as long as one training may take on this server (LINEAGE_MOST_SECONDS), so it was "
-    "stopped. What there is of it is stored. Take fewer steps or a smaller model."
+    "The training took several times as long as one training may take on this server, so it was stopped. What there is "
+    "of it is stored. Take fewer steps or a smaller model."
 )
 _numbers = itertools.count(1)
 JobState: TypeAlias = Literal["waiting", "running", "finished", "stopped", "diverged", "failed"]
@@ -62,7 +65,7 @@ class JobView:
     state: JobState = "waiting"
     step: int = 0
     seconds: float = 0.0  # of training, without the time slices of other jobs
-    left: float | None = None  # estimated seconds to the end at the current speed
+    left: float | None = None  # estimated seconds of training to the end, without the time slices of other jobs
     loss: float | None = None  # of the last batch, mean over the seeds
     parameters: int = 0
     curves: Curves | None = None
@@ -122,6 +125,7 @@ class Job:
         self.crashes = crashes  # how often what trained it has ended unexpectedly since its last checkpoint
         self.ownership = Ownership()  # that of a job which all servers share is a `shared_jobs.SharedOwnership`
         self._reached_checkpoint = False  # whether the present attempt has reached a new checkpoint
+        self._shown_left = 0.0, 0.0  # the last value of `seconds_left`, and when it was asked for
         self.submitted_at = time.time()
         self._view = JobView(config, starter, number=next(_numbers))
         self._has_started = False  # whether it has had an evaluated step, also if it waits again
@@ -142,6 +146,16 @@ class Job:
     def show(self, **changes: object) -> None:
         """Replace the view by what another server has published; that server has counted it in the metrics."""
         self._view = replace(self._view, **changes)  # type: ignore[arg-type]
+
+    def seconds_left(self, seconds: float) -> float:
+        """Return the seconds to the end as they are shown, which follow an estimate in small steps."""
+        (before, asked), now = self._shown_left, time.monotonic()
+        past = now - asked
+        if past < _FORGET_SECONDS:
+            expected, factor = max(before - past, 1.0), math.exp(min(0.3 * past, 0.4))
+            seconds = min(max(seconds, expected / factor), expected * factor)
+        self._shown_left = seconds, now
+        return seconds
 
     @property
     def key(self) -> str:
@@ -280,9 +294,10 @@ class Job:
         if not self._view.private:
             if self.resume_record is None:
                 self.find_resume_record()
-            self.write_job_file(running=True)
+            self.write_job_file()
         if self.requested_action == "stop":
             return None
+        self.publish(left=self._estimate_left(self._view.step))
         order, origin = self._make_order(), self._branch_origin()
         if not self._view.private:
             disk_space.reserve(self.folder, self._view.config)
@@ -319,10 +334,12 @@ class Job:
     async def _consume_slices(self, executor: Executor, order: Order, recorder: Recorder) -> bool:
         """Record the slices of the training; return whether it reached its last step."""
         published, saved = 0.0, time.perf_counter()  # the first view follows the first evaluation
-        before_seconds = recorder.seconds
-        last_step, pace = 0, 0.0  # step of the last view, and a running mean of steps per second
+        before_step, before_seconds, has_begun = recorder.step, recorder.seconds, False
         async with contextlib.aclosing(executor.slices(order)) as slices:  # type: ignore[type-var]
             async for part in slices:
+                if not has_begun:
+                    has_begun = True
+                    self.write_job_file(running=True)
                 if part.waits_for and not self._view.problem:
                     self.publish(problem=f"It waits for {part.waits_for}.")
                 before, seconds = recorder.checkpoint_step, recorder.seconds
@@ -340,23 +357,32 @@ class Job:
                     raise LimitExceeded(_TOO_LONG_MESSAGE)
                 now = time.perf_counter()
                 if part.events and now - published > _PUBLISH_SECONDS and recorder.has_evaluation:
-                    if last_step:
-                        current = (recorder.step - last_step) / (now - published)
-                        pace = 0.7 * pace + 0.3 * current if pace else current
-                    self._publish_progress(recorder, pace)
-                    published, last_step = now, recorder.step
+                    done = recorder.step - before_step, recorder.seconds - before_seconds
+                    self._publish_progress(recorder, self._estimate_left(recorder.step, *done))
+                    published = now
                 if now - saved > environment().checkpoint_seconds and recorder.resumable:
                     self._save_checkpoint_soon(recorder)
                     saved = now
         return True
 
-    def _publish_progress(self, recorder: Recorder, pace: float) -> None:
+    def _estimate_left(self, step: int, steps: int = 0, seconds: float = 0.0) -> float:
+        """Return the seconds of training from a step to the end; `steps` took `seconds` in the present attempt.
+
+        The estimate from the configuration counts as much as a few measured seconds, so that the first steps, which
+        are slower, change little.
+        """
+        config = self._view.config
+        estimated = estimate_cost(config).seconds / max(config.steps - config.first_step, 1)
+        pace = (_ESTIMATE_SECONDS + seconds) / (_ESTIMATE_SECONDS / max(estimated, 1e-6) + steps)
+        return (config.steps - step) * pace
+
+    def _publish_progress(self, recorder: Recorder, left: float) -> None:
         curves = recorder.curves()
         self.publish(
             state="running",
             step=recorder.step,
             seconds=recorder.seconds - float(curves.seconds[0]),
-            left=(self._view.config.steps - recorder.step) / pace if pace else None,
+            left=left,
             loss=float(curves.losses[-1].mean()) if len(curves.losses) else None,
             parameters=recorder.parameters,
             curves=curves,
@@ -469,10 +495,14 @@ class Job:
         `record` is None if its folder already contains it. A stopped run never replaces a finished one. A run that
         cannot be stored now stays in its folder, or in memory if it cannot be written there either.
         """
-        if not self.unstored and (record is None or (not record.finished and store.find_by_config(record.config))):
-            self.delete_folder()
-            return False, ""
         try:
+            if not self.unstored and (record is None or (not record.finished and store.find_by_config(record.config))):
+                if record and record.state != "diverged":  # it goes on from there if it is submitted again
+                    store.write_run(replace(record, state="running"), self.folder, self.starter)
+                    (self.folder / "job.json").unlink(missing_ok=True)
+                else:
+                    self.delete_folder()
+                return False, ""
             if record:
                 done = replace(record, state="stopped") if record.state == "running" else record
                 with disk_space.use_reserved(self.folder):

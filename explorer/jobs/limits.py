@@ -21,7 +21,7 @@ from explorer.tasks.own_sentences import negation_data
 from explorer.training.config import RunConfig, default_config, with_settings
 
 # Settings whose lowering makes a training cheaper, in the order in which they are proposed, with their words.
-_REDUCIBLE = {
+REDUCIBLE = {
     "replicas": "seeds",
     "model.layers": "layers",
     "task.context": "tokens of context",
@@ -79,8 +79,7 @@ def check_numbers(config: RunConfig) -> RunConfig:
         limit = getattr(limits, name)
         if count > limit:
             raise InvalidSetting(
-                f"These settings ask for {count:,} {what}; this server allows {limit:,} (LINEAGE_{name.upper()}). "
-                f"Take {remedy}."
+                f"These settings ask for {count:,} {what}; this server allows {limit:,}. Take {remedy}."
             )
     return config
 
@@ -132,8 +131,8 @@ def _check_memory(config: RunConfig) -> None:
     limit, needed = environment().memory_of_one_job, estimate_cost(config).peak_bytes
     if needed > limit:
         raise InvalidSetting(
-            f"These settings need about {format_bytes(needed)} of memory; this server allows {format_bytes(limit)} "
-            f"(LINEAGE_MOST_MEMORY). {_describe_remedies(config, lambda each: each.peak_bytes <= limit)}"
+            f"These settings need about {format_bytes(needed)} of memory; this server allows {format_bytes(limit)}. "
+            f"{_describe_remedies(config, lambda each: each.peak_bytes <= limit)}"
         )
 
 
@@ -142,7 +141,7 @@ def _check_time(config: RunConfig) -> None:
     if cost.seconds > limits.most_seconds:
         raise InvalidSetting(
             f"These settings need about {format_duration(cost.seconds)} of training; this server allows "
-            f"{format_duration(limits.most_seconds)} (LINEAGE_MOST_SECONDS). "
+            f"{format_duration(limits.most_seconds)}. "
             f"{_describe_remedies(config, lambda each: each.seconds <= limits.most_seconds)}"
         )
     # Fitting an n-gram is one step, and takes seconds only for the longest texts.
@@ -153,7 +152,7 @@ def _check_time(config: RunConfig) -> None:
         raise InvalidSetting(
             f"These settings need about {format_duration(cost.turn_seconds)} for one step or one batch of an "
             f"evaluation, during which no other training goes on; this server allows {limit:g} s for a step and "
-            f"{2 * limit:g} s for a batch (LINEAGE_MOST_STEP_SECONDS). {remedies}"
+            f"{2 * limit:g} s for a batch. {remedies}"
         )
 
 
@@ -165,11 +164,11 @@ def _is_prompt(cost: Cost, limit: float) -> bool:
 def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) -> str:
     """Say which settings, lowered alone, make a training allowed, and to which values."""
     found = []
-    for name, words in _REDUCIBLE.items():
-        given = _read(config, name)
+    for name, words in REDUCIBLE.items():
+        given = read_setting(config, name)
         if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
             noun = words if most > 1 else re.sub(r"s\b", "", words, count=1)  # 1 seed
-            found.append((_read(_default(config), name) >= given, f"{most:,} {noun} ({given:,} given)"))
+            found.append((read_setting(_default(config), name) >= given, f"{most:,} {noun} ({given:,} given)"))
     found.sort(key=lambda each: each[0])  # first what differs from the default
     chosen = [words for _, words in found[:_MOST_PROPOSALS]]
     return f"Take at most {', or at most '.join(chosen)}." if chosen else "Take a smaller model and fewer seeds."
@@ -179,7 +178,8 @@ def _default(config: RunConfig) -> RunConfig:
     return default_config(task_row(config.task).name, config.model_name)
 
 
-def _read(config: RunConfig, name: str) -> int:
+def read_setting(config: RunConfig, name: str) -> int:
+    """Return a whole number among the settings, given by its section and name; 0 if there is none."""
     section, _, field = name.rpartition(".")
     value = getattr(getattr(config, section) if section else config, field, 0)
     return value if isinstance(value, int) else 0
@@ -194,6 +194,11 @@ def _largest_allowed(config: RunConfig, name: str, given: int, is_allowed: Calla
         except LineageError:  # a combination that does not exist; a smaller value may
             return False
 
+    return largest_value(given, allows)
+
+
+def largest_value(given: int, allows: Callable[[int], bool]) -> int | None:
+    """Return about the largest number below the given one that is allowed, or None; a smaller one always is, too."""
     low, high = 0, given  # allowed (or nothing), not allowed
     while high - low > max(1, low // 50):  # two digits are enough
         middle = (low + high) // 2 or 1

@@ -132,6 +132,8 @@ class JobService:
             job.until = until
             if previous and previous.view().state == "stopped":  # show the stopped curves until the job resumes
                 view = previous.view()
+                if view.private and previous.record:
+                    job.resume_record = replace(previous.record, state="running")
                 job.publish(step=view.step, seconds=view.seconds, parameters=view.parameters, curves=view.curves)
             if self._shared and not config.own_text:
                 self._shared.add(job, previous)
@@ -153,6 +155,23 @@ class JobService:
     def views(self, visitor: str = "") -> list[JobView]:
         """Return the views of all remembered jobs that the visitor may see, the newest first."""
         return [job.view() for job in reversed(list(self._jobs.values())) if _is_visible(job, visitor)]
+
+    def seconds_left(self, view: JobView) -> float | None:
+        """Return about how long it takes until a job ends; None if it has no slot yet.
+
+        Trainings in this process share its thread equally, so each delays another by what both still need.
+        """
+        job = self._jobs.get(view.key)
+        if job is None or view.left is None or view.done:
+            return None
+        left = view.left
+        if isinstance(self._executor, InProcessExecutor) and self._trains_here(job):
+            others = [other for other in list(self._jobs.values()) if other is not job and self._trains_here(other)]
+            left += sum(min(left, other.view().left or 0.0) for other in others)
+        return job.seconds_left(left)
+
+    def _trains_here(self, job: Job) -> bool:
+        return not job.view().done and (not job.is_shared or shared_jobs.ownership(job).held)
 
     def count_states(self) -> Counter[JobState]:
         """Return how many of the remembered jobs, private ones included, are in each state.
@@ -246,8 +265,11 @@ class JobService:
             self._start_sharing()
             if self._shared:
                 self._start_loop()  # a job of another server may wait
-        for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
+        for folder in sorted(environment().jobs.glob("[!.]*")):
             try:
+                if not (folder / "job.json").is_file():  # of a stopped job whose finished run is in the store
+                    store.remove_folder(folder)
+                    continue
                 data = json.loads((folder / "job.json").read_text("utf-8"))
                 config = parse_config(data["config"])
                 if self._shared and self._is_known_to_all(folder, bool(data.get("shared"))):

@@ -163,6 +163,11 @@ class RunConfig:
         1_000,
         label="Early stopping: patience",
     )
+    keep: Literal["last", "best"] = setting(
+        "last",
+        "Which weights a run on text ends with: the last ones, or for each seed those with the lowest validation loss.",
+        label="Weights to keep",
+    )
     branch: Branch | None = None
 
     def __post_init__(self) -> None:

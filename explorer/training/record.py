@@ -13,6 +13,7 @@ from numpy import ndarray
 from explorer.errors import DamagedRun
 from explorer.training.config import RunConfig, key
 
+LOSS_RISE = 0.005  # nats by which a validation loss must have risen again to be called higher
 RunState: TypeAlias = Literal["running", "finished", "stopped", "diverged"]
 Axis: TypeAlias = Literal["step", "epoch", "tokens", "seconds"]
 
@@ -86,6 +87,29 @@ def _concatenate(one: dict[str, ndarray], other: dict[str, ndarray]) -> dict[str
     if not one or not other:
         return one or other
     return {name: np.concatenate([values, other[name]]) for name, values in one.items()}
+
+
+def describe_lowest_loss(config: RunConfig, curves: Curves) -> str:
+    """Return one sentence if the validation loss of a run on text was lower before its end, with the step; else "".
+
+    The loss is the median over the seeds. With `keep = best` the run ends with the weights of that step.
+    """
+    losses = curves.metrics.get("val_loss_part")
+    if losses is None or len(losses) < 2 or not np.isfinite(losses).all():
+        return ""
+    steps = curves.evaluated[losses.argmin(axis=0)]
+    if config.keep == "best":
+        which = " and ".join(f"{step:,}" for step in sorted({int(steps.min()), int(steps.max())}))
+        span = f"step {which}" if steps.min() == steps.max() else f"steps between {which}"
+        return f"The run ends with the weights of {span}, where the validation loss was lowest."
+    medians = np.median(losses, axis=1)
+    best = int(medians.argmin())
+    if medians[-1] <= medians[best] + LOSS_RISE:
+        return ""
+    return (
+        f"The validation loss was lowest at step {curves.evaluated[best]:,}: {medians[best]:.3f}; at the end "
+        f"{medians[-1]:.3f}. The setting keep = best keeps the weights of that step."
+    )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting
+from explorer.training.best_weights import BestWeights
 from explorer.training.config import RunConfig, default_config
 from explorer.training.device import device_of, place_model, training_device
 from explorer.training.early_stopping import EarlyStopping
@@ -78,18 +79,18 @@ class _Training:
         self.checkpoint_due = checkpoint_due
         self.config, self.model, self.objective = config, model, objective
         self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average)
-        self.early_stopping = EarlyStopping(config)
+        self.early_stopping, self.best_weights = EarlyStopping(config), BestWeights(config, model)
         ones = torch.ones(config.replicas, device=device_of(model))
         self._ones = ones.squeeze()  # replicas share no parameter: each gets its own gradient
         self._signals = objective.layout(config).signals
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
 
     def restore(self, checkpoint: Checkpoint, with_early_stopping: bool) -> None:
-        """Set everything to a checkpoint. The patience of a branch starts anew: it has no early-stopping state."""
+        """Set everything to a checkpoint. A branch follows the validation loss anew: it has no state for that."""
         _load_weights(self.model, checkpoint, self.config.replicas)
-        others: list[Objective | EarlyStopping] = [self.objective]
+        others: list[Objective | EarlyStopping | BestWeights] = [self.objective]
         if with_early_stopping:
-            others.append(self.early_stopping)
+            others += [self.early_stopping, self.best_weights]
         _restore_states(self.optimizer, others, checkpoint)
 
     def step(self, step: int) -> Step:
@@ -127,7 +128,7 @@ class _Training:
         finally:
             self.optimizer.swap_averaged_weights()
         if saves or early_stopping.should_stop:
-            state = {**self.optimizer.state(), **objective.state(), **early_stopping.state()}
+            state = self.optimizer.state() | objective.state() | early_stopping.state() | self.best_weights.state()
             state = {name: value.cpu() for name, value in state.items()}
             events.append(Checkpoint(step, weights, state, is_snapshot or early_stopping.should_stop))
         yield from events
@@ -141,6 +142,9 @@ class _Training:
             answers, full = (yield from objective.evaluate_in_parts(step, full=True)), True
         early_stopping.update(answers)
         if early_stopping.should_stop and not full and self.config.evaluation_size:
+            answers = yield from objective.evaluate_in_parts(step, full=True)
+        self.best_weights.update(answers)
+        if (step == self.config.steps or early_stopping.should_stop) and self.best_weights.load():
             answers = yield from objective.evaluate_in_parts(step, full=True)
         return {name: value.cpu() for name, value in answers.items()}
 
@@ -167,7 +171,7 @@ def _load_weights(model: nn.Module, checkpoint: Checkpoint, replicas: int) -> No
 
 
 def _restore_states(
-    optimizer: ReplicaOptimizer, others: Sequence[Objective | EarlyStopping], checkpoint: Checkpoint
+    optimizer: ReplicaOptimizer, others: Sequence[Objective | EarlyStopping | BestWeights], checkpoint: Checkpoint
 ) -> None:
     own = optimizer.state()
     given = {name: checkpoint.optimiser.get(name) for name in own}

@@ -21,7 +21,7 @@ from explorer.web import rate_limits
 from explorer.web.client_address import client_address
 from explorer.web.visitors import NOBODY, Visitor, visitor_from_cookies
 
-_LISTED_SECONDS = 600.0  # seconds for which a visitor's own finished job stays in the list
+_LISTED_SECONDS = 20.0  # seconds for which a visitor's own job stays in the list after its end
 _end_first_seen: FIFOCache[str, float] = FIFOCache(1_000)  # time at which a job was first seen to have ended
 
 
@@ -40,11 +40,12 @@ def describe_config(config: RunConfig) -> str:
 
 
 def job_rows(visitor: Visitor) -> list[dict[str, object]]:
-    """Return a row for each job listed for this visitor: their own first, then the running jobs of all others."""
+    """Return a row for each of the visitor's own jobs, and for the operator also the running jobs of all others."""
     views = service.views(visitor.id)
     waiting = sum(view.state == "waiting" for view in views)
     mine = {view.key for view in views if visitor.id in service.requesters(view.key)}
-    shown = [view for view in views if not view.done or (view.key in mine and _ended_recently(view))]
+    listed = [view for view in views if view.key in mine or (visitor.operator and not view.done)]
+    shown = [view for view in listed if not view.done or _ended_recently(view)]
     shown.sort(key=lambda view: (view.key not in mine, view.done))
     return [_row(view, visitor, waiting) for view in shown[:60]]
 
@@ -67,7 +68,7 @@ def _row(view: JobView, visitor: Visitor, waiting: int) -> dict[str, object]:
         "state": view.state,
         "step": view.step,
         "steps": view.config.steps,
-        "left": view.left,
+        "left": service.seconds_left(view),
         "loss": view.loss,
         "mine": visitor.id in service.requesters(view.key),
         "can_stop": mine and not view.done,

@@ -53,8 +53,8 @@ def playback_epoch(page: Page) -> int:
 
 
 def button(page: Page, name: str) -> Locator:
-    """Return the first button of this name; several buttons of one name do the same."""
-    return page.get_by_role("button", name=name, exact=True).first
+    """Return the first button of this name, after which it may say a time; several of one name do the same."""
+    return page.get_by_role("button", name=re.compile(f"(^|\\s){re.escape(name)}(, about .*)?$")).first
 
 
 def press_train(page: Page) -> None:

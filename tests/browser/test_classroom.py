@@ -107,13 +107,9 @@ def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit:
     expect(mine.get_by_role("progressbar")).not_to_have_attribute("aria-valuenow", "0")
 
     two = visit("/masks")
-    jobs_panel(two).get_by_role("button").first.click()
-    theirs = jobs_panel(two).get_by_role("listitem").filter(has_text=f"seed = {seed}")
-    expect(theirs.get_by_role("link", name="RNN")).to_be_visible()
-    expect(theirs.locator(".yours")).to_be_hidden()
-    expect(theirs.get_by_role("button")).to_have_count(0)
-    theirs.get_by_role("link", name="RNN").click()
-    expect(two).to_have_url(re.compile(r"/negation\?run="))
+    assert jobs_of_seed(two, seed) == []
+    expect(jobs_panel(two)).to_be_hidden()
+    open_page(two, f"{origin(two)}/negation?run={key}")
     expect(two.locator(".frame-say")).to_have_text(PROGRESS)
     expect(button(two, "Training")).to_be_disabled()
     playback_frame(two).get_by_role("button", name="Pause").click()
@@ -204,7 +200,11 @@ def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, seed: int) -
     idle, narrow = visit("/masks"), visit(f"{LONG_TRAINING_URL}{seed}", 390, 844)
     expect(jobs_panel(idle)).to_be_hidden()
     press_train(narrow)
-    expect(idle.locator(".lineage-jobs-panel .headline")).to_have_text(re.compile(r"^Training 1 · "))
+    expect(narrow.locator(".frame-say")).to_have_text(PROGRESS)
+    expect(jobs_panel(narrow)).to_be_hidden()  # there is one progress on this page
+    go_to_page(narrow, "Runs")
+    expect(jobs_panel(narrow)).to_be_visible()
+    expect(jobs_panel(idle)).to_be_hidden()
     pill = jobs_panel(narrow).get_by_role("button").first
     panel = narrow.locator(".lineage-jobs-panel .panel")
     expect(pill).to_have_attribute("aria-expanded", "false")
@@ -219,7 +219,7 @@ def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, seed: int) -
     expect(pill).to_have_attribute("aria-expanded", "false")
     expect(pill).to_be_focused()
     expect(panel).to_be_hidden()
-    for path in ("/compare", "/negation"):
+    for path in ("/compare", "/positions"):
         open_page(narrow, origin(narrow) + path)
         expect(jobs_panel(narrow)).to_be_visible()
         assert narrow.evaluate(COVERED) == [], f"the panel lies over what can be pressed on {path}"

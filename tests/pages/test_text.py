@@ -144,7 +144,8 @@ def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     next(button for button in at.button if button.label == "Use this text").click().run()
     lab = lab_of(screen.assert_no_errors(at))
     assert lab.corpus == "own"
-    at.button("train").click().run()
+    at = screen.wait_until_ready(at)
+    at.button("train-missing").click().run()
     at = screen.wait_until_ready(screen.wait_for_training(at, TextLab, ME))
     assert screen.table(at, "text-results")
     assert samples(at)[-1]["texts"]

@@ -76,7 +76,7 @@ def test_a_file_becomes_a_task_with_answers_curves_and_alignment() -> None:
     assert params["task"] == "pairs" and len(params["text"]) == 64 and set(params) == {"task", "text"}
     assert "Your file has 24 pairs with different sources. The models learn from 19 of them" in screen.page_text(at)
     at = screen.visit_url(at, "translation", {**params, **SHORT, "unfold": "alignment,decoding,results"})
-    screen.widget(at.button, "translation.run").click()
+    screen.widget(at.button, "missing.run").click()
     at = at.run()
     with corpora.read_as(ME):
         configs = TranslationState(task="pairs", text=params["text"], who=WHO, steps=4, seeds=2).configs.values()

@@ -76,7 +76,7 @@ def _settings(session: ExperimentSession[TextLab]) -> None:
         if _matches_preset(session.experiment, name):
             st.caption(escape_markdown(about.about))
     with st.container(horizontal=True):
-        for name in ("seed", "stop_at", "patience", "sample"):
+        for name in ("seed", "stop_at", "patience", "keep", "sample"):
             setting_widget(session, name, section="race", width=150)
     titles = {model: MODELS[model].title for model in models_of("text")}
     model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="text.settings-of")

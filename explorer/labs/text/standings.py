@@ -14,9 +14,7 @@ from explorer.inspection.compare import median_and_range
 from explorer.labs.text.state import UNITS, Unit
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.training.config import RunConfig
-from explorer.training.record import Curves
-
-RISE = 0.005  # nats by which a loss must have risen again before it is called overfitting
+from explorer.training.record import LOSS_RISE, Curves
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,8 @@ class Standing:
 
     @property
     def has_risen(self) -> bool:
-        """Whether the held-out loss has risen by more than `RISE` since its best step."""
-        return self.final_loss > self.best_loss + RISE
+        """Whether the held-out loss has risen by more than `LOSS_RISE` since its best step."""
+        return self.final_loss > self.best_loss + LOSS_RISE
 
     @property
     def overfits(self) -> bool:

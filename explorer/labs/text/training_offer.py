@@ -29,9 +29,10 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
     """Draw which models are missing and what their training costs; offer a quick run where that is much."""
     untrained = [view for view in views.values() if not train_controls.is_finished(view)]
     live = any(view.live for view in untrained)
+    request, configs = TrainRequest.for_section(session.experiment.TASK), session.experiment.configs
+    request.offers_missing = bool(untrained)
     if untrained and not live and not _cost_is_known(session.experiment, tuple(view.config for view in views.values())):
         return
-    request, configs = TrainRequest.for_section(session.experiment.TASK), session.experiment.configs
     train_controls.draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
     if live or not untrained:
         return

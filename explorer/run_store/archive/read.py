@@ -249,6 +249,7 @@ def _expected_contents(config: RunConfig, card: Card, tokenizer: str) -> _Expect
     """Return the contents for a model that is trained; nothing is allocated for it. Raises DamagedRun."""
     import torch  # local imports: the export needs no torch
 
+    from explorer.training.best_weights import BestWeights
     from explorer.training.early_stopping import EarlyStopping
     from explorer.training.model_factory import build_empty_model
     from explorer.training.objective import objective_class
@@ -260,11 +261,11 @@ def _expected_contents(config: RunConfig, card: Card, tokenizer: str) -> _Expect
     _check_parameters(card, parameters)
     own = (1,) if config.replicas == 1 else ()  # a single model has no replica axis, but its file does
     with torch.device("meta"):
-        state = objective_class(config.task).state_template(config, model)
+        state, best = objective_class(config.task).state_template(config, model), BestWeights(config, model)
         return _Expected(
             _shapes(model.state_dict(), own),
             _shapes(ReplicaOptimizer(model, config.optimiser, config.replicas, config.average).state()),
-            tuple(map(_shapes, (state, *EarlyStopping(config).state_templates()))),
+            tuple(map(_shapes, (state, *EarlyStopping(config).state_templates(), *best.state_templates()))),
         )
 
 

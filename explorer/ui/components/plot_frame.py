@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -28,6 +29,7 @@ class Panel:
         the figure from the left.
     token_axis, token_offset, token_count: the axis labelled with tokens, the position of the first, their number.
     pickable: a click on a point sends the event "pick" with the name of the panel, x and y.
+    earlier: the figure of an earlier result, which is drawn pale behind this one.
     """
 
     name: str
@@ -46,11 +48,14 @@ class Panel:
     token_offset: int = 0
     token_count: int | None = None
     pickable: bool = False
+    earlier: Panel | None = None
 
     @cached_property
     def data(self) -> dict[str, object]:
         """The data for the browser, computed once for all visitors."""
         plot = self.figure.to_plotly_json()
+        if self.earlier:
+            _add_pale(plot, self.earlier.figure.to_plotly_json())
         track = dict(zip(("trace", "low", "high"), self.track, strict=True)) if self.track else None
         return {
             **{name: getattr(self, name) for name in ("name", "alt", "title", "colour", "value", "caption", "rest")},
@@ -64,6 +69,19 @@ class Panel:
             "token_count": self.token_count,
             "pickable": self.pickable,
         }
+
+
+def _add_pale(plot: dict[str, Any], earlier: dict[str, Any]) -> None:
+    """Add the traces of an earlier figure to plotly's JSON of a figure, pale and whole, on axes with room for both."""
+    marks = {"opacity": 0.3, "hoverinfo": "skip", "showlegend": False, "meta": {"whole": True}}
+    pale = [trace | marks for trace in earlier["data"] if trace.get("type", "scatter") == "scatter"]
+    plot["data"] = [*plot["data"], *pale]
+    layout = dict(plot["layout"])
+    for name, axis in earlier["layout"].items():
+        if name.startswith(("xaxis", "yaxis")) and "range" in axis and "range" in layout.get(name, {}):
+            both = [axis["range"], layout[name]["range"]]
+            layout[name] = layout[name] | {"range": [min(low for low, _ in both), max(high for _, high in both)]}
+    plot["layout"] = layout
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -56,6 +57,38 @@ class ExperimentState(PageState):
         for config in self.configs.values():
             limits.check_size(config)
         return self
+
+    def with_at_most(self, name: str, most: int) -> Self | None:
+        """Return the state with a setting of all models at most so large; None if the page cannot change it.
+
+        name: as in `limits.REDUCIBLE`. Raises InvalidSetting.
+        """
+        return None
+
+    def nearest_allowed(self) -> Self | None:
+        """Return the state with the fewest settings lowered that this server trains: first the number of seeds.
+
+        None if there is none.
+        """
+        state = self
+        for name in sorted(limits.REDUCIBLE, key=lambda name: name.startswith("model.")):  # the models last
+            given = max(limits.read_setting(config, name) for config in state.configs.values())
+            most = limits.largest_value(given, lambda value, name=name, state=state: state._allows(name, value))  # type: ignore[misc]
+            if given > 1 and most:
+                return state.with_at_most(name, most)
+            if name == "replicas":
+                with suppress(InvalidSetting):
+                    state = state.with_at_most(name, 1) or state
+        return None
+
+    def _allows(self, name: str, value: int) -> bool:
+        try:
+            state = self.with_at_most(name, value)
+            for config in state.configs.values() if state else ():
+                limits.check(config)
+        except LineageError:
+            return False
+        return state is not None
 
     def with_models(self, names: Iterable[str]) -> Self:
         """Return the state with these models in their order; unchanged if there is none. Raises InvalidSetting."""
@@ -154,6 +187,13 @@ class VariantComparison(ExperimentState):
     def with_settings(self, **settings: Any) -> Self:
         """Return the state with other settings and without a requested run. Raises InvalidSetting."""
         return replace(self, **{"run": "", **settings}).check_limits()
+
+    def with_at_most(self, name: str, most: int) -> Self | None:
+        last = name.rpartition(".")[2]
+        field = {"replicas": "seeds", "iterations": "steps"}.get(last, last)
+        if field not in {"seeds", "steps", *self.task_fields} or self.run:
+            return None
+        return self.with_settings(**{field: min(most, getattr(self, field) or most)})
 
     def with_field(self, name: str, value: Any) -> Self:
         if name == self.MODELS_FIELD:

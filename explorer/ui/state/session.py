@@ -7,6 +7,7 @@ callbacks, so that two widgets can show one setting. Unlike widget values, it su
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
@@ -51,14 +52,27 @@ class PageSession(Generic[State]):
     state: State
     prefix: str = ""  # of the keys of the page's widgets, which are stored in lessons and in `lock=` of a URL
     problems: tuple[str, ...] = ()  # messages about the URL or the last change
+    # On a page that trains, see `TrainRequest.session_with_results`:
+    trained: State | None = None  # the last state whose runs were trained
+    current: PageSession[State] | None = None  # in a copy with that state: the session that it is a copy of
 
     def change(self, make: Callable[[State], State]) -> None:
-        """Change the state; on a LineageError keep it and store the message in `problems`."""
+        """Change the state; on a LineageError keep it and store the message in `problems`.
+
+        A change of what is shown of the results also applies to the results of earlier settings.
+        """
+        if self.current:
+            self.current.change(make)
+            self.state, self.problems = self.current.trained or self.state, self.current.problems
+            return
         read_as_visitor()
         try:
             self.state, self.problems = make(self.state), ()
         except LineageError as error:
             self.problems = (str(error),)
+        with suppress(LineageError):
+            if self.trained is not None and (changed := make(self.trained)).configs == self.trained.configs:  # type: ignore[attr-defined]
+                self.trained = changed
 
     def attempt(self, act: Callable[[], object]) -> bool:
         """Run `act`; return whether it succeeded. A LineageError becomes the problem that the page shows."""
@@ -77,7 +91,7 @@ class PageSession(Generic[State]):
 
     def write(self) -> dict[str, str]:
         """Return the URL parameters of the state."""
-        return url_codec.write(self.state)
+        return url_codec.write((self.current or self).state)
 
 
 @dataclass

@@ -6,7 +6,7 @@ A training was never started, waits in the queue, trains, was stopped, has finis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from explorer.jobs.scheduler import service
@@ -53,6 +53,7 @@ def draw_learning_chart(
 
     def draw(document: Document) -> float | None:
         views = request.views(configs, visitor_id)
+        earlier = earlier_views(request, views, visitor_id)
         count = request.train_count
         along = (axis or step_axis)(views)
         live = any(view.live for view in views.values())
@@ -66,9 +67,15 @@ def draw_learning_chart(
             unit=along.unit,
             step=along.step or float(max(along.end // 50, 1)),
         )
-        add_plot_frame(document, make_panels(views), key=key, playback=playback, **layout)
+        panels = make_panels(views)
+        if earlier:
+            panels = [
+                replace(panel, earlier=before) for panel, before in zip(panels, make_panels(earlier), strict=False)
+            ]
+        add_plot_frame(document, panels, key=key, playback=playback, **layout)
         words = caption if isinstance(caption, str) else caption(views)
-        document.caption(" ".join(filter(None, (describe_outcome(views), words, describe_machines(views)))))
+        pale = "Pale: the earlier result." if earlier else ""
+        document.caption(" ".join(filter(None, (describe_outcome(views), pale, words, describe_machines(views)))))
         return seconds_to_next(views.values())
 
     live_training_section(key, request, draw, layout["height"] + 90)
@@ -88,6 +95,17 @@ def seconds_to_next(views: Iterable[RunView], seconds: float = 0.5) -> float | N
     following = {visitor for view in service.views() if not view.done for visitor in service.requesters(view.key)}
     crowd = -(-max(len(following), 1) // 8)
     return seconds * crowd if any(view.live for view in views) else None
+
+
+def earlier_views(request: TrainRequest, views: Views, visitor_id: str) -> dict[str, RunView]:
+    """Return the finished runs whose curves are shown pale until the new ones are complete; none if these are."""
+    if all(is_finished(view) and (view.job is None or view.job.state == "finished") for view in views.values()):
+        return {}
+    if request.earlier:
+        before = request.views({name: request.earlier[name] for name in views if name in request.earlier}, visitor_id)
+    else:
+        before = {name: replace(view, job=None) for name, view in views.items()}
+    return before if len(before) == len(views) and all(map(is_finished, before.values())) else {}
 
 
 @dataclass(frozen=True)
@@ -157,10 +175,9 @@ def describe_progress(views: Views) -> str:
     """Return the progress of the jobs and the estimated remaining time."""
     steps = sum(view.config.steps for view in views.values() if view.job)
     done = sum(view.job.step if view.live else view.config.steps for view in views.values() if view.job)
-    running = [view.job.left for view in views.values() if view.live and view.job and view.job.left is not None]
-    if not running:
-        return "training"
-    return f"{done / steps:.0%}, about {format_duration(max(running))} left"
+    jobs = [view.job for view in views.values() if view.live and view.job]
+    left = [seconds for job in jobs if (seconds := service.seconds_left(job)) is not None]
+    return f"{done / steps:.0%}, about {format_duration(max(left))} left" if left else "training"
 
 
 def describe_outcome(views: Views) -> str:
@@ -178,8 +195,6 @@ def describe_outcome(views: Views) -> str:
     problems = list(dict.fromkeys(job.problem for job in jobs if job.state in ("failed", "diverged")))
     if problems:
         return " ".join(problems)
-    if any(job.state == "stopped" and job.private for job in jobs):
-        return "Stopped: the curves end where it was. Training on a text of your own begins anew the next time."
     if any(job.state == "stopped" for job in jobs):
         return "Stopped: the curves end where it was. Go on takes it up from there."
     if all(job.repeated for job in jobs):

@@ -101,8 +101,9 @@ def run_views(
 ) -> dict[str, RunView]:
     """Return the run view of each configuration.
 
-    A view shows a job if this visitor requested it (`requested`: run keys, in this tab; or in another tab, while
-    the job runs) or if there is no stored run. `visitor_id` is required outside a page script.
+    A view shows a job if this visitor requested it (`requested`: run keys, in this tab; or in another tab, unless
+    the job has ended otherwise than by being stopped) or if there is no stored run. `visitor_id` is required outside a
+    page script.
     """
     requested, visitor_id = set(requested), current_visitor().id if visitor_id is None else visitor_id
     views = {}
@@ -112,7 +113,8 @@ def run_views(
         view = stopped = None
         if job := service.find(run_key, visitor_id):
             view = job.view()
-            mine = run_key in requested or (not view.done and visitor_id in service.requesters(run_key))
+            may_go_on = not view.done or view.state == "stopped"
+            mine = run_key in requested or (may_go_on and visitor_id in service.requesters(run_key))
             if not mine and stored:
                 view = None
             elif not view.done:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from explorer.errors import LineageError
+from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
 from explorer.number_format import format_bytes, format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.fragments import draw_fragment, rerun_fragments
+from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import count_action, current_visitor
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
-from explorer.ui.wording import join_words, number_word
+from explorer.ui.wording import join_words
 from explorer.web import rate_limits
 from explorer.web.operations import warmup
+
+Session = TypeVar("Session", bound=PageSession[Any])
 
 
 @dataclass
@@ -31,6 +39,9 @@ class TrainRequest:
     train_count: int = 0  # number of requests; each starts a new playback
     problems: tuple[str, ...] = ()  # messages about refused jobs
     fragments: tuple[str, ...] = ()  # the fragments that show the state of the training
+    session: PageSession[Any] | None = None  # of the page, if its settings can be changed
+    earlier: Mapping[str, RunConfig] = field(default_factory=dict)  # whose results the page shows meanwhile, if any
+    offers_missing: bool = False  # whether the page has the panel of `draw_missing_runs`, with the Train button
 
     @classmethod
     def for_section(cls, name: str) -> TrainRequest:
@@ -45,6 +56,28 @@ class TrainRequest:
             calls this function at that time: after a press of Train only fragments run, with their old arguments.
         """
         return run_view.run_views(configs, frozenset(self.requested_runs), visitor_id)
+
+    def session_with_results(self, session: Session) -> Session:
+        """Return the session whose results the page shows: it, or a copy with the settings that were last trained.
+
+        The copy is returned while a model has no finished run with the present settings, but had one before; after a
+        reload, with the standard settings. What is changed through the copy is changed in the session.
+        """
+        self.session, self.earlier = session, {}
+        missing = self._missing(session.state.configs)
+        for state in filter(None, (session.trained, session.state.reset()) if missing else ()):
+            with suppress(LineageError):
+                state = state.with_models(session.state.selected_models) if state.MODELS_FIELD else state
+            if missing & (set(state.configs) - self._missing(state.configs)):
+                shown = copy.copy(session)
+                shown.state, shown.current, session.trained = state, session, state
+                self.earlier = state.configs
+                return shown
+        session.trained = session.state
+        return session
+
+    def _missing(self, configs: Mapping[str, RunConfig]) -> set[str]:
+        return {name for name, view in self.views(configs).items() if not is_finished(view)}
 
     def start(self, configs: Iterable[RunConfig]) -> None:
         """Submit jobs for these configurations; running jobs are joined, stopped ones resumed."""
@@ -79,10 +112,14 @@ def draw_train_controls(
 ) -> None:
     """Draw the button that trains these configurations, or the one that stops them; the page is not run for a press.
 
+    Nothing is drawn while `draw_missing_runs` offers to train what is missing.
+
     next_seed: changes the state of the page to other seeds and returns its configurations; None for no such button.
     keys: keys of the Train and the Stop button; by default the name of the request with `.run` and `.stop`.
     label: of the Train button; by default it says whether all of these runs are stored, or some can be resumed.
     """
+    if request.offers_missing:
+        return
     train_key, stop_key = keys or (f"{request.name}.run", f"{request.name}.stop")
 
     def draw() -> None:
@@ -91,8 +128,8 @@ def draw_train_controls(
             if any(view.live for view in views):
                 _draw_stop_button(request, views, stop_key)
                 return
-            _draw_train_button(request, views, train_key, label)
-            if next_seed and all(map(is_finished, views)):
+            can_start = _draw_train_button(request, views, train_key, label)
+            if can_start and next_seed and all(map(is_finished, views)):
                 st.button(
                     "With another seed",
                     icon=":material/casino:",
@@ -111,41 +148,107 @@ def draw_missing_runs(
     format_names: Callable[[Sequence[str]], str] | None = None,
     *,
     keys: tuple[str, str] = ("missing.run", "missing.stop"),
+    draw_learning: Callable[[], object] | None = None,
 ) -> None:
     """If some models have no finished run with these settings, say so with the cost and offer to train them.
 
     format_names: returns the names of the missing models for a sentence; by default the titles of their models.
     keys: keys of the Train and the Stop button.
+    draw_learning: draws the learning curves below, where the visitor looks; the page draws them elsewhere otherwise.
     """
+    request.offers_missing = bool(request._missing(configs))
+    if not request.offers_missing:
+        return
 
     def draw() -> None:
         views = request.views(configs)
         missing = {name: view for name, view in views.items() if not is_finished(view)}
-        if not missing:
-            return
         with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             if any(view.live for view in views.values()):
-                st.markdown("The models are training: the chart below shows it live, and their answers follow.")
+                st.markdown("The models are training: the chart shows it live, and their results follow.")
                 _draw_stop_button(request, list(views.values()), keys[1])
+                return
+            if not missing:  # the page runs soon
                 return
             titles = [view.row.title for view in missing.values()]
             names = format_names(list(missing)) if format_names else join_words(list(dict.fromkeys(titles)))
             cost = describe_cost(missing)
-            st.markdown(escape_markdown(f"No finished run of {names} with these settings yet. Training takes {cost}."))
-            _draw_train_button(request, list(missing.values()), keys[0])
+            earlier = " Until then the page shows the results of the earlier settings." if request.earlier else ""
+            sentence = f"No finished run of {names} with these settings yet. Training takes {cost}.{earlier}"
+            st.markdown(escape_markdown(sentence))
+            _draw_train_button(request, list(views.values()), keys[0])
 
     request.add_fragment(f"{request.name}.missing", draw)
+    if draw_learning:
+        draw_learning()
 
 
-def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: str, label: str = "") -> None:
+def draw_earlier_note(request: TrainRequest) -> None:
+    """Say above results which settings they have, if these are not the present ones."""
+    if request.earlier and request.session:
+        differences = describe_differences(request.earlier, request.session.state.configs)
+        note = f"Results of the earlier settings ({differences}), until the new ones are trained."
+        st.caption(f":material/history: {escape_markdown(note)}")
+
+
+def describe_differences(earlier: Mapping[str, RunConfig], present: Mapping[str, RunConfig]) -> str:
+    """Return the settings of the earlier configurations that differ from those of the present ones, with values."""
+    found: dict[str, str] = {}
+    for config, now in ((earlier[name], present[name]) for name in earlier if name in present):
+        for part, other in ((config, now), (config.task, now.task), (config.model, now.model)):
+            for each in dataclasses.fields(part):
+                value = getattr(part, each.name)
+                if "help" in each.metadata and value != getattr(other, each.name, value):
+                    label = each.metadata.get("label") or each.name.replace("_", " ")
+                    found.setdefault(label[0].lower() + label[1:], str(value))
+        if config.optimiser.learning_rate != now.optimiser.learning_rate:
+            found.setdefault("learning rate", f"{config.optimiser.learning_rate:g}")
+    chosen = [f"{label}: {value}" for label, value in list(found.items())[:4]]
+    return ", ".join(chosen) or "other models"
+
+
+def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: str, label: str = "") -> bool:
+    """Draw the button that trains what is not finished, or everything again; with its time, and only if it can start.
+
+    If this server does not allow these settings, the button is for the nearest ones that it allows. Returns whether
+    they can be trained as they are.
+    """
+    chosen = [view for view in views if _was_stopped(view) or not is_finished(view)] or list(views)
+    resumable = any(map(_can_resume, views))
+    label = label or ("Go on" if resumable else "Train again" if all(map(is_finished, views)) else "Train")
+    configs, smaller, problem = [view.config for view in chosen], None, ""
+    if warmup.is_ready():
+        problem, smaller = _find_allowed(request, configs)
+    if problem and smaller is None:
+        st.markdown(escape_markdown(problem))
+        return False
+    if smaller is not None:
+        present, configs = request.session.state.configs, list(smaller.configs.values())  # type: ignore[union-attr]
+        label = f"Train with {describe_differences(smaller.configs, present)}"
+
     def start() -> None:
-        request.start([view.config for view in views])
+        if smaller is not None and request.session:
+            request.session.change(lambda _: smaller)
+            request.start(view.config for view in request.views(smaller.configs).values() if not is_finished(view))
+            st.rerun()
+        request.start(configs)
         request.rerun_fragments()
 
-    label = label or (
-        "Train again" if all(map(is_finished, views)) else "Go on" if any(map(_can_resume, views)) else "Train"
-    )
-    st.button(label, icon=":material/play_arrow:", on_click=start, key=name, width=150)
+    if warmup.is_ready():
+        label = f"{label}, about {format_duration(_estimate_seconds(configs))}"
+    st.button(label, icon=":material/play_arrow:", on_click=start, key=name)
+    return not problem
+
+
+def _find_allowed(request: TrainRequest, configs: Sequence[RunConfig]) -> tuple[str, Any]:
+    """Return why this server does not train these configurations, empty if it does, and the nearest state it trains."""
+    try:
+        for config in configs:
+            limits.check(config)
+    except LineageError as error:
+        session = request.session
+        return str(error), session.state.nearest_allowed() if session else None
+    return "", None
 
 
 def _train_with_next_seed(request: TrainRequest, next_seed: Callable[[], Iterable[RunConfig]]) -> None:
@@ -188,19 +291,26 @@ def is_finished(view: RunView) -> bool:
 
 
 def _can_resume(view: RunView) -> bool:
-    """Return whether a stopped run can be resumed; runs on an own text have no checkpoint."""
-    job = view.job
-    return bool(not view.stored and (view.stopped or (job and job.state == "stopped" and job.step and not job.private)))
+    """Return whether a stopped run can be resumed."""
+    return bool(_was_stopped(view) and view.job.step if view.job else view.stopped)
+
+
+def _was_stopped(view: RunView) -> bool:
+    return view.job is not None and view.job.state == "stopped"
 
 
 def describe_cost(views: Mapping[str, RunView]) -> str:
     """Return what the training of these runs takes: their time together, and the memory of the largest."""
     if not warmup.is_ready():
         return "a time that is not known yet"
-    costs = [estimate_cost(view.config) for view in views.values()]
-    seconds = max(sum(cost.seconds for cost in costs), 0.5)
-    own = {key(view.config) for view in views.values()}
+    configs = [view.config for view in views.values()]
+    memory = max(estimate_cost(config).peak_bytes for config in configs)
+    return f"about {format_duration(_estimate_seconds(configs))} and {format_bytes(memory)} of memory"
+
+
+def _estimate_seconds(configs: Sequence[RunConfig]) -> float:
+    """Return the seconds until all of these are trained, beside what is being trained already."""
+    own = {key(config) for config in configs}
     others = sum(not view.done and view.key not in own for view in service.views(current_visitor().id))
-    seconds *= 1 + others / len(views)  # jobs share the processor
-    text = f"about {format_duration(seconds)} and {format_bytes(max(cost.peak_bytes for cost in costs))} of memory"
-    return text + (f", beside {number_word(others)} other training{'s' if others > 1 else ''}" if others else "")
+    seconds = max(sum(estimate_cost(config).seconds for config in configs), 0.5)
+    return seconds * (1 + others / max(len(configs), 1))  # jobs share the processor

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,7 +19,7 @@ from explorer.tokenization.text import from_json
 from explorer.training.config import Branch, RunConfig, default_config, key, with_settings
 from explorer.training.events import Checkpoint, Evaluation, EvaluationPart, Started, Step
 from explorer.training.model_factory import build_model
-from explorer.training.record import Record
+from explorer.training.record import Record, describe_lowest_loss
 from explorer.training.recorder import Recorder, record_run
 from explorer.training.scoring import mean_loss
 from explorer.training.train import train
@@ -83,6 +84,7 @@ VARIED: list[tuple[str, dict[str, object]]] = [
     ("lstm", {"batches": "contiguous", "layers": 6}),  # more than ten state tensors
     ("transformer", {"average": 0.9, "patience": 3}),
     ("rnn", {"method": "sgd", "clip": 0.1}),
+    ("gru", {"average": 0.9, "keep": "best", "replicas": 2, "learning_rate": 0.5, "method": "sgd"}),
     ("feedforward", {"tokenizer": "bpe", "vocabulary": 40, "rows": "sentences", "split": "pairs", "corpus": "repeats"}),
 ]
 
@@ -113,6 +115,28 @@ def test_killed_after_its_last_checkpoint_a_training_that_ended_early_stays_ende
     assert isinstance(last_checkpoint, Checkpoint) and last_checkpoint.step < 400
     resumed_events = list(train(short("gru", iterations=400, **changes), last_checkpoint))
     assert [type(event) for event in resumed_events] == [Started]
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_the_best_weights_of_each_seed_by_validation_are_kept_if_asked(replicas: int) -> None:
+    changes = {"replicas": replicas, "learning_rate": 0.2, "clip": 0.0, "snapshots": 64}
+    last, best = record_run(short("gru", **changes)), record_run(short("gru", **changes, keep="best"))
+    np.testing.assert_array_equal(best.curves.losses, last.curves.losses)
+    losses = last.curves.metrics["val_loss_part"]
+    np.testing.assert_array_equal(best.curves.metrics["val_loss_part"][-1], losses.min(axis=0))
+    steps = last.curves.evaluated[losses.argmin(axis=0)]
+    assert steps.max() < last.config.steps, "the weights differ"
+    for seed, step in enumerate(steps):
+        for name, values in best.weights().items():
+            np.testing.assert_array_equal(values[seed], last.weights(int(step))[name][seed])
+    lowest = int(np.median(losses, axis=1).argmin())
+    assert describe_lowest_loss(last.config, last.curves).startswith(
+        f"The validation loss was lowest at step {last.curves.evaluated[lowest]:,}: "
+    )
+    assert "ends with the weights of step" in describe_lowest_loss(best.config, best.curves)
+    assert key(last.config) != key(best.config)
+    with pytest.raises(InvalidSetting, match="keep = best needs a validation loss"):
+        record_run(with_settings(default_config("negation", "rnn"), {"keep": "best", "epochs": 1}))
 
 
 def test_a_branch_from_where_its_parent_ended_early_is_trained() -> None:

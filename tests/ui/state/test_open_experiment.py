@@ -168,7 +168,7 @@ def test_a_change_on_the_page_keeps_the_other_settings_of_the_preset() -> None:
 def test_settings_above_a_limit_are_reported_with_advice() -> None:
     lab, problems = read(NegationLab, {"train_size": "20000", "batch_size": "1"})
     assert len(problems) == 1
-    assert_mentions(problems[0], "allows 50,000 (LINEAGE_MOST_STEPS) … fewer epochs")
+    assert_mentions(problems[0], "allows 50,000 … fewer epochs")
     assert lab.value("train_size") == 20_000
 
 

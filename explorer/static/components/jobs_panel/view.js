@@ -1,5 +1,5 @@
 /**
- * Show the jobs of this server in a corner of every page. The panel polls the server itself; Stop and Resume are POST
+ * Show the jobs of a visitor, and to the operator those of all, in a corner of every page. The panel polls the server itself; Stop and Resume are POST
  * requests. GET /jobs answers {jobs: Job[]}, own ones first; POST /jobs/KEY/stop and /jobs/KEY/resume answer {ok,
  * problem}. Sends no events.
  *
@@ -37,7 +37,7 @@ const formatPercent = (part) => `${Math.floor(100 * part)} %`;
 
 const describeQueue = ({ ahead }) => (ahead ? `waits, ${ahead} before it` : "waits, it is next");
 
-/** Describe all jobs in one line: the own ones of the visitor if any is active, else all. */
+/** Describe all jobs in one line: the own ones of the visitor if any is active, else all, which an operator sees. */
 export function describeJobs(jobs) {
   const all = jobs.filter(isActive),
     own = all.filter((job) => job.mine);
@@ -185,8 +185,9 @@ export default defineComponent((place) => {
   }
 
   function showJobs() {
-    region.hidden = !jobs.length;
-    if (!jobs.length) setOpen(false);
+    // A page that shows a training live has its progress there.
+    region.hidden = !jobs.length || Boolean(document.querySelector(".frame-live"));
+    if (region.hidden) setOpen(false);
     region.classList.toggle("live", jobs.some(isActive));
     setHeadline(failures >= 3 ? NO_ANSWER : describeJobs(jobs));
     const keys = new Set(jobs.map((job) => job.key));

@@ -147,6 +147,7 @@ export class Playback {
   update(data) {
     const previous = this.state && { ...this.state, run: this.data.run, live: this.data.live };
     this.data = data;
+    this.root.classList.toggle("frame-live", Boolean(data.live)); // the jobs panel is hidden meanwhile
     this.state = startPlayback(data, previous, matchMedia("(prefers-reduced-motion: reduce)").matches);
     this.scrubber.max = data.end;
     this.scrubber.ariaLabel = `${data.unit} shown`;
