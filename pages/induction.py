@@ -14,7 +14,7 @@ from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs
 from explorer.ui.wording import join_words
 
 FILES = {
@@ -56,6 +56,12 @@ def formulas_section() -> None:
     )
 
 
+def draw_learning(session: PageSession[InductionState], request: TrainRequest) -> None:
+    """Draw how the models learn."""
+    with page_section("training", "How do the models learn it?"):
+        training_section(session.state, request)
+
+
 def page(session: PageSession[InductionState]) -> None:
     """Draw the whole page."""
     page_head("How does a Transformer continue a sequence it has seen once?")
@@ -66,21 +72,27 @@ def page(session: PageSession[InductionState]) -> None:
     request = TrainRequest.for_section("induction")
     controls(session, request)
     show_problems(session.problems)
-    state = session.state
-    views = request.views(state.configs)
+    shown = request.session_with_results(session)
+    state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
-    words = {name: each.words for name, each in state.variants.items()}
-    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    words = {name: each.words for name, each in session.state.variants.items()}
+    draw_missing_runs(
+        request,
+        session.state.configs,
+        lambda names: join_words([words[name] for name in names]),
+        draw_learning=lambda: draw_learning(session, request),
+    )
+    draw_earlier_note(request)
     if sentence := loss_finding(state, views):
         st.subheader(escape_markdown(sentence), anchor=False)
     row_section(state, views)
     if sentence := loss_text(state, views):
         explanation(escape_markdown(sentence))
-    with page_section("training", "How do the models learn it?"):
-        training_section(state, request)
+    if not request.offers_missing:
+        draw_learning(session, request)
     with page_section("induction-heads", "Where do the heads attend?"):
-        heads_section(session, views)
-    folded_section("induction-ablation", "What is lost without one head?", lambda: ablation_section(session, views))
+        heads_section(shown, views)
+    folded_section("induction-ablation", "What is lost without one head?", lambda: ablation_section(shown, views))
     folded_section("moments", "At which step do the heads appear?", lambda: moments_section(state, views))
     folded_section("real-model", "Does a real language model have such heads?", lambda: real_model_section(session))
     folded_section("why", "Why are two layers needed?", formulas_section)

@@ -14,7 +14,7 @@ from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
 
@@ -28,21 +28,29 @@ def page(session: PageSession[SentenceEncoderState]) -> None:
     )
     controls(session)
     show_problems(session.problems)
-    state, request = session.state, TrainRequest.for_section(f"sentences-{session.state.task}")
-    views = request.views(state.configs)
+    request = TrainRequest.for_section(f"sentences-{session.state.task}")
+    shown = request.session_with_results(session)
+    state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
-    words = {name: each.words for name, each in state.variants.items()}
-    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    words = {name: each.words for name, each in session.state.variants.items()}
+    draw_missing_runs(
+        request,
+        session.state.configs,
+        lambda names: join_words([words[name] for name in names]),
+        draw_learning=lambda: training_section(session.state, request),
+    )
+    draw_earlier_note(request)
     with page_section("layers", "Similarity by layer", heading=False):
         curves_section(state, views)
     with page_section("map", "One word in many sentences"):
-        map_section(session, views, parse_sentences(state.lines))
+        map_section(shown, views, parse_sentences(state.lines))
     folded_section(
         "accuracy",
         "Is the difference real, and how often is the sense right?",
         partial(accuracy_section, state, views),
     )
-    folded_section("training", "How do the encoders learn?", partial(_training, state, request))
+    if not request.offers_missing:
+        folded_section("training", "How do the encoders learn?", partial(_training, session.state, request))
     folded_section(
         "real-senses", "Does a real encoder separate the senses of a word?", partial(real_senses_section, session)
     )

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.errors import DamagedRun
 from explorer.labs.text import equal_budget, findings
 from explorer.labs.text.bracket_accuracy import bracket_section, is_bracket_task
-from explorer.labs.text.current_standings import current_standings, stopped_steps
+from explorer.labs.text.current_standings import current_standings
 from explorer.labs.text.experiments import experiments_section
 from explorer.labs.text.loss_explanation import loss_section
 from explorer.labs.text.model_settings import models_row
@@ -44,8 +44,8 @@ def page(session: ExperimentSession[TextLab]) -> None:
     shown = request.session_with_results(session).experiment
     views = request.views(shown.configs)
     offer_training(session, request.views(lab.configs))
-    found, token = current_standings(views), TOKEN_NOUNS[lab.task.tokenizer]
-    finding = findings.best_model_finding(found, token, stopped_steps(views))
+    found, token = current_standings(views), TOKEN_NOUNS[shown.task.tokenizer]
+    finding = findings.best_model_finding(found, token)
     st.subheader(escape_markdown(finding), anchor=False)
     draw_earlier_note(request)
     with page_section("text-race", "Loss during training", heading=False):

@@ -70,11 +70,17 @@ def page(session: PageSession[WordVectorsState]) -> None:
     lead("Word2vec (2013) gives every word one vector, trained to distinguish its real neighbours from random words.")
     controls(session)
     show_problems(session.problems)
-    state, request = session.state, TrainRequest.for_section("word_vectors")
-    views = request.views(state.configs)
+    request = TrainRequest.for_section("word_vectors")
+    request.session = session
+    state, views = session.state, request.views(session.state.configs)
     show_problems(request.problems)
-    words = {name: each.words for name, each in state.variants.items()}
-    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    words = {name: each.words for name, each in session.state.variants.items()}
+    draw_missing_runs(
+        request,
+        session.state.configs,
+        lambda names: join_words([words[name] for name in names]),
+        draw_learning=lambda: training_section(session.state, request),
+    )
     left, right = st.columns(2, gap="large")
     with left, page_section("neighbours", "Neighbours of a word"):
         neighbours_section(session, views)
@@ -82,7 +88,8 @@ def page(session: PageSession[WordVectorsState]) -> None:
         analogy_section(session, views)
     with page_section("map", "Words on a map"):
         map_section(session, views)
-    folded_section("training", "How are the vectors trained?", partial(training, state, request))
+    if not request.offers_missing:
+        folded_section("training", "How are the vectors trained?", partial(training, session.state, request))
     folded_section("frequency", "Are the neighbours of rare words reliable?", partial(frequency_section, state, views))
     folded_section("failures", "Where do word vectors fail?", partial(failures_section, state, views))
     code_and_papers(

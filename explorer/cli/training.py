@@ -317,8 +317,6 @@ def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
         )
     if config.stop_at and not isinstance(config.task, TextConfig):
         raise InvalidSetting("--stop-at needs a validation loss, which only runs on text have. Leave it out.")
-    if config.keep == "best" and not isinstance(config.task, TextConfig):
-        raise InvalidSetting("keep = best needs a validation loss, which only runs on text have. Leave it out.")
 
 
 def _parse_stop_at(given: str) -> str:

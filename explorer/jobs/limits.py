@@ -46,6 +46,15 @@ def check(config: RunConfig) -> RunConfig:
     return config
 
 
+def describe_excess(config: RunConfig) -> str:
+    """Return why this server does not train a configuration; empty if it does."""
+    try:
+        check(config)
+    except LineageError as error:
+        return str(error)
+    return ""
+
+
 def check_size(config: RunConfig) -> RunConfig:
     """Return the configuration itself if its model fits on this server, however long its training takes.
 
@@ -167,11 +176,16 @@ def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) ->
     for name, words in REDUCIBLE.items():
         given = read_setting(config, name)
         if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
-            noun = words if most > 1 else re.sub(r"s\b", "", words, count=1)  # 1 seed
-            found.append((read_setting(_default(config), name) >= given, f"{most:,} {noun} ({given:,} given)"))
+            changed = read_setting(_default(config), name) < given
+            found.append((not changed, f"{format_size(most, words)} ({given:,} given)"))
     found.sort(key=lambda each: each[0])  # first what differs from the default
     chosen = [words for _, words in found[:_MOST_PROPOSALS]]
     return f"Take at most {', or at most '.join(chosen)}." if chosen else "Take a smaller model and fewer seeds."
+
+
+def format_size(value: int, words: str) -> str:
+    """Return a number with its noun, as in “1 seed”."""
+    return f"{value:,} {words}" if value > 1 else "1 " + re.sub(r"s\b", "", words, count=1)
 
 
 def _default(config: RunConfig) -> RunConfig:

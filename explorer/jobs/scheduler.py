@@ -157,21 +157,17 @@ class JobService:
         return [job.view() for job in reversed(list(self._jobs.values())) if _is_visible(job, visitor)]
 
     def seconds_left(self, view: JobView) -> float | None:
-        """Return about how long it takes until a job ends; None if it has no slot yet.
+        """Return about how long it takes until a job ends; None if that is not known.
 
         Trainings in this process share its thread equally, so each delays another by what both still need.
         """
-        job = self._jobs.get(view.key)
-        if job is None or view.left is None or view.done:
+        job, left = self._jobs.get(view.key), view.left
+        if job is None or left is None or view.done:
             return None
-        left = view.left
-        if isinstance(self._executor, InProcessExecutor) and self._trains_here(job):
-            others = [other for other in list(self._jobs.values()) if other is not job and self._trains_here(other)]
-            left += sum(min(left, other.view().left or 0.0) for other in others)
+        if isinstance(self._executor, InProcessExecutor):
+            here = [other for other in list(self._jobs.values()) if self._is_counted(other) and not other.view().done]
+            left += sum(min(left, other.view().left or 0.0) for other in here if other is not job)
         return job.seconds_left(left)
-
-    def _trains_here(self, job: Job) -> bool:
-        return not job.view().done and (not job.is_shared or shared_jobs.ownership(job).held)
 
     def count_states(self) -> Counter[JobState]:
         """Return how many of the remembered jobs, private ones included, are in each state.
@@ -313,7 +309,7 @@ class JobService:
             log.warning("the run in %s is not stored yet: %s", job.folder, error)
             job.wait_for_space(error)
         else:
-            problem = _describe_exceeded_limit(job)
+            problem = limits.describe_excess(job.view().config)
             if job.crashes < MAX_CRASHES and not problem:
                 with self._lock:
                     if self._shared:
@@ -565,7 +561,9 @@ class JobService:
         if not await asyncio.to_thread(shared.claim, job):
             return
         try:
-            problem = await asyncio.to_thread(_describe_exceeded_limit, job)  # another server may have other limits
+            problem = await asyncio.to_thread(
+                limits.describe_excess, job.view().config
+            )  # another server may have other limits
             await job.run(self._executor, problem)
         finally:
             await asyncio.to_thread(shared.hand_back, job)
@@ -616,15 +614,6 @@ def _stopped_run(run_key: str) -> tuple[RunConfig, str]:
     if run.card.finished:
         raise UnknownRun(f"Run {run_key} is finished; there is nothing to go on with. Train trains it again.")
     return run.config, run.card.owner
-
-
-def _describe_exceeded_limit(job: Job) -> str:
-    """Return which limit a restored job exceeds, because limits were lowered; empty if none."""
-    try:
-        limits.check(job.view().config)
-    except LineageError as error:
-        return str(error)
-    return ""
 
 
 def make_executor(name: str = "") -> Executor:

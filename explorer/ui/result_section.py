@@ -18,7 +18,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.document import Document
-from explorer.ui.state.fragments import draw_fragment
+from explorer.ui.state.fragments import PAGE_RUNS, draw_fragment
 from explorer.web.background import Pool, submit
 from explorer.web.results import Content, Section, is_ready
 from explorer.web.results import register as register_answer
@@ -177,6 +177,7 @@ def mount_section(
             "version": version,  # a new one is fetched
             "placeholder": placeholder,
             "height": height,
+            "page_run": st.session_state.get(PAGE_RUNS, 0),
         },
         key=key,
         **event_callbacks(key, "over", inner=events),

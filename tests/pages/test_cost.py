@@ -124,7 +124,7 @@ def test_growth_of_one_architecture_shows_each_share_and_each_size() -> None:
     assert any(heading.startswith("GRU: the largest of four sizes") for heading in headings(at))
     assert "Download it (1.1 MB)" in [button.label for button in at.button], "without the text nothing can be trained"
     at = open_page("cost.py", {"unfold": "growth", "architecture": "gru", "corpus": "repeats"})
-    assert at.button(key="growth.run").label == "Train again"
+    assert at.button(key="growth.run").label.startswith("Train again")
 
 
 def test_runs_that_were_trained_here_replace_the_included_results() -> None:

@@ -231,8 +231,8 @@ SMALL |= {"bag_of_words.epochs": "2", "rnn.epochs": "3"}
 
 def test_missing_runs_are_offered_then_trained_and_trained_again() -> None:
     at = screen.negation_page(SMALL)
-    assert_mentions(screen.page_text(at), "No finished run … Bag of words and RNN … Training takes about")
-    assert_mentions(screen.page_text(at), "Results of the earlier settings (epochs: 20, seeds: 8, ")
+    assert_mentions(screen.page_text(at), "No finished run … Bag of words and RNN")
+    assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds)")
     assert [len(row["values"]) for row in screen.component_data(at, "verdicts")[0]["rows"]] == [8, 8]
     at = screen.wait_for_training(at.button(key="train-missing").click().run())
     assert "No finished run of" not in screen.page_text(at)
@@ -277,7 +277,7 @@ def test_a_stopped_run_can_be_resumed_with_the_same_result() -> None:
     store.save_run(record, store.run_folder(config), "ada")
     at = screen.negation_page({"run": key(config), "models": "rnn"}, visitor="ada")
     assert_mentions(screen.page_text(at), "Stopped … RNN at step 10 of 32")
-    assert_mentions(screen.page_text(at), "Results of the earlier settings (epochs: 25, seeds: 8, ")
+    assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds, 12 snapshots, 25 epochs)")
     assert at.button(key="train-missing").label.startswith("Go on, about ")
     curve = next(p for p in screen.plot_frame_figures(at, "negation-race") if p["title"] == "RNN")["plot"]["data"][2]
     assert curve["x"][-1] == 2.5

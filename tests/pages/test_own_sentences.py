@@ -46,7 +46,7 @@ def test_a_file_becomes_a_task_with_everything_that_the_grammar_has(content: str
     epochs = {name: "1" for name in params if name.endswith(".epochs")}
     at = screen.visit_url(at, "negation", {**params, **epochs, **SHORT})
     assert screen.url_params(at)["rnn.epochs"] == "1"
-    screen.widget(at.button, "train").click()
+    screen.widget(at.button, "train-missing").click()
     at = screen.wait_until_ready(screen.wait_for_training(at.run(), visitor=ME))
     (verdicts,) = screen.component_data(at, "verdicts")
     assert [row["name"] for row in verdicts["rows"]] == ["Bag of words", "RNN", "Transformer"]

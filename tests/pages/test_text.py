@@ -49,7 +49,7 @@ def text_page(params: Mapping[str, str] | None = None, me: str = "") -> AppTest:
 
 def trained(params: Mapping[str, str], me: str = "") -> AppTest:
     at = text_page(params, me)
-    at.button("train").click().run()
+    at.button("train-missing").click().run()
     return screen.wait_until_ready(screen.wait_for_training(at, TextLab, me))
 
 

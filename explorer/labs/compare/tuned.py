@@ -25,7 +25,7 @@ from explorer.ui.state.visitor import current_visitor
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, describe_cost, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import capitalize
 
 _ROW, _TEXTS = 44, 300  # pixels
@@ -47,7 +47,6 @@ def tuned_section(session: PageSession[Comparison]) -> None:
     live_training_section(f"tuned-{comparison}", request, draw, _TEXTS + _ROW * len(configs))
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_train_controls(request, configs)
-        st.caption(f"{len(configs)} trainings: {describe_cost(request.views(configs))}.")
         st.page_link(
             "compare.py",
             label="Compare these runs",

@@ -33,7 +33,7 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.text_picker import draw_missing_corpus
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, describe_cost, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
 
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
@@ -73,10 +73,7 @@ def _draw_training(session: PageSession[CostState], request: TrainRequest, confi
     elif not visitor_text.is_corpus_available(state.corpus):
         draw_missing_corpus(session, "The text is not on this machine. Download it, or choose the text Repeats.")
     else:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            draw_train_controls(request, configs, label="Train again")
-            seeds = f" of {count_seeds(SEEDS)}" if state.architecture != "ngram" else ""
-            st.caption(f"{len(configs)} trainings{seeds}: {describe_cost(request.views(configs))}.")
+        draw_train_controls(request, configs, label="Train again")
 
 
 def shown_configs(state: CostState) -> dict[Cell, RunConfig]:

@@ -31,7 +31,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.training.learning_chart import draw_learning_chart, step_axis
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, describe_cost, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 
 HEIGHT = 360
 _ROW = MODELS["rnn"]
@@ -151,9 +151,7 @@ def _draw_clipping() -> None:
     st.latex(r"g \leftarrow g \cdot \min\!\left(1, \tfrac{1}{\lVert g \rVert}\right)")
     _draw_clipping_table(found)
     show_problems(request.problems)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        draw_train_controls(request, _configs(), keys=("memory.exploding.run", "memory.exploding.stop"))
-        st.caption(f"{len(views)} trainings of eight seeds, {describe_cost(views)}.")
+    draw_train_controls(request, _configs(), keys=("memory.exploding.run", "memory.exploding.stop"))
     draw_learning_chart(
         "memory-clipping",
         request,

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.memory import gradient_findings as findings
-from explorer.labs.memory.gradient_flow import show_missing_runs, snapshot_steps
+from explorer.labs.memory.gradient_flow import snapshot_steps
 from explorer.labs.memory.state import MAX_SEQUENCE_LENGTH, MemoryState
 from explorer.models.configs import TransformerRecallConfig
 from explorer.tasks.recall import RecallConfig
@@ -54,7 +54,6 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
         for name, view in views.items()
         if name in variants and not isinstance(view.config.model, TransformerRecallConfig)
     }
-    show_missing_runs(recurrent, variants)
     loaded = {name: view for name, view in recurrent.items() if view.loaded_run}
     if not loaded:
         untrained_panel(recurrent, "No recurrent network has a finished run: select one above and train it.", HEIGHT)

@@ -15,7 +15,7 @@ from explorer.inspection.verdicts import Judgement, judge, solved_difference
 from explorer.number_format import format_approximate, format_significant
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH
 from explorer.ui.verdict_sentences import verdict_words
-from explorer.ui.wording import capitalize, join_words
+from explorer.ui.wording import capitalize
 
 SINGLE_SYMBOL = "With a single symbol there is nothing to remember: the first one is the last."
 
@@ -224,15 +224,3 @@ def clipping_verdict(each: ClippingResult, judgements: Mapping[str, Judgement]) 
 def count_solved(accuracy: Float[ndarray, " replicas"]) -> int:
     """Return how many seeds solve recall."""
     return int((accuracy > SOLVED).sum())
-
-
-def missing_runs_caption(titles: Sequence[str]) -> str:
-    """Return which models have no run; empty if all have one."""
-    if not titles:
-        return ""
-    have = "has" if len(titles) == 1 else "have"
-    return f"{capitalize(join_words(titles))} {have} no run with these settings yet and {_be(len(titles))} not shown."
-
-
-def _be(count: int) -> str:
-    return "is" if count == 1 else "are"

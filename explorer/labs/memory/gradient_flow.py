@@ -20,7 +20,7 @@ from explorer.training.record import Record
 from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
+from explorer.ui.page_sections import explanation, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
@@ -49,7 +49,6 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
         "has to travel back through every step to reach the first one."
     )
     variants = session.state.variants
-    show_missing_runs(views, variants)
     requests: dict[str, Request[GradientHistory]] = {
         name: (("memory-gradients", *view.cache_key), partial(compute_gradients, view))
         for name, view in views.items()
@@ -61,13 +60,6 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
     run = "/".join(str(key) for key, _ in requests.values())
     placeholder = "The gradients of every run are being computed …"
     result_section("memory-why", requests, partial(_draw, variants, run), placeholder, HEIGHT + TABLE_HEIGHT)
-
-
-def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, ModelVariant]) -> None:
-    """Show which variants have no run, if others have one."""
-    titles = [variants[name].title for name, view in views.items() if not view.loaded_run and name in variants]
-    if titles and len(titles) < len(views):
-        st.caption(escape_markdown(findings.missing_runs_caption(titles)))
 
 
 def compute_gradients(view: RunView) -> GradientHistory:

@@ -25,7 +25,13 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import comparison_settings
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls, is_finished
+from explorer.ui.training.train_controls import (
+    TrainRequest,
+    draw_earlier_note,
+    draw_missing_runs,
+    draw_train_controls,
+    is_finished,
+)
 from explorer.ui.wording import count_seeds, join_words
 
 _OUTPUT_ORDERS = {"copy": "in the same order", "reverse": "in reverse order"}
@@ -33,8 +39,9 @@ _OUTPUT_ORDERS = {"copy": "in the same order", "reverse": "in reverse order"}
 
 def training_section(session: PageSession[PositionsState]) -> None:
     """Draw the verdict, accuracy by length, and the training curves."""
-    state, request = session.state, TrainRequest.for_section("echo")
-    views = request.views(state.configs)
+    request = TrainRequest.for_section("echo")
+    shown = request.session_with_results(session).state
+    state, views = session.state, request.views(shown.configs)
     explanation(
         f"Causal Transformers that differ only in their positions read digits and a bar, then write the digits again, "
         f"{_OUTPUT_ORDERS[state.again]}. They were trained on 1 to {state.longest} digits and are tested on more."
@@ -42,14 +49,15 @@ def training_section(session: PageSession[PositionsState]) -> None:
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
-    ends = copy_accuracies(state, views)
+    ends = copy_accuracies(shown, views)
+    draw_earlier_note(request)
     if ends:
-        st.subheader(escape_markdown(findings.length_verdict(ends, state.longest)), anchor=False)
-        _length_charts(state, ends)
-        explanation(escape_markdown(findings.extrapolation_finding(ends, state.longest)))
-        if sentence := findings.beyond_training_finding(ends, state.longest):
+        st.subheader(escape_markdown(findings.length_verdict(ends, shown.longest)), anchor=False)
+        _length_charts(shown, ends)
+        explanation(escape_markdown(findings.extrapolation_finding(ends, shown.longest)))
+        if sentence := findings.beyond_training_finding(ends, shown.longest):
             explanation(escape_markdown(sentence))
-        if sentence := findings.no_positions_finding(ends, state.longest):
+        if sentence := findings.no_positions_finding(ends, shown.longest):
             explanation(escape_markdown(sentence))
     with st.container(horizontal=True, vertical_alignment="center"):
         _settings(session)

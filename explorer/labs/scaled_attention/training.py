@@ -24,7 +24,7 @@ from explorer.ui.training import comparison_settings
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.steps_to_solve import finished_loss_curves
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 300, 220
@@ -41,10 +41,12 @@ def training_section(session: PageSession[ScaledAttentionState]) -> None:
         "reverse "
         "order. Their queries and keys are initialized with variance 1. They differ only in the division."
     )
+    shown = request.session_with_results(session).state
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
-    ends = finished_loss_curves(request.views(state.configs))
+    ends = finished_loss_curves(request.views(shown.configs))
+    draw_earlier_note(request)
     if sentence := findings.training_verdict(width, ends.get("scaled"), ends.get("raw")):
         st.subheader(escape_markdown(sentence), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):

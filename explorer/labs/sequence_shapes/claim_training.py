@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-import streamlit as st
-
 from explorer.figures.comparison import TRACES_PER_RUN, Line
 from explorer.figures.seq2seq.translation import exact_match_by_step
 from explorer.inspection.compare import median_and_range, metric_over_seeds
@@ -17,7 +15,7 @@ from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.page_sections import show_problems
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, describe_cost, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 
 HEIGHT = 220
 
@@ -48,14 +46,11 @@ class ClaimTraining:
         return TrainRequest.for_section(self.name).views(self.configs)
 
 
-def training_section(training: ClaimTraining, views: Mapping[str, RunView]) -> None:
-    """Draw the button, the cost and the training curves."""
+def training_section(training: ClaimTraining) -> None:
+    """Draw the button and the training curves."""
     request = TrainRequest.for_section(training.name)
     show_problems(request.problems)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        keys = f"shapes.{training.name}.run", f"shapes.{training.name}.stop"
-        draw_train_controls(request, training.configs, keys=keys)
-        st.caption(f"Training takes {describe_cost(views)}.")
+    draw_train_controls(request, training.configs, keys=(f"shapes.{training.name}.run", f"shapes.{training.name}.stop"))
     draw_learning_chart(
         f"shapes-{training.name}-race",
         request,

@@ -27,7 +27,7 @@ from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -44,12 +44,6 @@ _RULE_HELP = {
     "turns": "At every second position the answer is the digit itself, at the others the next digit.",
     "places": "At each of twenty positions another number is added to the digit; then the rule repeats.",
 }
-
-
-def _show_missing(sentence: str, views: Mapping[str, RunView], height: int) -> None:
-    """Draw an empty panel that says what is missing, or that it is being trained."""
-    live = any(view.live for view in views.values())
-    empty_panel("The networks are training; the result follows here." if live else sentence, height)
 
 
 # ---- clipping
@@ -76,8 +70,8 @@ def clipping_section() -> None:
             HEIGHT,
         )
     else:
-        _show_missing("A run is not finished yet: train it below.", views, HEIGHT)
-    training_section(training, views)
+        untrained_panel(views, "A run is not finished yet: train it below.", HEIGHT)
+    training_section(training)
 
 
 def _clipping_training() -> ClaimTraining:
@@ -154,8 +148,8 @@ def position_section() -> None:
     if any(results.values()):
         _draw_position_results(results, views)
     else:
-        _show_missing("No finished run yet: train the models below.", views, HEIGHT)
-    training_section(training, views)
+        untrained_panel(views, "No finished run yet: train the models below.", HEIGHT)
+    training_section(training)
 
 
 def _position_training() -> ClaimTraining:
@@ -249,7 +243,7 @@ def heads_section(session: PageSession[SequenceShapesState]) -> None:
     views = training.run_views()
     run = views["heads"].loaded_run
     if run is None:
-        _show_missing("No finished run yet: train the model below.", views, 420)
+        untrained_panel(views, "No finished run yet: train the model below.", 420)
     else:
         jobs = {"heads": (("shapes-heads", *views["heads"].cache_key, word), partial(_measure_heads, run, word))}
         result_section(
@@ -259,7 +253,7 @@ def heads_section(session: PageSession[SequenceShapesState]) -> None:
             "Every head of every seed is removed in turn …",
             420,
         )
-    training_section(training, views)
+    training_section(training)
 
 
 def _agreement_training() -> ClaimTraining:

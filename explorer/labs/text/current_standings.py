@@ -16,13 +16,6 @@ def current_standings(views: Mapping[str, RunView]) -> dict[str, Standing]:
     return {model: each for model, each in standings.items() if each}
 
 
-def stopped_steps(views: Mapping[str, RunView]) -> list[tuple[int, int]]:
-    """Return the step at which each stopped training was stopped, and its last step."""
-    stopped = [(view, view.stopped.card.step) for view in views.values() if view.stopped]
-    stopped += [(view, view.job.step) for view in views.values() if view.job and view.job.state == "stopped"]
-    return [(step, view.config.steps) for view, step in stopped]
-
-
 def characters_per_token(views: Mapping[str, RunView], task: TextConfig) -> float | None:
     """Return characters per token of the held-out text, from a run that measured it; None without such a run."""
     if task.tokenizer == "char":

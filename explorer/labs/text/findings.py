@@ -16,18 +16,14 @@ from explorer.ui.wording import count_seeds, join_words, number_word
 _NEGLIGIBLE = 0.001  # nats: a difference that three decimals hardly show
 
 
-def best_model_finding(standings: Mapping[str, Standing], token: str, stopped: Sequence[tuple[int, int]] = ()) -> str:
+def best_model_finding(standings: Mapping[str, Standing], token: str) -> str:
     """Return whether a network beats the n-gram in the same context, or which network has the lowest loss.
 
     standings: of finished runs; losses in different contexts are not compared.
     token: the noun for a token.
-    stopped: step and last step of each training that was stopped.
     """
     if not standings:
-        if not stopped:
-            return "No model has been trained to the end on this text yet."
-        step, last = max(stopped)
-        return f"The training was stopped at step {step:,} of {last:,}: too early for a result."
+        return "No model has been trained to the end on this text yet."
     groups = group_by_context(standings)
     group = next((each for each in groups if "ngram" in each and len(each) > 1), None)
     group = group or next((each for each in groups if "ngram" not in each), groups[0])

@@ -19,8 +19,6 @@ from explorer.labs.translation.model_picker import (
     model_picker,
     selected_replica,
     selected_variant,
-    show_missing_runs,
-    show_no_run,
 )
 from explorer.labs.translation.state import MAX_STEP, Look, TranslationState
 from explorer.models.configs import TransformerEncoderDecoderConfig
@@ -35,7 +33,7 @@ from explorer.tasks.seq2seq.config import (
 from explorer.training.config import RunConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
 from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.training.run_view import RunView
@@ -83,9 +81,8 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
     variants = state.variants
     loaded = loaded_views(views, variants)
     if not loaded:
-        show_no_run(views, EMPTY)
+        untrained_panel(views, "No finished run yet: select and train a model.", EMPTY)
         return
-    show_missing_runs(views, variants)
     fragment(session, _FRAGMENT, lambda: _draw_alignment(session, loaded, variants, ids))
 
 

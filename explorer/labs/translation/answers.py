@@ -14,7 +14,7 @@ import streamlit as st
 from explorer.errors import InvalidSetting
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation import answer_findings as findings
-from explorer.labs.translation.model_picker import loaded_views, show_missing_runs, show_no_run
+from explorer.labs.translation.model_picker import loaded_views
 from explorer.labs.translation.state import Task, TranslationState
 from explorer.number_format import format_probability
 from explorer.run_store.store import StoredRun
@@ -32,7 +32,7 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
+from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems, untrained_panel
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -90,7 +90,6 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
     """
     state = session.state
     loaded = loaded_views(views, state.variants)
-    show_missing_runs(views, state.variants)
     try:
         source = source_ids(state.task_config, state.source)
     except InvalidSetting as error:
@@ -98,7 +97,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
         empty_panel("Correct the source above.", _ROW * max(1, len(loaded)))
         return
     if not loaded:
-        show_no_run(views, _ROW)
+        untrained_panel(views, "No finished run yet: select and train a model.", _ROW)
         return
     requests = {
         name: (

@@ -18,8 +18,6 @@ from explorer.labs.translation.model_picker import (
     loaded_views,
     model_picker,
     selected_replica,
-    show_missing_runs,
-    show_no_run,
 )
 from explorer.labs.translation.state import MAX_WIDTH, Task, TranslationState
 from explorer.tasks.seq2seq.config import (
@@ -36,7 +34,7 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, explanation
+from explorer.ui.page_sections import empty_panel, explanation, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -74,9 +72,8 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
     )
     state = session.state
     loaded = loaded_views(views, state.variants)
-    show_missing_runs(views, state.variants)
     if not loaded:
-        show_no_run(views, HEIGHT)
+        untrained_panel(views, "No finished run yet: select and train a model.", HEIGHT)
         return
     name = model_picker(session, loaded, "translation.steps")
     _beam_search(session, loaded[name], state.variants[name])

@@ -9,35 +9,14 @@ import streamlit as st
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation.state import TranslationState
-from explorer.ui.page_sections import empty_panel, escape_markdown
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
-from explorer.ui.wording import join_words
 
 
 def loaded_views(views: Mapping[str, RunView], variants: Mapping[str, ModelVariant]) -> dict[str, RunView]:
     """Return the views of variants with a finished run."""
     return {name: view for name, view in views.items() if name in variants and view.loaded_run}
-
-
-def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, ModelVariant]) -> None:
-    """Show which variants have no finished run and are not being trained, if others have one."""
-    without = {name for name, view in views.items() if not view.loaded_run and not view.live}
-    words = [each.words for name, each in variants.items() if name in without]
-    if words and len(words) < len(views):
-        st.caption(escape_markdown(f"No finished run of {join_words(words)} with these settings yet."))
-
-
-def show_no_run(views: Mapping[str, RunView], height: int) -> None:
-    """Draw an empty panel (height in pixels) that says that no variant has a run, or that one is being trained."""
-    is_training = any(view.live for view in views.values())
-    empty_panel(
-        "A model is training. Its results follow here."
-        if is_training
-        else "No finished run yet: select and train a model.",
-        height,
-    )
 
 
 def has_attention(variant: ModelVariant) -> bool:

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 from explorer.catalogue import page_title, task_row
@@ -58,37 +58,30 @@ class ExperimentState(PageState):
             limits.check_size(config)
         return self
 
-    def with_at_most(self, name: str, most: int) -> Self | None:
-        """Return the state with a setting of all models at most so large; None if the page cannot change it.
+    def with_at_most(self, name: str, most: int) -> Self:
+        """Return the state with a setting of all models (as in `limits.REDUCIBLE`) at most so large.
 
-        name: as in `limits.REDUCIBLE`. Raises InvalidSetting.
+        Raises InvalidSetting, also if the page cannot change it.
         """
-        return None
+        raise InvalidSetting(f"This page cannot change {name}.")
 
     def nearest_allowed(self) -> Self | None:
-        """Return the state with the fewest settings lowered that this server trains: first the number of seeds.
-
-        None if there is none.
-        """
+        """Return the state with the fewest settings lowered that this server trains, first the seeds; None without."""
         state = self
         for name in sorted(limits.REDUCIBLE, key=lambda name: name.startswith("model.")):  # the models last
             given = max(limits.read_setting(config, name) for config in state.configs.values())
-            most = limits.largest_value(given, lambda value, name=name, state=state: state._allows(name, value))  # type: ignore[misc]
-            if given > 1 and most:
+            if given > 1 and (most := limits.largest_value(given, partial(state._allows, name))):
                 return state.with_at_most(name, most)
             if name == "replicas":
                 with suppress(InvalidSetting):
-                    state = state.with_at_most(name, 1) or state
+                    state = state.with_at_most(name, 1)
         return None
 
     def _allows(self, name: str, value: int) -> bool:
         try:
-            state = self.with_at_most(name, value)
-            for config in state.configs.values() if state else ():
-                limits.check(config)
+            return not any(map(limits.describe_excess, self.with_at_most(name, value).configs.values()))
         except LineageError:
             return False
-        return state is not None
 
     def with_models(self, names: Iterable[str]) -> Self:
         """Return the state with these models in their order; unchanged if there is none. Raises InvalidSetting."""
@@ -188,11 +181,11 @@ class VariantComparison(ExperimentState):
         """Return the state with other settings and without a requested run. Raises InvalidSetting."""
         return replace(self, **{"run": "", **settings}).check_limits()
 
-    def with_at_most(self, name: str, most: int) -> Self | None:
+    def with_at_most(self, name: str, most: int) -> Self:
         last = name.rpartition(".")[2]
         field = {"replicas": "seeds", "iterations": "steps"}.get(last, last)
-        if field not in {"seeds", "steps", *self.task_fields} or self.run:
-            return None
+        if field not in {"seeds", "steps", *self.task_fields}:
+            return super().with_at_most(name, most)
         return self.with_settings(**{field: min(most, getattr(self, field) or most)})
 
     def with_field(self, name: str, value: Any) -> Self:

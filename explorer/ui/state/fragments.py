@@ -13,11 +13,13 @@ from explorer.ui.state.visitor import read_as_visitor
 
 _WEEK = 7 * 24 * 3600  # seconds
 _DRAWN = "lineage.fragments"  # names of the fragments that the page has drawn
+PAGE_RUNS = "lineage.page-runs"  # a component with new data knows the present identifier of its fragment
 
 
 def forget_fragments() -> None:
     """Forget which fragments the page has; called at the beginning of each of its runs."""
     st.session_state[_DRAWN] = set()
+    st.session_state[PAGE_RUNS] = st.session_state.get(PAGE_RUNS, 0) + 1
 
 
 def draw_fragment(name: str, draw: Callable[[], object]) -> None:

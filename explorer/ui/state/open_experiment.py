@@ -109,13 +109,13 @@ class OpenExperiment(ExperimentState):
         """Return the state with these settings changed for one model. Raises InvalidSetting."""
         return self.with_settings(self.shared, {**self.own, model: {**self.own_settings_of(model), **values}})
 
-    def with_at_most(self, name: str, most: int) -> Self | None:
+    def with_at_most(self, name: str, most: int) -> Self:
         last = name.rpartition(".")[2]
         if last in self.SHARED:
             return self.with_shared(**{last: min(most, self.value(last))})
         models = [m for m in self.selected_models if last in self.own_settings(m)]
         lowered = {m: {**self.own_settings_of(m), last: min(most, self.value(last, m))} for m in models}
-        return self.with_settings(self.shared, {**self.own, **lowered}) if models else None
+        return self.with_settings(self.shared, {**self.own, **lowered}) if models else super().with_at_most(name, most)
 
     def with_field(self, name: str, value: Any) -> Self:
         return self.with_models(value) if name == self.MODELS_FIELD else super().with_field(name, value)

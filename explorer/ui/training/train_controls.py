@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from explorer.errors import LineageError
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
-from explorer.number_format import format_bytes, format_duration
+from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.fragments import draw_fragment, rerun_fragments
@@ -65,10 +64,11 @@ class TrainRequest:
         """
         self.session, self.earlier = session, {}
         missing = self._missing(session.state.configs)
-        for state in filter(None, (session.trained, session.state.reset()) if missing else ()):
+        requested = session.state.run and len(missing) < len(session.state.configs)  # a run that is there
+        for state in filter(None, (session.trained, session.state.reset()) if missing and not requested else ()):
             with suppress(LineageError):
                 state = state.with_models(session.state.selected_models) if state.MODELS_FIELD else state
-            if missing & (set(state.configs) - self._missing(state.configs)):
+            if _data(state) == _data(session.state) and missing & (set(state.configs) - self._missing(state.configs)):
                 shown = copy.copy(session)
                 shown.state, shown.current, session.trained = state, session, state
                 self.earlier = state.configs
@@ -100,6 +100,13 @@ class TrainRequest:
         if not self.problems:
             rerun_fragments(self.fragments)
         st.rerun()
+
+
+def _data(state: Any) -> set[tuple[object, ...]]:
+    """Return what the models of a state learn from: those of another text cannot read the words of this one."""
+    names = ("corpus", "text", "tokenizer", "vocabulary", "min_count", "size")
+    tasks = [config.task for config in state.configs.values()]
+    return {(type(task), *(getattr(task, name, "") for name in names)) for task in tasks}
 
 
 def draw_train_controls(
@@ -150,7 +157,7 @@ def draw_missing_runs(
     keys: tuple[str, str] = ("missing.run", "missing.stop"),
     draw_learning: Callable[[], object] | None = None,
 ) -> None:
-    """If some models have no finished run with these settings, say so with the cost and offer to train them.
+    """If some models have no finished run with these settings, say so and offer to train them.
 
     format_names: returns the names of the missing models for a sentence; by default the titles of their models.
     keys: keys of the Train and the Stop button.
@@ -163,19 +170,17 @@ def draw_missing_runs(
     def draw() -> None:
         views = request.views(configs)
         missing = {name: view for name, view in views.items() if not is_finished(view)}
+        if not missing:  # the page runs soon
+            return
         with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             if any(view.live for view in views.values()):
                 st.markdown("The models are training: the chart shows it live, and their results follow.")
                 _draw_stop_button(request, list(views.values()), keys[1])
                 return
-            if not missing:  # the page runs soon
-                return
             titles = [view.row.title for view in missing.values()]
             names = format_names(list(missing)) if format_names else join_words(list(dict.fromkeys(titles)))
-            cost = describe_cost(missing)
             earlier = " Until then the page shows the results of the earlier settings." if request.earlier else ""
-            sentence = f"No finished run of {names} with these settings yet. Training takes {cost}.{earlier}"
-            st.markdown(escape_markdown(sentence))
+            st.markdown(escape_markdown(f"No finished run of {names} with these settings yet.{earlier}"))
             _draw_train_button(request, list(views.values()), keys[0])
 
     request.add_fragment(f"{request.name}.missing", draw)
@@ -184,71 +189,54 @@ def draw_missing_runs(
 
 
 def draw_earlier_note(request: TrainRequest) -> None:
-    """Say above results which settings they have, if these are not the present ones."""
+    """Say above results that they have earlier settings, if so, and which."""
     if request.earlier and request.session:
-        differences = describe_differences(request.earlier, request.session.state.configs)
-        note = f"Results of the earlier settings ({differences}), until the new ones are trained."
+        sizes = describe_sizes(request.earlier, request.session.state.configs)
+        note = f"Results of the earlier settings{f' ({sizes})' if sizes else ''}, until the new ones are trained."
         st.caption(f":material/history: {escape_markdown(note)}")
 
 
-def describe_differences(earlier: Mapping[str, RunConfig], present: Mapping[str, RunConfig]) -> str:
-    """Return the settings of the earlier configurations that differ from those of the present ones, with values."""
-    found: dict[str, str] = {}
-    for config, now in ((earlier[name], present[name]) for name in earlier if name in present):
-        for part, other in ((config, now), (config.task, now.task), (config.model, now.model)):
-            for each in dataclasses.fields(part):
-                value = getattr(part, each.name)
-                if "help" in each.metadata and value != getattr(other, each.name, value):
-                    label = each.metadata.get("label") or each.name.replace("_", " ")
-                    found.setdefault(label[0].lower() + label[1:], str(value))
-        if config.optimiser.learning_rate != now.optimiser.learning_rate:
-            found.setdefault("learning rate", f"{config.optimiser.learning_rate:g}")
-    chosen = [f"{label}: {value}" for label, value in list(found.items())[:4]]
-    return ", ".join(chosen) or "other models"
+def describe_sizes(configs: Mapping[str, RunConfig], others: Mapping[str, RunConfig]) -> str:
+    """Return the sizes (see `limits.REDUCIBLE`) that all of these configurations have and the others have not."""
+    pairs = [(config, others[name]) for name, config in configs.items() if name in others]
+    sizes = []
+    for name, words in limits.REDUCIBLE.items():
+        values = [tuple(limits.read_setting(config, name) for config in pair) for pair in pairs]
+        changed = {value for value, other in values if value != other}
+        sizes += [limits.format_size(value, words) for value in changed if len(changed) == 1]
+    return ", ".join(sizes)
 
 
 def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: str, label: str = "") -> bool:
-    """Draw the button that trains what is not finished, or everything again; with its time, and only if it can start.
+    """Draw the button that trains what is not finished, or everything again, with its time.
 
     If this server does not allow these settings, the button is for the nearest ones that it allows. Returns whether
     they can be trained as they are.
     """
     chosen = [view for view in views if _was_stopped(view) or not is_finished(view)] or list(views)
-    resumable = any(map(_can_resume, views))
-    label = label or ("Go on" if resumable else "Train again" if all(map(is_finished, views)) else "Train")
-    configs, smaller, problem = [view.config for view in chosen], None, ""
-    if warmup.is_ready():
-        problem, smaller = _find_allowed(request, configs)
+    resumable, again = any(map(_can_resume, views)), all(map(is_finished, views))
+    label = label or ("Go on" if resumable else "Train again" if again else "Train")
+    configs: Mapping[str, RunConfig] = {key(view.config): view.config for view in chosen}
+    ready = warmup.is_ready()  # before, torch would have to be loaded for the cost
+    problem = next(filter(None, (limits.describe_excess(config) for config in configs.values() if ready)), "")
+    smaller = request.session.state.nearest_allowed() if problem and request.session else None
     if problem and smaller is None:
         st.markdown(escape_markdown(problem))
         return False
-    if smaller is not None:
-        present, configs = request.session.state.configs, list(smaller.configs.values())  # type: ignore[union-attr]
-        label = f"Train with {describe_differences(smaller.configs, present)}"
+    if smaller is not None and request.session:
+        label, configs = f"Train {describe_sizes(smaller.configs, request.session.state.configs)}", smaller.configs
 
     def start() -> None:
         if smaller is not None and request.session:
             request.session.change(lambda _: smaller)
-            request.start(view.config for view in request.views(smaller.configs).values() if not is_finished(view))
+            request.start(configs[name] for name in request._missing(configs) or configs)
             st.rerun()
-        request.start(configs)
+        request.start(view.config for view in chosen)
         request.rerun_fragments()
 
-    if warmup.is_ready():
-        label = f"{label}, about {format_duration(_estimate_seconds(configs))}"
-    st.button(label, icon=":material/play_arrow:", on_click=start, key=name)
+    time = f", about {format_duration(_estimate_seconds(list(configs.values())))}" if ready else ""
+    st.button(label + time, icon=":material/play_arrow:", on_click=start, key=name)
     return not problem
-
-
-def _find_allowed(request: TrainRequest, configs: Sequence[RunConfig]) -> tuple[str, Any]:
-    """Return why this server does not train these configurations, empty if it does, and the nearest state it trains."""
-    try:
-        for config in configs:
-            limits.check(config)
-    except LineageError as error:
-        session = request.session
-        return str(error), session.state.nearest_allowed() if session else None
-    return "", None
 
 
 def _train_with_next_seed(request: TrainRequest, next_seed: Callable[[], Iterable[RunConfig]]) -> None:
@@ -297,15 +285,6 @@ def _can_resume(view: RunView) -> bool:
 
 def _was_stopped(view: RunView) -> bool:
     return view.job is not None and view.job.state == "stopped"
-
-
-def describe_cost(views: Mapping[str, RunView]) -> str:
-    """Return what the training of these runs takes: their time together, and the memory of the largest."""
-    if not warmup.is_ready():
-        return "a time that is not known yet"
-    configs = [view.config for view in views.values()]
-    memory = max(estimate_cost(config).peak_bytes for config in configs)
-    return f"about {format_duration(_estimate_seconds(configs))} and {format_bytes(memory)} of memory"
 
 
 def _estimate_seconds(configs: Sequence[RunConfig]) -> float:

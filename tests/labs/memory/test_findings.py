@@ -161,7 +161,6 @@ def test_sentences_on_gradients(snapshot: SnapshotAssertion) -> None:
         gradient_findings.clipping_verdict(helped, judgements),
         gradient_findings.clipping_finding([same]),
         gradient_findings.clipping_finding([]),
-        *(gradient_findings.missing_runs_caption(each) for each in ([], ["RNN"], ["a", "b"])),
         gradient_findings.format_ratio(ratio.before),
         gradient_findings.format_ratio_range(ratio.before),
         gradient_findings.format_ratio(ratio.after),

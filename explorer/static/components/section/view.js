@@ -11,6 +11,7 @@
  * @property {number} version a new one is fetched
  * @property {string} placeholder what is being computed
  * @property {number} height px that are reserved until the first answer
+ * @property {number} page_run counts the runs of the page; with unchanged data an event would name an earlier fragment
  *
  * @typedef {object} Answer
  * @property {Block[]} [blocks]

@@ -40,13 +40,14 @@ export async function whenRunBegins() {
   for (const end = Date.now() + BEGINNING; !isRunning() && Date.now() < end;) await nextLook();
 }
 
-/** Return the function (name, value, key of an inner component) that sends the events of a component. */
-function eventSender(component, isSilent) {
+/** Return the function (name, value, key of an inner component) that sends the events of a component. What sends them is
+    the component of the last run of the page: that of an earlier one names a fragment that may be gone. */
+function eventSender(state, isSilent) {
   let log = [];
   return (name, value, inner = "") => {
     if (isSilent()) return;
     log = [...log, [(number += 1), inner, name, value]].slice(-KEPT);
-    component.setStateValue("events", log);
+    state.component.setStateValue("events", log);
   };
 }
 
@@ -60,7 +61,8 @@ export async function mount(name, component, isGone) {
   const state = mounted.get(root) ?? {};
   state.path = location.pathname; // of the page that shows it now: the card of a class goes from page to page
   const isSilent = () => !ON_EVERY_PAGE.includes(name) && isLeft(state.path);
-  state.send ??= eventSender(component, isSilent);
+  state.component = component;
+  state.send ??= eventSender(state, isSilent);
   mounted.set(root, state);
   const sendWhenIdle = async (event, value, isValid = () => true) => {
     do await whenIdle();
