@@ -10,6 +10,4 @@ from torch import Generator
 def generator(seed: int, purpose: str) -> Generator:
     """Return the generator of one seed and one purpose (for example "start" or "order")."""
     digest = hashlib.sha256(f"{purpose}/{seed}".encode()).digest()
-    stream = Generator()
-    stream.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-    return stream
+    return Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)

@@ -372,7 +372,7 @@ async def row_9() -> str:
             metrics = await browser.get("/_stcore/metrics")
             asset = await browser.get("/assets/lineage/shared/base.css")
     try:
-        text = as_python(with_settings(default_config("string", "rnn"), {"text": "abc\u202edef\u2066ghi abc"}))
+        text = as_python(with_settings(default_config("string", "rnn"), {"text": "abc\u202edef\u2066ghi abc"})).program
         raw = [f"U+{ord(c):04X}" for c in ("\u202e", "\u2066") if c in text]
     except Exception as error:
         raw = [f"{type(error).__name__}: {error}"]

@@ -509,15 +509,20 @@ class Run:
     def export(self, file: str | Path, *, force: bool = False) -> Path:
         """Write the run to a file and return its path.
 
-        file: ending in `.py`, a Python file that trains the run again without this program; `.ipynb`, the same as a
-            notebook; `.zip`, configuration, metrics as CSV, weights as safetensors and a model card, which
-            `python -m explorer import` reads; `.csv`, the metrics.
+        file: ending in `.py`, a Python file that trains, predicts or generates without this program; `.ipynb`, the same
+            as a notebook; `.zip`, configuration, metrics as CSV, weights as safetensors and a model card, which
+            `python -m explorer import` reads; `.csv`, the metrics. Beside a `.py` or `.ipynb` its weights and training
+            examples are written, into a file of the same name that ends in `.safetensors`.
         force: whether an existing file may be replaced.
 
         Raises InvalidSetting for another ending, an existing file without `force`, and one that cannot be written.
         """
         file = require_file(file)
-        return write_new_file(file, self._export_content(file.suffix.lower()), force)
+        contents = self._exported_files(file)
+        beside = file.with_suffix(".safetensors")
+        if beside in contents and not (beside.is_file() and beside.read_bytes() == contents[beside]):
+            write_new_file(beside, contents[beside], force)
+        return write_new_file(file, contents[file], force)
 
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the stored run in the app, which runs at `server`. Raises InvalidSetting in memory."""
@@ -611,20 +616,22 @@ class Run:
             dict.fromkeys(("cosine", "lowest", "highest"), float)
         )
 
-    def _export_content(self, suffix: str) -> bytes:
+    def _exported_files(self, file: Path) -> dict[Path, bytes]:
+        """Return the content of each file of an export."""
+        suffix = file.suffix.lower()
         if suffix == ".py":
             from explorer.export.python_file import as_python
 
-            return as_python(self.config).encode()
+            return as_python(self.config, self.source).by_path(file)
         if suffix == ".ipynb":
             from explorer.export.notebook import as_notebook
 
-            return as_notebook(self.config, self.curves_of_run.losses).encode()
+            return as_notebook(self.config, self.source, file.stem).by_path(file)
         if suffix == ".csv":
             from explorer.csv_files import to_csv_file
             from explorer.run_store.tables import metrics_table
 
-            return to_csv_file(metrics_table(self.curves_of_run, self.config))
+            return {file: to_csv_file(metrics_table(self.curves_of_run, self.config))}
         if suffix != ".zip":
             raise InvalidSetting(
                 f"A run cannot be written as “{shorten(suffix) or 'a file without an ending'}”. Give a name that ends "
@@ -633,7 +640,7 @@ class Run:
         from explorer.run_store.archive.write import pack
 
         if isinstance(self.source, StoredRun):
-            return pack(self.source)
+            return {file: pack(self.source)}
         with tempfile.TemporaryDirectory() as work:
             store.write_run(self.source, Path(work) / "run")
-            return pack(store.load(Path(work) / "run"))
+            return {file: pack(store.load(Path(work) / "run"))}

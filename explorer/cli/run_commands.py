@@ -187,33 +187,37 @@ def export_run(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Export a run as a zip, or as code that trains it again.
+    """Export a run as a zip, or as code that trains, predicts or generates without this program.
 
-    The zip contains configuration, metrics as CSV, weights as safetensors and a model card. The code is one Python file
-    or a notebook that needs no other file of this program.
+    The zip contains configuration, metrics as CSV, weights as safetensors and a model card. Code is a Python file or a
+    notebook, and a file of its name that ends in .safetensors: its weights, and the examples that it was trained on.
     """
     check_new_file(file, force)
     stored = stored_run(run)
-    content = _exported_content(stored, file.suffix.lower())
-    write_new_file(file, content, force)
+    contents = _exported_files(stored, file)
+    for path, content in reversed(contents.items()):  # that beside the file first, so that a refusal leaves nothing
+        if path == file or not path.is_file() or path.read_bytes() != content:
+            write_new_file(path, content, force)
     if as_json:
-        print_json({"kind": "exported", "run": stored.key, "file": str(file), "bytes": len(content)})
+        print_json({"kind": "exported", "run": stored.key, "file": str(file), "bytes": len(contents[file])})
         return
-    print(f"{escape_invisible(str(file))}, {len(content):,} bytes")
+    for path, content in contents.items():
+        print(f"{escape_invisible(str(path))}, {len(content):,} bytes")
 
 
-def _exported_content(stored: store.StoredRun, suffix: str) -> bytes:
-    if suffix == ".py":
+def _exported_files(stored: store.StoredRun, file: Path) -> dict[Path, bytes]:
+    """Return the content of each file of an export."""
+    if file.suffix.lower() == ".py":
         from explorer.export.python_file import as_python
 
-        return as_python(stored.config).encode()
-    if suffix == ".ipynb":
+        return as_python(stored.config, stored).by_path(file)
+    if file.suffix.lower() == ".ipynb":
         from explorer.export.notebook import as_notebook
 
-        return as_notebook(stored.config, stored.curves.losses).encode()
+        return as_notebook(stored.config, stored, file.stem).by_path(file)
     from explorer.run_store.archive.write import pack
 
-    return pack(stored)
+    return {file: pack(stored)}
 
 
 def import_run(

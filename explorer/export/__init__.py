@@ -1,6 +1,7 @@
-"""Runs as code: one plain Python file or a notebook that trains the same model without this program.
+"""Runs as code: a Python file or a notebook that trains, predicts or generates without this program, and its weights.
 
-Start at `python_file.py`; `source_slicing.py` cuts the needed definitions out of our own sources.
+Start at `python_file.py`: `templates/` has what is written for each kind of task, `source.py` gathers the model from
+our own sources, and `contents.py` makes the file of weights and examples.
 """
 
 from __future__ import annotations

@@ -1,290 +1,212 @@
-"""Exports a run as one Python file that needs nothing of this program.
+"""Exports a run as a Python file with its weights and examples in a safetensors file beside it.
 
-The names and settings of the run are put into the script of its task (`scripts/`), and everything that it uses is
-copied with its comments, in the order of the imports; see `source_slicing.py`. Signatures keep their shapes, but
-nothing evaluates them, so the file imports no jaxtyping.
+The program is what a person would write for this model and this kind of task: a short template of `templates/`, and the
+definitions of the model from our own source files (`source.py`). `contents.py` makes the file beside it.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import json
+import io
 import re
 import textwrap
+import zipfile
 from collections.abc import Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from explorer.catalogue import ModelConfig, TaskConfig, model_for_task, task_row
-from explorer.export.source_slicing import Facts, Selection, Source, prune, source_text
+from explorer.catalogue import model_for_task, task_row
+from explorer.export.source import Selection, wrap_line
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, RecurrentTextConfig
+from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
-from explorer.tasks.seq2seq.dates import DatesConfig
-from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
-from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
-from explorer.tasks.text.corpora import TINYSHAKESPEARE_URL
 from explorer.tasks.word_vectors import WordVectorsConfig
-from explorer.training.config import Optimiser, RunConfig, key
-from explorer.visible_text import escape_invisible
+from explorer.training.config import RunConfig, key
+from explorer.training.record import Record
 
-_ROWS = {"blocks": "Blocks", "sentences": "Sentences", "prefixes": "Prefixes"}  # classes of tasks/text/rows.py
-_TOKENIZERS = {
-    "char": ("explorer.tokenization.characters", "Characters"),
-    "word": ("explorer.tokenization.word_level", "WordLevel"),
-    "bpe": ("explorer.tokenization.subwords", "BPE"),
-    "bytes": ("explorer.tokenization.subwords", "ByteLevelBPE"),
+_TEMPLATES = "explorer.export.templates."
+_KINDS = {  # templates by task; all others are translations
+    NegationConfig: "classify",
+    RecallConfig: "recall",
+    LabellingConfig: "label",
+    StringConfig: "language",
+    TextConfig: "language",
+    WordVectorsConfig: "word_vectors",
 }
-_TEXT_SOURCES = {  # texts that are not generated
-    "tinyshakespeare": f"Tiny Shakespeare ({TINYSHAKESPEARE_URL})",
-    "own": "the file that the run was trained on (SHA-256 {sha})",
+_TOKENIZERS = {"char": "characters", "word": "words", "bpe": "subwords", "bytes": "subwords"}
+_CHAPTERS = {f"{_TEMPLATES}layers": "the model", "explorer.models.": "the model"}  # by module; else the program
+_OF_METHOD = {  # settings of one optimizer only
+    "adam": ["beta2"],
+    "rmsprop": ["beta2"],
+    "sgd": ["momentum"],
+    "muon": ["beta2", "momentum", "matrix_rate", "rest_decay"],
 }
-_TRANSLATION = ("explorer.export.scripts.translation", "EncoderDecoder", "EncoderDecoderConfig")
-_LABELLING = "explorer.export.scripts.labelling"
-_TRAINING_LOOP = "explorer.export.scripts.training_loop"  # `train` and `main` of all scripts but that of the text task
-# By task: the script, and the names of the model and its settings that the script uses.
-_SCRIPTS: dict[type[TaskConfig], tuple[str, str, str]] = {
-    NegationConfig: ("explorer.export.scripts.negation", "RNN", "RNNConfig"),
-    RecallConfig: ("explorer.export.scripts.recall", "RNNRecall", "RNNRecallConfig"),
-    StringConfig: ("explorer.export.scripts.string", "RNNString", "RNNStringConfig"),
-    WordVectorsConfig: ("explorer.export.scripts.word_vectors", "SkipGram", "SkipGramConfig"),
-    **dict.fromkeys((ReverseConfig, CopyConfig, DatesConfig), _TRANSLATION),
-    PairsConfig: ("explorer.export.scripts.pairs", "EncoderDecoder", "EncoderDecoderConfig"),
+_EXAMPLES = {  # a text to try, by the name of the task
+    "negation": "human not preserve nature",
+    "recall": "abba",
+    "reverse": "1230",
+    "copy": "1230",
+    "dates": "3rd of march 1997",
+    "pairs": "clary",
+    "word_vectors": "king",
 }
-_METHODS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSProp", "muon": "Muon"}  # classes of training/optimisers.py
 
 
-class FileParts(NamedTuple):
-    """The parts of an exported file, in this order."""
+class Files(NamedTuple):
+    """The two files of an export."""
 
+    program: str  # Python, or the JSON of a notebook
+    tensors: bytes  # safetensors
+
+    def by_path(self, file: Path) -> dict[Path, bytes]:
+        """Return the content of both by their paths. `file`: the path of the program."""
+        return {file: self.program.encode(), file.with_suffix(".safetensors"): self.tensors}
+
+
+class Program(NamedTuple):
+    """The parts of an exported program, in this order."""
+
+    docstring: str
     imports: str
-    sections: list[tuple[str, str, str]]  # title, docstring as a comment, and code of each source file
-    # The last section is the training; it begins with the settings of the run.
+    sections: dict[str, str]  # the settings, the model and the program, by title
 
 
-def as_python(config: RunConfig) -> str:
-    """Return a file that trains this run again, to the same losses. A branch is exported as if it had no parent.
+def as_python(config: RunConfig, run: StoredRun | Record | None = None) -> Files:
+    """Return a run as a Python file, and the file of weights and examples that has to lie beside it.
 
-    The file contains no training text: unless the text is generated, it reads one and checks its SHA-256.
+    run: the trained run; without one the program has no weights and can only train. Examples of a visitor's own text
+        are included if this visitor may read it. A branch trains as if it had no parent.
+
+    Raises TextError.
     """
-    parts = file_parts(config)
-    blocks = []
-    for title, comment, code in parts.sections:
-        blocks += [f"{_section_rule(title)}\n{comment}".rstrip(), code]
+    from explorer.export.contents import stored_tensors
+
+    config = dataclasses.replace(config, branch=None)
+    parts = program_parts(config, run)
+    blocks = [f"{_section_rule(title)}\n{code}" if title else code for title, code in parts.sections.items()]
     body = "\n\n\n".join([*blocks, 'if __name__ == "__main__":\n    main()\n'])
-    return "\n\n".join([_file_docstring(config), parts.imports, body])
+    text = f'"""{parts.docstring}\n"""\n\n{parts.imports}\n\n{body}'
+    return Files(text, stored_tensors(config, run))
 
 
-def file_parts(config: RunConfig) -> FileParts:
-    """Return the code that trains this run again, divided by source file."""
-    alone = dataclasses.replace(config, branch=None)
-    name, renamed = _script(alone)
-    text = re.sub(rf"\b({'|'.join(map(re.escape, renamed))})\b", lambda old: renamed[old[0]], source_text(name))
-    if not isinstance(alone.task, TextConfig):
-        text += source_text(_TRAINING_LOOP)  # one file, so that the selection shows both as one section
-    facts = _facts(alone)
-    script = Source(name, prune(_with_definitions(text, _settings(alone)), facts[name]))
-    used_methods = {_METHODS[alone.optimiser.method], *(["Adam"] if alone.optimiser.method == "muon" else [])}
-    selection = Selection(
-        script,
-        facts,
-        stand_ins={"train", "Tokenizer", "TaskConfig", "ModelConfig"},
-        left_out=set(_METHODS.values()) - used_methods,
+def zip_of(files: Mapping[Path, bytes]) -> bytes:
+    """Return files in a zip."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, each in files.items():
+            archive.writestr(path.name, each)
+    return content.getvalue()
+
+
+def program_parts(config: RunConfig, run: StoredRun | Record | None = None) -> Program:
+    """Return the parts of the program of a run."""
+    kind = next((kind for task, kind in _KINDS.items() if isinstance(config.task, task)), "translate")
+    module, _, name = model_for_task(config.model).class_path.partition(":")
+    counted = isinstance(config.model, NgramTextConfig)
+    modules = {
+        f"{_TEMPLATES}classify": f"{_TEMPLATES}{kind}",
+        f"{_TEMPLATES}steps": f"{_TEMPLATES}{'counts' if counted else 'steps'}",
+        **dict.fromkeys(
+            ("explorer.models.layers", "explorer.models.taps", "explorer.models.configs"), f"{_TEMPLATES}layers"
+        ),
+    }
+    names = {
+        **({"predict": (f"{_TEMPLATES}language", "generate")} if kind == "language" else {}),
+        "Network": (module, name),
+        "make_optimizers": (f"{_TEMPLATES}optimizers", config.optimiser.method),
+        "make_tokenizer": (f"{_TEMPLATES}tokens", _TOKENIZERS[getattr(config.task, "tokenizer", "char")]),
+    }
+    selection = Selection((f"{_TEMPLATES}program", "main"), modules, names, _conditions(config))
+    renamed = {local: found for local, (_, found) in names.items()}
+    pattern = re.compile(rf"\b({'|'.join(renamed)})\b")
+    sections: dict[str, list[str]] = {}
+    for title, code in selection.sections():
+        code = pattern.sub(lambda old: renamed[old[0]], code)
+        chapter = next((c for start, c in _CHAPTERS.items() if title.startswith(start)), "the program")
+        if title.endswith(".common"):  # its constants are those of the run
+            code = code.partition("TRAINING = SimpleNamespace()")[2].strip()
+        sections.setdefault(chapter, []).append(code)
+    settings = _settings(config, run)
+    parts = {"": settings} | {each: "\n\n\n".join(sections[each]) for each in sorted(sections)}
+    return Program(_docstring(config, run), selection.import_lines(), parts)
+
+
+def _conditions(config: RunConfig) -> dict[str, Any]:
+    """Return the values that decide which branches the program of a run has."""
+    task = config.task
+    reads_all = isinstance(config.model, NgramTextConfig | FeedforwardTextConfig | RecurrentTextConfig)
+    prefixes = getattr(task, "rows", "") == "prefixes"
+    return {
+        "dropout": 0.0,
+        **vars(config.model),
+        "average": config.average,
+        "carries": getattr(task, "batches", "") == "contiguous",
+        "masked": getattr(task, "rows", "blocks") != "blocks",
+        "padded": prefixes,
+        "windowed": (prefixes or not reads_all)
+        if isinstance(task, TextConfig)
+        else not getattr(config.model, "recurrent", 1),
+        "lower": getattr(task, "lower", False),
+    }
+
+
+def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
+    """Return the constants of a program."""
+    from explorer.export.contents import model_sizes
+
+    names = ["learning_rate", "schedule", "warmup", "end", "clip", "weight_decay", *_OF_METHOD[config.optimiser.method]]
+    training = {name: getattr(config.optimiser, name) for name in names} | {"steps": config.steps}
+    training |= {name: getattr(config, name) for name in ("average", "order") if getattr(config, name)}
+    training["threads"] = config.threads
+    return "\n".join(
+        [
+            'FILE = Path(__file__).with_suffix(".safetensors")  # the weights of the run and its examples',
+            f"SEEDS = {list(config.seeds)}",
+            f"SIZES = {model_sizes(config, run)}",
+            wrap_line(f"MODEL = {_namespace(vars(config.model))}"),
+            wrap_line(f"TRAINING = {_namespace(training)}"),
+        ]
     )
-    sections = []
-    for module, comment, code in selection.sections():
-        title = "the training" if module == name else module.removeprefix("explorer.").replace(".", "/") + ".py"
-        sections.append((title, comment, code))
-    return FileParts(selection.import_lines(), sections)
+
+
+def _namespace(values: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{name}={value!r}" for name, value in values.items())
+    return f"SimpleNamespace({text})"
+
+
+def describe(config: RunConfig) -> tuple[str, str]:
+    """Return a line that names the run, and what its program needs and does."""
+    task = config.task
+    text = (
+        f"It needs {required_libraries(config)}. `train` begins with the initial weights of a seed of the run, and "
+        "reads the batches of its first one; they are in the safetensors file beside this one, with the weights."
+    )
+    return f"{config.title} on the {task_row(task).name} task, run {key(config)} of Lineage", text
 
 
 def required_libraries(config: RunConfig) -> str:
-    """Name the libraries that the file needs."""
-    if isinstance(config.task, WordVectorsConfig):
-        return "torch and numpy"
-    if isinstance(config.task, NegationConfig | PairsConfig) and config.own_text:
-        return "torch and pandas"
-    if not isinstance(config.task, TextConfig):
-        return "torch only"
-    return "torch and numpy" if config.task.tokenizer == "char" else "torch, numpy and tokenizers"
+    """Name the libraries that the program needs."""
+    pieces = isinstance(config.task, TextConfig) and config.task.tokenizer != "char"
+    return "torch, safetensors and tokenizers" if pieces else "torch and safetensors"
 
 
-def _script(config: RunConfig) -> tuple[str, dict[str, str]]:
-    """Return the script of a run, and the names in it that are replaced, with their replacements."""
-    module, _, model = model_for_task(config.model).class_path.partition(":")
-    settings = type(config.model).__name__
-    if isinstance(config.task, LabellingConfig):
-        task_module = type(config.task).__module__
-        return _LABELLING, {
-            "explorer.models.transformer_tagger": module,
-            "TransformerTagger": model,
-            "TransformerTaggerConfig": settings,
-            "explorer.tasks.sequence_labelling.random_symbols": task_module,
-            "explorer.tasks.sequence_labelling.random_symbols_rows": f"{task_module}_rows",
-            "RandomSymbolsConfig": type(config.task).__name__,
-        }
-    if not isinstance(config.task, TextConfig):
-        script, script_model, script_settings = _SCRIPTS[type(config.task)]
-        script_module = "explorer.models.encoder_decoder" if script_model == "EncoderDecoder" else "explorer.models.rnn"
-        task = type(config.task)
-        return script, {
-            script_module: module,
-            script_model: model,
-            script_settings: settings,
-            "explorer.tasks.seq2seq.digits": task.__module__,
-            "ReverseConfig": task.__name__,
-        }
-    tokenizer_module, tokenizer = _TOKENIZERS[config.task.tokenizer]
-    return "explorer.export.scripts.text", {
-        "explorer.models.transformer_decoder": module,
-        "TransformerDecoder": model,
-        "TransformerTextConfig": settings,
-        "explorer.tokenization.characters": tokenizer_module,
-        "Characters": tokenizer,
-        "Blocks": "Windows" if config.task.split == "windows" else _ROWS[config.task.rows],
-    }
+def command_of(config: RunConfig) -> list[str]:
+    """Return the command of a program beside `train`, and a text to try."""
+    if isinstance(config.task, TextConfig | StringConfig):
+        return ["generate", "", "--tokens", "100"]
+    return ["predict", _EXAMPLES.get(task_row(config.task).name, "…")]
 
 
-def _facts(config: RunConfig) -> Facts:
-    """Return the conditions that are known for this run, so that the file leaves out code that it never runs."""
-    optimiser, alone = config.optimiser, config.replicas == 1
-    # Those of a script hold for the training loop that is appended to it, too.
-    of_script = {
-        "RUN.replicas > 1": not alone,
-        "RUN.average": config.average > 0,
-        "RUN.iterations": config.iterations > 0,
-    }
-    facts: dict[str, dict[str, bool]] = {
-        **{script: of_script for script in (*(script for script, *_ in _SCRIPTS.values()), _LABELLING)},
-        "explorer.training.optimisers": {
-            **{f"settings.method == '{name}'": optimiser.method == name for name in _METHODS},
-            "self.settings.clip": optimiser.clip > 0,
-            "average": config.average > 0,
-            "self._means": config.average > 0,
-            "self.replicas == 1": alone,
-        },
-    }
-    if alone:  # several seeds are stacked, and unstacked to generate text
-        facts["explorer.models.layers"] = {
-            "self.weight.dim() == 2": True,
-            "self.weight.dim() == 1": True,
-            "len(generators) == 1": True,
-        }
-    dated = {
-        f"isinstance(config, {kind.__name__})": isinstance(config.task, kind) for kind in (DatesConfig, PairsConfig)
-    }
-    facts |= {"explorer.tasks.seq2seq.batches": dated, "explorer.tasks.seq2seq.config": dated}
-    if isinstance(config.task, WordVectorsConfig | NegationConfig | PairsConfig):
-        for corpus in ("grammar", "example", "own"):
-            of_script[f"TASK.corpus == '{corpus}'"] = config.task.corpus == corpus
-    if isinstance(task := config.task, TextConfig):
-        ngram = isinstance(config.model, NgramTextConfig)
-        of_script |= {
-            "RUN.replicas > 1": not alone and not ngram,  # an n-gram has no random numbers
-            "RUN.stop_at or RUN.patience": config.stop_at > 0 or config.patience > 0,
-            "TASK.batches == 'contiguous'": task.batches == "contiguous",
-            "TASK.rows == 'prefixes'": task.rows == "prefixes",
-            **{f"TASK.corpus == '{name}'": task.corpus == name for name in ("toy", "repeats", "brackets", "own")},
-            "isinstance(model, Ngram)": ngram,
-            "isinstance(model, NeuralNgram)": isinstance(config.model, FeedforwardTextConfig),
-            "isinstance(model, RecurrentLanguageModel)": isinstance(config.model, RecurrentTextConfig),
-        }
-        facts |= {
-            "explorer.export.scripts.text": of_script,
-            "explorer.training.scoring": {
-                "isinstance(model, Ngram)": ngram,
-                **({"features.dim() == 3": True} if alone else {}),
-            },
-            "explorer.models.kneser_ney": _ngram_facts(config.model)
-            if isinstance(config.model, NgramTextConfig)
-            else {},
-            "explorer.tasks.text.rows": {
-                "self.config.batches == 'contiguous'": task.batches == "contiguous",
-            },
-            "explorer.tasks.text.token_arrays": {
-                "recipe.lines": task.rows != "blocks",
-                "recipe.tokenizer == 'char'": task.tokenizer == "char",
-                "recipe.tokenizer in ('bpe', 'bytes')": task.tokenizer in ("bpe", "bytes"),
-            },
-        }
-    return facts
-
-
-def _ngram_facts(config: NgramTextConfig) -> dict[str, bool]:
-    return {
-        "self.cache": config.cache > 0,
-        **{f"self.smoothing == '{name}'": config.smoothing == name for name in ("kneser_ney", "modified_kneser_ney")},
-        "self.smoothing == 'stupid_backoff'": config.smoothing == "stupid_backoff",
-        "self.smoothing != 'stupid_backoff'": config.smoothing != "stupid_backoff",
-    }
-
-
-def _settings(config: RunConfig) -> dict[str, str]:
-    """Return the constants of a script that hold the settings, each as an assignment."""
-    own = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if "help" in f.metadata}
-    parts = {"TASK": config.task, "MODEL": config.model, "OPTIMISER": config.optimiser}
-    run = {name.lower(): name for name in parts} | {name: _literal(value) for name, value in own.items()}
-    return {name: f"{name} = {_config_call(part)}" for name, part in parts.items()} | {
-        "RUN": f"RUN = {_call('RunConfig', run)}"
-    }
-
-
-def _config_call(settings: TaskConfig | ModelConfig | Optimiser) -> str:
-    """Return a configuration as the call that constructs it, with one setting per line."""
-    values = {f.name: _literal(getattr(settings, f.name)) for f in dataclasses.fields(settings)}
-    return _call(type(settings).__name__, values)
-
-
-def _literal(value: object) -> str:
-    return escape_invisible(json.dumps(value, ensure_ascii=False)) if isinstance(value, str) else repr(value)
-
-
-def _call(name: str, values: Mapping[str, str]) -> str:
-    return name + ("(\n" + "".join(f"    {k}={v},\n" for k, v in values.items()) + ")" if values else "()")
-
-
-def _with_definitions(text: str, definitions: Mapping[str, str]) -> str:
-    """Return a source text in which the definitions of some names are replaced."""
-    lines = text.splitlines()
-    for node in reversed(ast.parse(text).body):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], end_lineno=int(end)) if name in definitions:
-                lines[node.lineno - 1 : end] = definitions[name].splitlines()
-    return "\n".join(lines) + "\n"
-
-
-def describe(config: RunConfig) -> tuple[str, list[str]]:
-    """Return a line that names the run, and paragraphs about what its file needs."""
-    task = config.task
-    paragraphs = [
-        f"It needs {required_libraries(config)}, and trains to the same losses as the run it was made from. A shape in "
-        'a signature, as Float[Tensor, "batch time"], is there for the reader: it is never evaluated.'
-    ]
-    if needs_text_file(config):
-        assert isinstance(task, TextConfig | WordVectorsConfig | NegationConfig | PairsConfig)
-        text = _TEXT_SOURCES[task.corpus].format(sha=task.text)
-        paragraphs.append(f"The text is not in this file: it is read from input.txt, which has to be {text}.")
-    return f"{config.title} on the {task_row(task).name} task, run {key(config)} of Lineage", paragraphs
-
-
-def needs_text_file(config: RunConfig) -> bool:
-    """Whether the file has to read the training text of the run."""
-    return isinstance(config.task, TextConfig | WordVectorsConfig | NegationConfig | PairsConfig) and (
-        config.task.corpus in _TEXT_SOURCES
-    )
-
-
-def _file_docstring(config: RunConfig) -> str:
-    which, paragraphs = describe(config)
-    text = "\n\n".join(textwrap.fill(each, 110, break_long_words=False, break_on_hyphens=False) for each in paragraphs)
-    return (
-        f'"""{which}, as one file.\n\n'
-        f"    python FILE{' input.txt' if needs_text_file(config) else ''}\n\n"
-        f'{text}\n"""\n\nfrom __future__ import annotations'
-    )
+def _docstring(config: RunConfig, run: StoredRun | Record | None) -> str:
+    which, text = describe(config)
+    command, text_to_try, *options = command_of(config)
+    other = " ".join([command, f'"{text_to_try}"', *options])
+    commands = "    python FILE train\n" + (f"    python FILE {other}\n" if run else "")
+    return f"{which}.\n\n{commands}\n{textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)}"
 
 
 def _section_rule(title: str) -> str:

@@ -33,16 +33,12 @@ def row_lookup(task: Negation) -> Int[Tensor, "longest sentences"]:
     )
 
 
-def batch_weights(
+def batch_rows(
     task: Negation, sample: Int[Tensor, " sample"], epochs: int, batch_size: int, rng: Generator
-) -> Float[Tensor, "steps rows"]:
-    """Return the share of every distinct row in each batch. Each epoch is shuffled anew.
+) -> Int[Tensor, "steps batch"]:
+    """Return the index of the distinct row of each sentence in each batch; `len(task.rows)`: the place is empty.
 
-    task: the data of the task
-    sample: indices of the training sentences
-    epochs: passes over the sample
-    batch_size: sentences in a batch; the last batch of an epoch may be smaller
-    rng: shuffles the sample
+    Each epoch is shuffled anew. The parameters are those of `batch_weights`.
     """
     size = len(sample)
     shuffled = torch.rand(epochs, size, generator=rng).argsort(dim=-1)
@@ -54,6 +50,20 @@ def batch_weights(
     lengths = torch.tensor([*task.lengths, 0])
     longest = lengths[sentences].amax(dim=-1, keepdim=True)
     lookup = torch.nn.functional.pad(row_lookup(task), (0, 1), value=len(task.rows))
-    rows = lookup[longest, sentences]
+    return lookup[longest, sentences]
+
+
+def batch_weights(
+    task: Negation, sample: Int[Tensor, " sample"], epochs: int, batch_size: int, rng: Generator
+) -> Float[Tensor, "steps rows"]:
+    """Return the share of every distinct row in each batch.
+
+    task: the data of the task
+    sample: indices of the training sentences
+    epochs: passes over the sample
+    batch_size: sentences in a batch; the last batch of an epoch may be smaller
+    rng: shuffles the sample
+    """
+    rows = batch_rows(task, sample, epochs, batch_size, rng)
     counts = torch.zeros(len(rows), len(task.rows) + 1).scatter_add_(1, rows, torch.ones(rows.shape))
     return counts[:, :-1] / counts[:, :-1].sum(dim=-1, keepdim=True)

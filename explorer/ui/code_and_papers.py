@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
@@ -10,10 +10,12 @@ from typing import TypeAlias
 import streamlit as st
 
 from explorer.catalogue import ModelRow, model_for_task, model_row
+from explorer.errors import LineageError
 from explorer.export.notebook import as_notebook
-from explorer.export.python_file import as_python, required_libraries
+from explorer.export.python_file import as_python, required_libraries, zip_of
 from explorer.program_files import PACKAGE
 from explorer.run_store import store
+from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig
 from explorer.training.config import key as run_key
 from explorer.ui.sections import folded_section
@@ -30,7 +32,7 @@ def code_and_papers(
     """Draw the folded section with the source code and the papers.
 
     key: key of the widget that selects a file.
-    sources: the files of the package by title; or configurations, of which each can also be downloaded as one file.
+    sources: the files of the package by title; or configurations, of which each can also be downloaded as a program.
     default: title of the file that is shown first; by default the first one.
     """
     folded_section("code", "Code and papers", lambda: _draw_section(key, sources, papers, default))
@@ -53,7 +55,7 @@ def _draw_code(key: str, sources: Mapping[str, str] | Iterable[RunConfig], defau
         default = default or next(iter(files))
         selected = st.pills("File", list(files), default=default, key=key, label_visibility="collapsed") or default
         if selected in configs:
-            draw_downloads(configs[selected], key, f"{selected}: this run as one file")
+            draw_downloads(configs[selected], key, f"{selected}: this run as Python")
     st.caption(f"explorer/{files[selected]}")
     st.code(_source_code(files[selected]), language=_LANGUAGES[Path(files[selected]).suffix], height=420)
 
@@ -73,32 +75,31 @@ def _source_code(file: str) -> str:
     return (PACKAGE / file).read_text("utf-8")
 
 
-def draw_downloads(config: RunConfig, key: str, label: str = "As one file") -> None:
-    """Draw buttons to download the code that trains a run: a Python file and a notebook."""
+def draw_downloads(config: RunConfig, key: str, label: str = "As Python") -> None:
+    """Draw buttons to download the code of a run with its weights: a Python file and a notebook, each in a zip."""
     name, visitor_id = f"{model_row(config.model).name}_{run_key(config)}", current_visitor().id
-    kinds: tuple[tuple[str, str, str, Callable[[], str]], ...] = (
-        (label, "py", "text/x-python", lambda: _one_file(config)),
-        ("As a notebook", "ipynb", "application/x-ipynb+json", lambda: _notebook_text(config, visitor_id)),
-    )
     with st.container(horizontal=True, width="content"):
-        for title, suffix, mime_type, make in kinds:
+        for title, suffix in ((label, "py"), ("As a notebook", "ipynb")):
             st.download_button(
                 title,
-                make,  # made on demand: it is assembled from two dozen files
-                file_name=f"{name}.{suffix}",
-                mime=mime_type,
+                partial(_exported, config, visitor_id, f"{name}.{suffix}"),  # made on demand: it gathers the examples
+                file_name=f"{name}.zip" if suffix == "py" else f"{name}_notebook.zip",
+                mime="application/zip",
                 icon=":material/download:",
                 on_click="ignore",
                 key=f"{key}.{suffix}",
-                help="Model, data and training in plain Python, "
-                + ("in the cells of a Jupyter notebook. " if suffix == "ipynb" else "in one file. ")
-                + f"It needs {required_libraries(config)}, and gives the same curve on the same kind of machine.",
+                help="A zip with the model and its training in plain Python"
+                + (", in the cells of a Jupyter notebook" if suffix == "ipynb" else "")
+                + f", and with weights and examples beside it. It needs {required_libraries(config)}.",
             )
 
 
-_one_file = lru_cache(maxsize=256)(as_python)
-
-
-def _notebook_text(config: RunConfig, visitor_id: str) -> str:
-    stored = store.find_by_config(config, visitor=visitor_id)
-    return as_notebook(config, stored.curves.losses if stored else None)
+def _exported(config: RunConfig, visitor_id: str, file: str) -> bytes:
+    """Return a zip with the code of a run and its weights, if it is trained; the sentence of an error otherwise."""
+    with corpora.read_as(visitor_id):
+        stored = store.find_by_config(config, visitor=visitor_id)
+        try:
+            made = as_notebook(config, stored, Path(file).stem) if file.endswith("ipynb") else as_python(config, stored)
+        except LineageError as error:
+            return zip_of({Path("README.txt"): f"{error}\n".encode()})
+        return zip_of(made.by_path(Path(file)))

@@ -275,6 +275,7 @@ def test_a_run_is_exported(small: explorer.Run, tmp_path: Path, stored_first: bo
     with pytest.raises(InvalidSetting, match="already there"):
         one.export(tmp_path / "run.py")
     one.export(tmp_path / "run.py", force=True)
+    assert (tmp_path / "run.safetensors").exists()
 
 
 def test_runs_are_compared(small: explorer.Run) -> None:

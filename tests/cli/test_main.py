@@ -94,7 +94,6 @@ def test_large_libraries_are_imported_when_they_are_needed(home: Path) -> None:
 import sys
 import explorer.catalogue, explorer.training.config, explorer.jobs.scheduler, explorer.run_store.store
 import explorer.experiments.pretraining, explorer.export.python_file, explorer.tasks.ceiling, explorer.__main__
-explorer.export.python_file.as_python(explorer.training.config.default_config("text", "rnn"))
 assert not {"torch", "streamlit", "plotly"} & set(sys.modules), "on import"
 sys.argv = ["explorer", "predict", "negation-single-rnn", "human destroy nature", "--json"]
 try:
@@ -129,11 +128,17 @@ def test_the_file_extension_selects_the_format(name: str, tmp_path: Path, ask: R
     file, stored = tmp_path / name, store.find("negation-single-rnn")
     code, out, err = ask("export", "negation-single-rnn", str(file))
     assert (code, err) == (0, "") and f"{file.stat().st_size:,} bytes" in out
+    made = as_python(stored.config, stored)
+    assert file.with_suffix(".safetensors").read_bytes() == made.tensors
     if name == "run.py":
-        assert file.read_text() == as_python(stored.config)
+        assert file.read_text() == made.program
     else:
         first = json.loads(file.read_text())["cells"][0]["source"]
-        assert stored.key in first and f"{stored.curves.losses[-1][0]:.6g} (seed 0)" in first
+        assert stored.key in first and f"{stored.curves.losses[-1][0]:.3g} at step" in first
+    file.unlink()
+    file.with_suffix(".safetensors").write_bytes(b"another")
+    code, _, err = ask("export", "negation-single-rnn", str(file))
+    assert code == 2 and ".safetensors exists" in err and not file.exists()
 
 
 SMALL = ("--set", "iterations=12", "--set", "batch_size=4", "--set", "width=8", "--set", "hidden=12")

@@ -5,7 +5,6 @@ The model is a bag of words under another name, entered into the catalogue while
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +12,6 @@ import pytest
 
 from explorer.catalogue import MODELS, ModelForTask, ModelRow
 from explorer.experiments import run_names
-from explorer.export import source_slicing
 from explorer.export.notebook import as_notebook
 from explorer.export.python_file import as_python
 from explorer.jobs.cost import estimate_cost
@@ -48,7 +46,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     models = next(f for f in RunsState.__dataclass_fields__.values() if f.name == "models")
     monkeypatch.setitem(models.metadata["options"], "toy", row.title)
     yield
-    for cache in (training_config._cached_default, run_names._bases, source_slicing._pruned_source):
+    for cache in (training_config._cached_default, run_names._bases):
         cache.cache_clear()
 
 
@@ -75,22 +73,10 @@ def test_the_pages_train_show_and_compare_it() -> None:
     assert ("zeal", "1.5") in run_facts(toy_run)
 
 
-def test_it_has_a_name_a_cost_and_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_has_a_name_a_cost_and_an_export() -> None:
     config = with_settings(default_config("negation", "toy"), {"zeal": 1.5, "train_size": 16})
     assert run_names.run_name(config) == "Negation: Toy, 16 training sentences, zeal 1.5, one seed"
     assert estimate_cost(config).parameters == 24 and estimate_cost(config).seconds > 0
-    read_source = source_slicing.source_text
-
-    def with_toy(module: str) -> str:
-        """Return the source as if the settings of the toy stood in `models/configs.py`."""
-        text = read_source(module)
-        if module != "explorer.models.configs":
-            return text
-        return f"{text}\n\n@dataclass(frozen=True)\n{inspect.getsource(ToyConfig).partition(chr(10))[2]}"
-
-    monkeypatch.setattr(source_slicing, "source_text", with_toy)
-    source_slicing._pruned_source.cache_clear()
-    script = as_python(config)
+    script = as_python(config).program
     compile(script, "toy.py", "exec")
-    assert "zeal: float" in script and "zeal=1.5" in script
-    assert "zeal=1.5" in as_notebook(config)
+    assert "zeal=1.5" in script and "zeal=1.5" in as_notebook(config).program

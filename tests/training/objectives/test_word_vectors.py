@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from explorer.export.notebook import as_notebook
-from explorer.export.python_file import as_python
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
@@ -21,16 +16,6 @@ TEXT = "The cat sees the dog. The dog sees the cat.\n\nA king loves a queen; a m
 def short(model: str = "skip_gram", **changes: Any) -> RunConfig:
     settings = {"sentences": 200, "iterations": 12, "replicas": 2, "evaluate_every": 6, "batch_size": 64}
     return with_settings(default_config("word_vectors", model), {**settings, **changes})
-
-
-@pytest.mark.parametrize(("model", "changes"), [("skip_gram", {}), ("cbow", {"replicas": 1, "subsampling": 0.0})])
-def test_the_file_trains_to_the_same_losses(tmp_path: Path, model: str, changes: dict[str, object]) -> None:
-    config = short(model, **changes)
-    file = tmp_path / "run.py"
-    file.write_text(as_python(config), encoding="utf-8")
-    losses = list(runpy.run_path(str(file))["train"]())
-    np.testing.assert_array_equal(np.array(losses, np.float32), record_run(config).curves.losses)
-    assert as_notebook(config)
 
 
 def test_a_text_without_known_pairs_has_no_accuracy() -> None:

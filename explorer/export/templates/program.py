@@ -1,0 +1,29 @@
+"""The command line of every exported file; `python_file.py` replaces what belongs to a kind of run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import torch
+
+from explorer.export.templates.classify import OPTIONS, predict
+from explorer.export.templates.common import FILE, SEEDS, TRAINING, load_models
+from explorer.export.templates.steps import train
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command."""
+    torch.set_num_threads(TRAINING.threads)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["train", "predict"])
+    parser.add_argument("text", nargs="?", default="")
+    parser.add_argument("--seed", type=int, default=SEEDS[0], help="of the initial weights, or of random numbers")
+    parser.add_argument("--weights", type=Path, default=FILE, help="file of weights that train has written")
+    for option, default in OPTIONS.items():
+        parser.add_argument(option, type=type(default), default=default)
+    given = parser.parse_args(arguments)
+    if given.command == "train":
+        train(given.seed, FILE.with_name(f"{FILE.stem}-trained.safetensors"))
+    else:
+        print(torch.no_grad()(predict)(load_models(given.weights), given))
