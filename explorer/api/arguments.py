@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from explorer.errors import InvalidSetting, shorten
+
+if TYPE_CHECKING:
+    from explorer.generation.sampling import Sampling
+    from explorer.training.config import RunConfig
 
 
 def require_text(text: object, what: str = "A text") -> str:
@@ -37,13 +44,72 @@ def describe_file_error(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or "it is no file name"
 
 
+def as_whole_number(value: object) -> int | None:
+    """Return a whole number, also of numpy, as an int; None for anything else, as True, 3.0 or "3"."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", ()):
+        return None
+    return operator.index(value)
+
+
 def require_whole_number(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return a whole number from `low` to `high`. Raises InvalidSetting."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
+    number = as_whole_number(value)
     if number is None or number < low or (high is not None and number > high):
         possible = f"of at least {low}" if high is None else f"from {low} to {high:,}"
-        raise InvalidSetting(f"{name} = {shorten(value)} is not possible. Give a whole number {possible}.")
+        raise InvalidSetting(f"{name} = {_show(value)} is not possible. Give a whole number {possible}.")
     return number
+
+
+def require_flag(name: str, value: object) -> bool:
+    """Return whether something is wanted. Raises InvalidSetting for a value that is neither True nor False."""
+    return bool(_require_like(name, value, True))
+
+
+def require_sampling(**given: object) -> Sampling:
+    """Return the settings of sampling. Raises InvalidSetting."""
+    from explorer.generation.sampling import Sampling
+    from explorer.training.config import validate
+
+    names = {"seed": "sampling_seed"}
+    defaults = vars(Sampling())
+    checked = {name: _require_like(names.get(name, name), value, defaults[name]) for name, value in given.items()}
+    return cast("Sampling", validate(Sampling, checked))
+
+
+def require_settings(config: RunConfig, changes: Mapping[str, object]) -> dict[str, object]:
+    """Return changes of settings, each of the type of the setting. Raises InvalidSetting.
+
+    Names that no setting has are left as they are: `with_settings` refuses them. A list has values to try.
+    """
+    from explorer.training.config import setting_value
+
+    checked: dict[str, object] = {}
+    for name, value in changes.items():
+        checked[name] = value
+        with suppress(KeyError):
+            default = setting_value(config, name)
+            values = value if isinstance(value, list | tuple) else [value]
+            found = [_require_like(name, each, default) for each in values]
+            checked[name] = found if isinstance(value, list | tuple) else found[0]
+    return checked
+
+
+def _require_like(name: str, value: object, default: object) -> object:
+    """Return a value if it is of the type of the default; a number of numpy as one of Python. Raises InvalidSetting."""
+    if isinstance(default, bool):
+        allowed, wanted = isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"), "True or False"
+    elif isinstance(default, int):
+        allowed, wanted = as_whole_number(value) is not None, "a whole number"
+    elif isinstance(default, float):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        allowed, wanted = number and math.isfinite(cast(float, value)), "a number"
+    else:
+        allowed, wanted = isinstance(value, str | os.PathLike) or not isinstance(default, str), "a text"
+    if not allowed:
+        raise InvalidSetting(f"{name} = {_show(value)} is not possible. Give {wanted}.")
+    return value.item() if hasattr(value, "item") else value
+
+
+def _show(value: object) -> str:
+    """Return a value as it is written in Python, so that the text "3" differs from the number."""
+    return shorten(f"“{value}”" if isinstance(value, str) else value)

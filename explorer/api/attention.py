@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from jaxtyping import Float32
 from numpy import ndarray
 
-from explorer.api.arguments import require_whole_number
+from explorer.api.arguments import as_whole_number, require_flag, require_whole_number
 from explorer.api.predictions import TRANSLATION, UNITS, tokenizer_of
 from explorer.catalogue import model_row
 from explorer.errors import InvalidSetting, shorten
@@ -130,7 +129,10 @@ class RunSource:
 
     def read(self, text: str, seed: int, step: int, part: Part = "") -> tuple[AttentionModel, Reading]:
         if isinstance(self.run.config.task, TRANSLATION):
-            raise InvalidSetting("The attention from a translation to its source is shown by plot(), not by show().")
+            raise InvalidSetting(
+                "This run translates: its attention is shown by plot(). Patching, logit attribution and show() need a "
+                'run of another task, such as explorer.load("negation-single-transformer").'
+            )
         given = tokenize(self.run, text)
         model = attention_model(self.run.model(step=step, seed=seed))
         asked = len(given.ids) - 1 if model.layout.answers_every_token else 0
@@ -204,15 +206,16 @@ class Attention:
         from explorer.figures.notebook import attention_map
 
         layers, heads = self.layers, self.heads
-        if not isinstance(layer, Integral) or not -layers <= layer < layers:
+        at, one = as_whole_number(layer), as_whole_number(head)
+        if at is None or not -layers <= at < layers:
             raise InvalidSetting(f"There is no layer {shorten(layer)}. Give a number from 0 to {layers - 1}.")
-        if head is not None and not (isinstance(head, Integral) and -heads <= head < heads):
+        if head is not None and (one is None or not -heads <= one < heads):
             raise InvalidSetting(
                 f"There is no head {shorten(head)}. Give a number from 0 to {heads - 1}, or None for the mean."
             )
-        weights = self.weights[layer].mean(axis=0) if head is None else self.weights[layer, head]
-        which = "mean over the heads" if head is None else f"head {head % heads}"
-        return attention_map(weights, self.tokens, self.keys, f"{self.title}: layer {layer % layers}, {which}")
+        weights = self.weights[at].mean(axis=0) if one is None else self.weights[at, one]
+        which = "mean over the heads" if one is None else f"head {one % heads}"
+        return attention_map(weights, self.tokens, self.keys, f"{self.title}: layer {at % layers}, {which}")
 
     def show(self, layer: int = 0, head: int = 0, *, live: bool = False) -> NotebookComponent:
         """Return the grid of heads of the app for a notebook, with this head open; see `NotebookComponent`.
@@ -227,7 +230,7 @@ class Attention:
         from explorer.api.attention_component import attention_component
 
         layer, head = require_whole_number("layer", layer, 0), require_whole_number("head", head, 0)
-        return attention_component(self, layer, head, live)
+        return attention_component(self, layer, head, require_flag("live", live))
 
     def __repr__(self) -> str:
         state = f", seed {self.seed}, step {self.step:,}" if self.source.steps else ""

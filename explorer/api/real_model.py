@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from explorer.api.arguments import require_text
+from explorer.api.arguments import require_flag, require_sampling, require_text
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
 from explorer.hub.card import ModelCard
 from explorer.inspection.pretrained.reader import MASKS, PretrainedReader
-from explorer.training.config import validate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -195,10 +194,9 @@ class RealModel:
 
         Raises InvalidSetting for another kind of model, or an impossible value.
         """
-        from explorer.generation.sampling import Sampling
 
-        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
-        return self._writer(step).generate(require_text(prompt), tokens, validate(Sampling, given))
+        sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
+        return self._writer(step).generate(require_text(prompt), tokens, sampling)
 
     def temperature(
         self,
@@ -219,12 +217,12 @@ class RealModel:
         for a model that is no decoder, or an impossible value.
         """
         from explorer.api.temperature_component import Description, temperature_component
-        from explorer.generation.sampling import Sampling
 
-        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
+        sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         about = Description(self.name, self.name, self.name, "token", _COLOUR)
-        sampling = validate(Sampling, given)
-        return temperature_component(self._writer(step), about, require_text(prompt), tokens, sampling, live)
+        return temperature_component(
+            self._writer(step), about, require_text(prompt), tokens, sampling, require_flag("live", live)
+        )
 
     def surprisal(self, text: str, *, step: int | None = None) -> DataFrame:
         """Return -log p of each token of a text given those before it, in nats, with position and token.

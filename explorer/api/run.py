@@ -5,11 +5,18 @@ from __future__ import annotations
 import html
 import tempfile
 from collections.abc import Iterable, Mapping
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.api.arguments import require_file, require_text, require_texts, require_whole_number
+from explorer.api.arguments import (
+    as_whole_number,
+    require_file,
+    require_flag,
+    require_sampling,
+    require_text,
+    require_texts,
+    require_whole_number,
+)
 from explorer.api.output_files import write_new_file
 from explorer.catalogue import task_row
 from explorer.environment import environment
@@ -17,7 +24,7 @@ from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
 from explorer.experiments.run_names import describe_seeds, run_name
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
-from explorer.training.config import RunConfig, changed_settings, validate
+from explorer.training.config import RunConfig, changed_settings
 from explorer.training.record import Curves, Record
 
 if TYPE_CHECKING:
@@ -324,12 +331,11 @@ class Run:
         'abca abc'
         """
         from explorer.api import predictions
-        from explorer.generation.sampling import Sampling
 
         predictions.tokenizer_of(self.source)  # the error of a run of another task comes first
-        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
+        sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         writer = predictions.writer_of(self.source, self._load(step).single_replica(self._index(seed)))
-        return writer.generate(require_text(prompt), tokens, validate(Sampling, given))
+        return writer.generate(require_text(prompt), tokens, sampling)
 
     def temperature(
         self,
@@ -358,10 +364,9 @@ class Run:
         from explorer.api.predictions import UNITS, writer_of
         from explorer.api.temperature_component import Description, temperature_component
         from explorer.catalogue import model_row
-        from explorer.generation.sampling import Sampling
         from explorer.tasks.text.config import TextConfig
 
-        given = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": sampling_seed}
+        sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         model, task = self.model(step=step, seed=seed), self.config.task
         if not isinstance(task, TextConfig):
             raise InvalidSetting(
@@ -375,8 +380,8 @@ class Run:
             UNITS.get(task.tokenizer, "token"),
             model_row(self.config.model).colour,
         )
-        writer, sampling = writer_of(self.source, model), validate(Sampling, given)
-        return temperature_component(writer, about, require_text(prompt), tokens, sampling, live)
+        writer = writer_of(self.source, model)
+        return temperature_component(writer, about, require_text(prompt), tokens, sampling, require_flag("live", live))
 
     def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> DataFrame:
         """Return -log p of each token of a text given those before it, in nats (task text).
@@ -517,7 +522,7 @@ class Run:
 
         Raises InvalidSetting for another ending, an existing file without `force`, and one that cannot be written.
         """
-        file = require_file(file)
+        file, force = require_file(file), require_flag("force", force)
         contents = self._exported_files(file)
         beside = file.with_suffix(".safetensors")
         if beside in contents and not (beside.is_file() and beside.read_bytes() == contents[beside]):
@@ -582,21 +587,21 @@ class Run:
         steps = self.steps
         if step is None:
             return self.step
-        if not isinstance(step, Real) or step not in steps:
+        if (wanted := as_whole_number(step)) not in steps:
             raise InvalidSetting(
                 f"This run has no weights of step {shorten(step)}. Give one of {', '.join(map(str, steps))}."
             )
-        return int(step)
+        return int(wanted or 0)
 
     def _index(self, seed: int | str | None) -> int:
         """Return the position of a seed among those of the run; None is the first."""
         if seed is None:
             return 0
-        if not isinstance(seed, Real) or seed not in self.seeds:
+        if (wanted := as_whole_number(seed)) not in self.seeds:
             raise InvalidSetting(
                 f"This run has no seed {shorten(seed)}. Give one of {', '.join(map(str, self.seeds))}."
             )
-        return self.seeds.index(int(seed))
+        return self.seeds.index(int(wanted or 0))
 
     def _word_table(self) -> Any:
         from explorer.inspection.words.word_vectors import load_table

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from explorer.api.arguments import require_text
+from explorer.api.arguments import require_settings, require_text, require_whole_number
 from explorer.api.run import Run
 from explorer.api.trainer import base_config, in_notebook
 from explorer.environment import check_executor
@@ -72,16 +72,20 @@ def sweep(
     >>> found.table().learning_rate.tolist()
     [0.01, 0.001]
     """
-    base = with_settings(base_config(task, model, ""), settings)
+    base = base_config(task, model, "")
+    base = with_settings(base, require_settings(base, settings))
+    tried = {name: values for name, values in space.items() if isinstance(values, list | tuple)}
+    if not isinstance(halving, bool):
+        halving = require_whole_number("halving", halving, 2)
     definition = make_sweep(
         base,
-        space,
-        seeds=seeds,
+        {**space, **require_settings(base, tried)},
+        seeds=require_whole_number("seeds", seeds, 1),
         search=require_text(search, "The kind of search"),
-        number=trials,
-        search_seed=search_seed,
+        number=None if trials is None else require_whole_number("trials", trials, 1),
+        search_seed=require_whole_number("search_seed", search_seed, 0),
         halving=halving,
-        finalists=finalists,
+        finalists=require_whole_number("finalists", finalists, 0),
         metric=metric,
     )
     if executor is not None:

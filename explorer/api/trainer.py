@@ -10,7 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.api.arguments import describe_file_error, require_text
+from explorer.api.arguments import (
+    describe_file_error,
+    require_flag,
+    require_settings,
+    require_text,
+    require_whole_number,
+)
 from explorer.api.run import Run
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting, shorten
@@ -65,12 +71,14 @@ def train(
     if seeds is not None:
         if "replicas" in changes:
             raise InvalidSetting("`seeds` and `replicas` are the same setting. Give one of them.")
-        changes["replicas"] = seeds
+        changes["replicas"] = require_whole_number("seeds", seeds, 1)
     if data is not None:
         changes = _data_settings(config, data, changes) | changes
     if isinstance(corpus := changes.get("corpus"), str | Path) and not (corpus == "own" and "text" in changes):
         changes |= _corpus_settings(config, corpus)
-    return train_config(with_settings(config, changes), progress)
+    if progress is not None:
+        progress = require_flag("progress", progress)
+    return train_config(with_settings(config, require_settings(config, changes)), progress)
 
 
 def train_config(config: RunConfig, progress: bool | None = None, before: Record | None = None) -> Run:

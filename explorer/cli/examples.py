@@ -72,7 +72,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     },
     "export": {
         "lineage export negation-single-rnn rnn.zip": "Write a run as one zip",
-        "lineage export negation-single-rnn rnn.py": "Write the training as one Python file",
+        "lineage export negation-single-rnn rnn.py": "Write a program with the weights beside it",
         "lineage export negation-single-rnn rnn.ipynb --force": "Overwrite a notebook that exists",
     },
     "import": {"lineage import rnn.zip": "Add the run in a zip to the runs of this machine"},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from explorer.catalogue import task_row
 from explorer.cli.common import (
     Force,
     Json,
@@ -49,6 +50,7 @@ from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import validate
 from explorer.visible_text import escape_invisible
 
@@ -114,7 +116,12 @@ def predict(
         return _predict_first_symbol(stored, task, sentence, as_json)
     if isinstance(task, LabellingConfig):
         return predict_row(stored, task, sentence, as_json)
-    stored = stored_run(run, "negation")
+    if not isinstance(task, NegationConfig):
+        words = isinstance(task, WordVectorsConfig)
+        instead = f'explorer.load("{run}").neighbours(word) in Python' if words else f"generate {run} --prompt TEXT"
+        raise InvalidSetting(
+            f"{run} is a run of the task {task_row(task).name}, which predicts no class. Use {instead}."
+        )
     language = Language.from_json(stored.tokenizer)
     words = language.vocabulary.split(sentence)
     found = class_probabilities(load_model(stored), words).mean(axis=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,14 +15,14 @@ from explorer.cli import completion
 from explorer.cli.common import Force, Json, Run, check_names, check_new_file, stored_run, write_new_file
 from explorer.cli.program import print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
-from explorer.errors import InvalidSetting, StoreError
+from explorer.errors import InvalidSetting
 from explorer.number_format import format_bytes
 from explorer.program_files import PACKAGE
 from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
     from explorer.run_store import store
-    from explorer.run_store.index import Entry, Query
+    from explorer.run_store.index import Entry
 
 
 def list_runs(
@@ -68,7 +67,7 @@ def list_runs(
     The first column is the name or key that other commands take; then the state, the result and the title of each run.
     """
     from explorer.environment import environment
-    from explorer.run_store import storage
+    from explorer.run_store import index, storage
     from explorer.run_store.index import Query
 
     if own and included:
@@ -83,7 +82,7 @@ def list_runs(
         order=sort or "-created",
         limit=2**31 - 1,
     )
-    found = [entry for entry in _search(query) if entry.shipped or not included]
+    found = [entry for entry in index.search(query) if entry.shipped or not included]
     if not sort:
         found.sort(key=lambda entry: (entry.shipped, entry.folder if entry.shipped else ""))
     shown = found[:limit]
@@ -102,27 +101,6 @@ def list_runs(
     shared = storage.current()
     place = f"The runs are in {shared.address}" if shared else f"The runs of this machine are in {environment().runs}"
     print_wrapped(f"{count}. {place}.")
-
-
-def _search(query: Query) -> list[Entry]:
-    """Search the index of the runs; where the home folder cannot be written, a temporary one."""
-    from explorer.environment import environment
-    from explorer.run_store import index
-
-    try:
-        return index.search(query)
-    except StoreError:
-        if environment().database_url or (environment().home.is_dir() and os.access(environment().home, os.W_OK)):
-            raise
-    from explorer.database.engine import close_database
-
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["LINEAGE_DATABASE_URL"] = f"sqlite:///{folder}/index.db"
-        try:
-            return index.search(query)
-        finally:
-            close_database()
-            del os.environ["LINEAGE_DATABASE_URL"]
 
 
 def _count(runs: int) -> str:

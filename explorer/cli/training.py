@@ -315,6 +315,8 @@ def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
         raise InvalidSetting(
             "An n-gram is fitted in one step: --stop-at and --max-seconds have no effect. Leave them out."
         )
+    if max_seconds is not None and not config.iterations:
+        raise InvalidSetting("--max-seconds is for tasks that count in steps. Give --set epochs=COUNT for this one.")
     if config.stop_at and not isinstance(config.task, TextConfig):
         raise InvalidSetting("--stop-at needs a validation loss, which only runs on text have. Leave it out.")
 

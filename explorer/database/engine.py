@@ -30,6 +30,7 @@ from sqlalchemy import (
     Dialect,
     Engine,
     NullPool,
+    QueuePool,
     Text,
     TypeDecorator,
     create_engine,
@@ -138,10 +139,13 @@ def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: st
         except SQLAlchemyError as error:
             if is_busy(error) and attempt + 1 < attempts:
                 continue
+            if _is_unwritable(error) and not environment().database_url:
+                _use_memory(environment().home)
+                break
             if not _is_damage(error):
                 raise StoreError(_UNREACHABLE) from error
+            close_database()  # opening it again repairs it
             break
-    close_database()  # opening it again repairs it
     try:
         return _attempt_transaction(work, write, lock)
     except SQLAlchemyError as error:
@@ -205,7 +209,40 @@ def database() -> Database:
 
 
 def _open_database(given: str, home: Path) -> Database:
-    """Open a database and migrate it to this version. Raises StoreError or InvalidSetting."""
+    """Open a database and migrate it to this version; one in memory if the home folder cannot be written.
+
+    Raises StoreError or InvalidSetting.
+    """
+    try:
+        return _open_stored(given, home)
+    except StoreError as error:
+        if given or not _is_unwritable(error.__cause__):
+            raise
+    return _open_in_memory(home)
+
+
+def _use_memory(home: Path) -> None:
+    """Go on without the file of a home folder that cannot be written any more."""
+    with lock:
+        _opened[("", home)] = _open_in_memory(home)
+
+
+def _open_in_memory(home: Path) -> Database:
+    """Open an empty database without a file, so that stored and included runs can still be listed."""
+    log.warning("%s cannot be written: the stored and the included runs can be read, and nothing is stored.", home)
+    engine = _engine(URL.create("sqlite"))
+    _prepare(engine)
+    return Database(engine)
+
+
+def _is_unwritable(error: BaseException | None) -> bool:
+    """Return whether an error means a full disk or a place that cannot be written or read."""
+    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, OSError) or code in (8, 10, 13, 14)  # SQLITE_READONLY, _IOERR, _FULL, _CANTOPEN
+
+
+def _open_stored(given: str, home: Path) -> Database:
+    """Open the database of an address, or the file in the home folder. Raises StoreError or InvalidSetting."""
     file = home / "index.db"
     url = _validated_url(given) if given else URL.create("sqlite", database=str(file))
     engine = _engine(url)
@@ -262,8 +299,11 @@ def _validated_url(given: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
-        # Opening a file is quick, and the file may be replaced.
-        engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
+        if url.database:  # opening a file is quick, and the file may be replaced
+            engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
+        else:  # in memory: what one connection has is lost with it
+            options: dict[str, Any] = {"pool_size": 1, "max_overflow": 0, "connect_args": {"check_same_thread": False}}
+            engine = create_engine(url, poolclass=QueuePool, hide_parameters=True, **options)
 
         @event.listens_for(engine, "connect")
         def connected(connection: Any, _: object) -> None:

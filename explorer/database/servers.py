@@ -194,8 +194,8 @@ def _lock(file: Path, used: str, instead: str) -> FileLock:
             "classes, trainings and runs by a PostgreSQL database in LINEAGE_DATABASE_URL and by LINEAGE_RUNS, see "
             "docs/cluster.md."
         ) from None
-    except OSError as error:
-        raise StoreError(f"{file.parent} cannot be used: {error.strerror}.") from error
+    except OSError as error:  # then nothing is stored there that another server could change
+        log.warning("%s cannot be written: %s", file.parent, error.strerror)
     return lock
 
 

@@ -212,8 +212,8 @@ class _Simplifier(ast.NodeTransformer):
             case [ast.Attribute(value=ast.Name(id="self"), attr=name)] if ast.unparse(node.value) == "None":
                 setattr(self._known["self"], name, None)
             case [ast.Tuple(elts=targets)] if isinstance(node.value, ast.Tuple):
-                for target, value in zip(targets, node.value.elts, strict=True):
-                    self._note_setting(target, value)
+                for target, part in zip(targets, node.value.elts, strict=True):
+                    self._note_setting(target, part)
             case [target]:
                 self._note_setting(target, node.value)
         return None if self._is_identity(node.value) else node

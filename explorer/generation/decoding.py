@@ -73,7 +73,9 @@ def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int 
         return RecurrentDecoder(model, samples)
     if isinstance(model, TransformerDecoder):
         return CachedDecoder(model, context, samples)
-    raise ValueError(f"{type(model).__name__} is no language model with a decoder")
+    if hasattr(model, "features"):
+        return PaddedDecoder(model, context, None, samples)
+    raise ValueError(f"{type(model).__name__} is no language model")
 
 
 class NgramDecoder:
@@ -94,20 +96,22 @@ class NgramDecoder:
 
 
 class PaddedDecoder:
-    """Decoder of a model trained on padded prefixes (`tasks/text/rows.py`). It reads all tokens again at each step.
+    """Decoder of any language model: it reads the tokens of the window again at each step.
 
-    Padding fills the row up to its full width, and the logits are those of the last position, the only one that the
-    model was trained to predict from.
+    For a model trained on padded prefixes (`tasks/text/rows.py`), padding fills the row up to its full width, and the
+    logits are those of the last position, the only one that the model was trained to predict from.
     """
 
-    def __init__(self, model: nn.Module, context: int, padding: int, samples: int) -> None:
+    def __init__(self, model: nn.Module, context: int, padding: int | None, samples: int) -> None:
         self.model, self.context, self.padding, self.samples = model, context, padding, samples
         self.recent_ids = torch.zeros(samples, 0, dtype=torch.int64)
 
     @torch.inference_mode()
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
         self.recent_ids = ids[:, window_start(ids.shape[1], self.context) :].expand(self.samples, -1)
-        row = F.pad(self.recent_ids, (0, self.context - self.recent_ids.shape[1]), value=self.padding)
+        row = self.recent_ids
+        if self.padding is not None:
+            row = F.pad(row, (0, self.context - row.shape[1]), value=self.padding)
         logits: Tensor = self.model(row)
         return logits[:, -1]
 

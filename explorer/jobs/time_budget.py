@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from explorer.errors import InvalidSetting
-from explorer.training.config import RunConfig, with_settings
+from explorer.training.config import RunConfig, setting_declaration, with_settings
 from explorer.training.events import Evaluation, Step
 from explorer.training.train import train
 
@@ -27,13 +27,14 @@ def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0) 
         raise InvalidSetting("A time can be given where training counts in steps; this task counts in epochs.")
     if config.model_name == "ngram":
         return config
+    most = setting_declaration(config, "iterations").metadata["high"]
     evaluation_seconds, step_seconds = _measure(config)
     evaluation_share = evaluation_seconds / config.evaluate_every if config.evaluate_every else 0.0
     steps = seconds / (step_seconds + evaluation_share)
     every, evaluations = config.evaluate_every, min_evaluations if config.evaluate_every else 0
     if evaluations:
         steps = min(steps, (seconds - evaluations * evaluation_seconds) / step_seconds)
-    steps = max(1, int(steps))
+    steps = max(1, min(int(steps), most))
     digits = max(0, len(str(steps)) - 2)  # the measurement is good to about two digits
     steps = steps // 10**digits * 10**digits
     every = max(1, min(every, steps // evaluations)) if evaluations else every

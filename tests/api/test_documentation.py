@@ -51,6 +51,7 @@ def test_every_example_of_the_page_runs(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {
         "home",
         "transformer.py",
+        "transformer.safetensors",
         "transformer.zip",
         "curves.csv",
         "attention.html",

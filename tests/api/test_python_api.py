@@ -217,7 +217,7 @@ REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda run: run.save(3), "The name of a run is needed"),
     (lambda run: run.export(None), "The name of a file is needed"),
     (lambda run: run.url(8501), "The address of the server is needed"),
-    (lambda run: explorer.load("text-toy-rnn").generate("a", tokens="9"), "tokens = 9 is not possible. Give a w"),
+    (lambda run: explorer.load("text-toy-rnn").generate("a", tokens="9"), "tokens = “9” is not possible. Give a w"),
     (lambda run: explorer.load("text-toy-rnn").generate("a", tokens=10**30), "from 1 to 1,000,000"),
     (lambda run: explorer.load("text-toy-rnn").temperature("a", tokens=1.5), "from 1 to 400"),
     (lambda run: explorer.load("words-grammar-skip_gram").neighbours("king", 0), "count = 0 is not possible"),

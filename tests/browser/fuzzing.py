@@ -44,7 +44,7 @@ TEXTS = (
 NUMBERS = ("0", "1", "7", "-3", "0.5", "12", "100", "1e9", "")
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End", "Enter", "Space", "Escape", "Tab")
 FORBIDDEN = re.compile(  # buttons that leave the app, delete, or begin long trainings
-    r"Download|Delete|As one file|As a notebook|as one file|Upload|Browse|Forget|Train|Another seed|Go on|Resume"
+    r"Download|Delete|As Python|As a notebook|as Python|Upload|Browse|Forget|Train|Another seed|Go on|Resume"
     r"|more seeds|Measure|Print|Save this figure|Full ?screen|Sign",
 )
 TRAIN = re.compile(r"(Train|Another seed)")

@@ -85,7 +85,7 @@ def small_config(task: str, model: str, changes: Mapping[str, object]) -> RunCon
 
 def write(folder: Path, config: RunConfig, run: Run | None = None) -> dict[str, Any]:
     """Write the export of a run into a folder and return the names of its program."""
-    for path, content in as_python(config, run and run.source).by_path(folder / "run.py").items():
+    for path, content in as_python(config, run.source if run else None).by_path(folder / "run.py").items():
         path.write_bytes(content)
     return runpy.run_path(str(folder / "run.py"))
 

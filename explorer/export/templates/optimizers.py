@@ -10,22 +10,24 @@ from torch import Tensor, nn
 from explorer.training.optimisers import orthogonalize
 
 
+def group_of(model: nn.Module, settings: Any) -> list[dict[str, Any]]:
+    """Return the parameters of a model as one group."""
+    return [{"params": list(model.parameters()), "rate": settings.learning_rate, "decay": settings.weight_decay}]
+
+
 def adam(model: nn.Module, settings: Any) -> list[torch.optim.Optimizer]:
     """Return Adam (Kingma & Ba 2015); with weight decay it is AdamW."""
-    group = {"params": list(model.parameters()), "rate": settings.learning_rate, "decay": settings.weight_decay}
-    return [torch.optim.Adam([group], settings.learning_rate, (0.9, settings.beta2))]
+    return [torch.optim.Adam(group_of(model, settings), settings.learning_rate, (0.9, settings.beta2))]
 
 
 def sgd(model: nn.Module, settings: Any) -> list[torch.optim.Optimizer]:
     """Return gradient descent with momentum."""
-    group = {"params": list(model.parameters()), "rate": settings.learning_rate, "decay": settings.weight_decay}
-    return [torch.optim.SGD([group], settings.learning_rate, settings.momentum)]
+    return [torch.optim.SGD(group_of(model, settings), settings.learning_rate, settings.momentum)]
 
 
 def rmsprop(model: nn.Module, settings: Any) -> list[torch.optim.Optimizer]:
     """Return RMSProp (Hinton 2012)."""
-    group = {"params": list(model.parameters()), "rate": settings.learning_rate, "decay": settings.weight_decay}
-    return [torch.optim.RMSprop([group], settings.learning_rate, settings.beta2)]
+    return [torch.optim.RMSprop(group_of(model, settings), settings.learning_rate, settings.beta2)]
 
 
 class Muon(torch.optim.Optimizer):

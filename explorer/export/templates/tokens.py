@@ -30,7 +30,7 @@ def words(stored: str) -> Tokenizer:
     library = tokenizers.Tokenizer.from_str(json.dumps(json.loads(stored)["tokenizer"]))
 
     def decode(ids: list[int]) -> str:
-        text = re.sub(r" ?([\n-]) ?", r"\1", " ".join(library.id_to_token(id) for id in ids))
+        text = re.sub(r" ?([\n-]) ?", r"\1", " ".join(str(library.id_to_token(id)) for id in ids))
         text = re.sub(r" ([,.;:!?…)\]}”])", r"\1", text)
         return re.sub(r"([(\[{“]) ", r"\1", text)
 

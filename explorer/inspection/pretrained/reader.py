@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,7 +131,7 @@ class PretrainedReader:
         steps = self.steps
         if step is None:
             return steps[-1] if steps else None
-        if not isinstance(step, Real) or step not in steps:
+        if not isinstance(step, Integral) or isinstance(step, bool) or step not in steps:
             possible = f"Give one of {', '.join(map(str, steps))}." if steps else "Leave the step out."
             raise InvalidSetting(
                 f"No weights of step {shorten(step)} of {self.card.name} are on this machine. {possible}"
