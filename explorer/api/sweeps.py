@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.api.arguments import require_settings, require_text, require_whole_number
 from explorer.api.run import Run
-from explorer.api.trainer import base_config, in_notebook
+from explorer.api.trainer import base_config, corpus_settings, data_settings, in_notebook
 from explorer.environment import check_executor
 from explorer.errors import InvalidSetting, UnknownRun, shorten
 from explorer.run_store import store
@@ -19,6 +20,7 @@ from explorer.sweeps.findings import result_details, result_finding, rule_senten
 from explorer.sweeps.results import best_trial, results_table, winner
 from explorer.sweeps.space import Range as Range
 from explorer.sweeps.space import Sweep, make_sweep, trials
+from explorer.tasks.text import corpora
 from explorer.training.config import with_settings
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@corpora.personal_process()
 def sweep(
     task: str,
     model: str,
@@ -39,6 +42,7 @@ def sweep(
     finalists: int = 2,
     metric: str = "",
     executor: str | None = None,
+    data: str | Path | DataFrame | None = None,
     progress: bool | None = None,
     **settings: Any,
 ) -> SweepResults:
@@ -58,8 +62,9 @@ def sweep(
     metric: what is compared; by default the loss on data that were not trained on
     executor: where trainings run: "here" (in this process), "processes", "ray" or the address of a Ray cluster; by
         default what LINEAGE_EXECUTOR says
+    data: your own data as a CSV file or a table, as for `train`
     progress: whether a progress bar is shown; by default in a terminal and in a notebook
-    settings: any other setting, the same for all trials: `epochs=10`
+    settings: any other setting, the same for all trials: `epochs=10`, or `corpus="mine.txt"`
 
     The table depends on the curves only, not on the order in which runs end. Runs that are stored already are not
     trained again. An interruption (Ctrl-C, or the stop button of a notebook) stores what there is and raises
@@ -73,6 +78,10 @@ def sweep(
     [0.01, 0.001]
     """
     base = base_config(task, model, "")
+    if isinstance(corpus := settings.get("corpus"), str | Path):
+        settings |= corpus_settings(base, corpus)
+    if data is not None:
+        settings |= data_settings(base, data, settings)
     base = with_settings(base, require_settings(base, settings))
     tried = {name: values for name, values in space.items() if isinstance(values, list | tuple)}
     if not isinstance(halving, bool):

@@ -73,9 +73,9 @@ def train(
             raise InvalidSetting("`seeds` and `replicas` are the same setting. Give one of them.")
         changes["replicas"] = require_whole_number("seeds", seeds, 1)
     if data is not None:
-        changes = _data_settings(config, data, changes) | changes
+        changes = data_settings(config, data, changes) | changes
     if isinstance(corpus := changes.get("corpus"), str | Path) and not (corpus == "own" and "text" in changes):
-        changes |= _corpus_settings(config, corpus)
+        changes |= corpus_settings(config, corpus)
     if progress is not None:
         progress = require_flag("progress", progress)
     return train_config(with_settings(config, require_settings(config, changes)), progress)
@@ -140,7 +140,7 @@ def base_config(task: str, model: str, preset: str) -> RunConfig:
     return default_config(task, model)
 
 
-def _corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]:
+def corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]:
     """Return the settings of a corpus that is given by its name or as a file. Raises InvalidSetting or TextError."""
     from explorer.experiments.own_tables import table_columns
     from explorer.tasks.text import corpora
@@ -160,10 +160,10 @@ def _corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]
             f"There is no corpus and no file “{shorten(corpus)}” ({describe_file_error(error)}). The corpora are "
             f"{', '.join(known)}."
         ) from error
-    return {"corpus": "own", "text": corpora.store_text(corpora.validated_text(content, file.name))}
+    return {"corpus": "own", "text": corpora.store_file(content, file.name)}
 
 
-def _data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Mapping[str, object]) -> dict[str, object]:
+def data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Mapping[str, object]) -> dict[str, object]:
     """Return the settings of the task for an own table, given the other changes. Raises InvalidSetting or TextError."""
     import pandas as pd
 
@@ -174,7 +174,7 @@ def _data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Map
         raise InvalidSetting("`data` is for the tasks negation and pairs. Leave it out.")
     if isinstance(data, pd.DataFrame):
         # Python quotes a carriage return only if it is part of the line ending; unquoted it would begin a row.
-        text = corpora.validated_text(data.to_csv(index=False, lineterminator="\r\n"), least=0)
+        sha = corpora.store_text(corpora.validated_text(data.to_csv(index=False, lineterminator="\r\n"), least=0))
     elif isinstance(data, str | Path):
         try:
             content = Path(data).read_bytes()
@@ -182,10 +182,10 @@ def _data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Map
             raise InvalidSetting(
                 f"“{shorten(data)}” cannot be read: {describe_file_error(error)}. Give a CSV file."
             ) from error
-        text = corpora.validated_text(content, Path(data).name, least=0)
+        sha = corpora.store_file(content, Path(data).name, least=0)
     else:
         raise InvalidSetting(f"`data` is of the type {type(data).__name__}. Give a CSV file or a pandas DataFrame.")
-    return settings_of_table(with_settings(config, held_out_settings(changes)), corpora.store_text(text))
+    return settings_of_table(with_settings(config, held_out_settings(changes)), sha)
 
 
 @contextmanager

@@ -160,7 +160,7 @@ def keep_text_file(given: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no file name"
         raise InvalidSetting(f"“{shorten(given)}” cannot be read: {reason}. Give another file.") from error
-    return "" if content is None else corpora.store_text(corpora.validated_text(content, file.name))
+    return "" if content is None else corpora.store_file(content, file.name)
 
 
 def check_same_text(config: RunConfig, given: str) -> None:

@@ -15,6 +15,7 @@ from explorer.cli import completion
 from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_new_file, split_settings, write_new_file
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
 from explorer.errors import InvalidSetting
+from explorer.tasks.text import corpora
 
 if TYPE_CHECKING:
     from explorer.sweeps.controller import Plan
@@ -25,6 +26,7 @@ _SHOWN = ("state", "step")  # columns of the printed table after the settings
 _SPREAD = ("lowest", "highest", "confirmed")
 
 
+@corpora.personal_process()
 def sweep(
     task: TrainedTask = "",
     model: TrainedModel = "",
@@ -38,6 +40,9 @@ def sweep(
             autocompletion=completion.settings,
         ),
     ] = None,
+    corpus: Annotated[
+        str, typer.Option(metavar="FILE", help="A corpus, a text file or a CSV file of your own, as for train.")
+    ] = "",
     seeds: Annotated[int, typer.Option(metavar="COUNT", min=1, help="Seeds of each trial.")] = 3,
     search: Annotated[
         str, typer.Option(metavar="KIND", help="grid: every combination; random: as many as --trials says.")
@@ -75,7 +80,9 @@ def sweep(
     """
     from explorer.cli.interruption import stop_requests
     from explorer.cli.tables import print_wrapped
+    from explorer.cli.training import corpus_settings
     from explorer.csv_files import to_csv_file
+    from explorer.experiments.own_tables import held_out_settings
     from explorer.sweeps import findings
     from explorer.sweeps.driver import carry_out, check_limits, estimated_seconds
     from explorer.sweeps.results import results_table
@@ -87,7 +94,10 @@ def sweep(
     if out is not None:
         check_new_file(out, force)
     fixed, space = _parse_settings(settings or ())
-    base = with_settings(default_config(task, model), fixed)
+    base = default_config(task, model)
+    if corpus := corpus or str(fixed.pop("corpus", "")):
+        fixed = corpus_settings(corpus, with_settings(base, held_out_settings(fixed))) | fixed
+    base = with_settings(base, fixed)
     definition = make_sweep(
         base,
         space,

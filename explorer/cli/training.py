@@ -126,7 +126,7 @@ def train(
     base = _base_config(task, model, preset)
     changes: dict[str, object] = {"seed": seed, "replicas": replicas, "tokenizer": tokenizer, "keep": keep}
     if corpus is not None:
-        changes |= _corpus_settings(corpus, with_settings(base, held_out_settings(given)))
+        changes |= corpus_settings(corpus, with_settings(base, held_out_settings(given)))
     if stop_at:
         changes["stop_at"] = _parse_stop_at(stop_at)
     changes = {name: value for name, value in changes.items() if value is not None}
@@ -284,7 +284,7 @@ def _base_config(task: str, model: str, name: str) -> RunConfig:
     return default_config(task, model)
 
 
-def _corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
+def corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
     """Return the settings of a corpus given by name or as a file, or of a CSV file for a task that learns from one.
 
     Raises InvalidSetting if there is neither, or TextError.

@@ -16,6 +16,7 @@ from explorer.experiments.presets import preset
 from explorer.experiments.pretraining import LINES_WITH_TEST_SPLIT
 from explorer.models.settings import field_label
 from explorer.number_format import format_units
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import CORPUS_NAMES
 from explorer.training.config import RunConfig, default_config, setting_declaration, to_json, with_settings
 
@@ -46,6 +47,8 @@ def _describe_held_out(value: object) -> str:
 
 def _describe_text(value: str) -> str:
     """Return a short form of the string that is learned, or of the fingerprint of a visitor's text."""
+    if value in corpora.file_names:
+        return corpora.file_names[value]
     return f"text {value[:8]}…" if len(value) > 24 else f"“{value.strip()}”" if value else "no own text"
 
 

@@ -87,7 +87,7 @@ class JobView:
     @property
     def private(self) -> bool:
         """Whether it trains on a visitor's own text; then only its requesters may see it."""
-        return bool(self.config.own_text)
+        return bool(self.config.own_text) and not corpora.is_personal()
 
 
 class JobLost(Exception):
@@ -412,7 +412,7 @@ class Job:
     def _make_order(self) -> Order:
         """Return the order for the executor. Raises LineageError if the parent of a branch or the text is missing."""
         config, record = self._view.config, self.resume_record
-        text = corpora.load_text(TextConfig(corpus="own", text=config.own_text)) if self._view.private else ""
+        text = corpora.load_text(TextConfig(corpus="own", text=config.own_text)) if config.own_text else ""
         if record:
             return Order(config, record.curves.step, record.snapshots[record.curves.step], text)
         if config.branch:

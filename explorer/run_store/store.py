@@ -48,12 +48,14 @@ from explorer.atomic_files import is_disk_full as is_disk_full
 from explorer.atomic_files import json_bytes as json_bytes
 from explorer.atomic_files import sync_folder
 from explorer.atomic_files import write_file as write_file
+from explorer.catalogue import task_row
 from explorer.environment import environment
 from explorer.errors import DamagedRun, LineageError, UnknownRun, shorten
 from explorer.program_files import PRETRAINED as PRETRAINED
 from explorer.run_store import packed_weights
 from explorer.run_store.curves_table import from_table, read_table, table_bytes, to_table
-from explorer.training.config import KEY, RunConfig, key, parse_config, to_json
+from explorer.tasks.text import corpora
+from explorer.training.config import KEY, RunConfig, changed_settings, key, parse_config, to_json
 from explorer.training.record import Curves, Record, RunState, Snapshot
 
 log = logging.getLogger(__name__)
@@ -221,6 +223,7 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
         torch=TORCH,
         machines=record.machines,
         owner=owner,
+        name=_name_of(record.config),
     )
     with contextlib.suppress(LineageError):  # there is no card, or a damaged one
         card = keep_entered(card, _read_card(folder)).model_copy(update={"owner": owner} if owner else {})
@@ -237,6 +240,15 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
         for file in (folder / what).glob("*.safetensors"):
             if file.stem.isdecimal() and int(file.stem) not in record.snapshots:
                 file.unlink()  # a checkpoint replaced by a later one
+
+
+def _name_of(config: RunConfig) -> str:
+    """Return a name for a run on a file of one's own, which its configuration does not name; otherwise none."""
+    if (file := corpora.file_names.get(config.own_text)) is None:
+        return ""
+    row, unnamed = task_row(config.task), {"corpus", "text", "replicas", "classes", "train_size"}
+    changed = [f"{name} {value}" for name, value in changed_settings(config).items() if name not in unnamed]
+    return shorten(", ".join([f"{row.title}: {config.title}", shorten(file, 40), *changed]), 60)
 
 
 def pack_run(run: StoredRun, snapshots: Mapping[int, Mapping[str, ndarray]]) -> StoredRun:

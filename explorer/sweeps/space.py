@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shorten
+from explorer.tasks.text import corpora
 from explorer.training.config import (
     RunConfig,
     key,
@@ -181,7 +182,7 @@ def make_sweep(
         )
     if search not in ("grid", "random"):
         raise InvalidSetting(f"search = {shorten(search)} is not possible. Give grid or random.")
-    if base.own_text:
+    if base.own_text and not corpora.is_personal():
         raise InvalidSetting(
             "A sweep stores its runs, and runs on a text of your own are private. Choose another corpus."
         )

@@ -271,6 +271,22 @@ def read_as(visitor: str) -> Iterator[None]:
         reader.reset(token)
 
 
+@contextmanager
+def personal_process() -> Iterator[None]:
+    """Inside this block, one person uses this process: runs on that person's texts are stored like all others."""
+    global _personal
+    _personal += 1
+    try:
+        yield
+    finally:
+        _personal -= 1
+
+
+def is_personal() -> bool:
+    """Return whether one person uses this process."""
+    return _personal > 0
+
+
 # Further ways in which a visitor may read a text, given its SHA-256 and the visitor: a class may share one.
 shared_by: list[Callable[[str, str], bool]] = []
 # Where else the text with a SHA-256 may be found, if it is not in the memory of this process.
@@ -278,6 +294,8 @@ shared_texts: list[Callable[[str], str | None]] = []
 _own_texts = _new_text_store(_MAX_STORED_BYTES)
 _owners: dict[str, set[str]] = {}  # the visitors who entered a text, by its SHA-256
 _lock = threading.Lock()
+file_names: dict[str, str] = {}  # of the files that a terminal or Python has read, by the SHA-256 of the text
+_personal = 0  # how many `personal_process` blocks there are
 
 
 def store_text(text: str, owner: str | None = None) -> str:
@@ -289,6 +307,13 @@ def store_text(text: str, owner: str | None = None) -> str:
     with _lock:
         _own_texts[sha] = text
         _owners.setdefault(sha, set()).add(reader.get() if owner is None else owner)
+    return sha
+
+
+def store_file(content: bytes, name: str, least: int = MIN_CHARACTERS) -> str:
+    """Store a text file of whoever runs this process, who sees its name; return its SHA-256. Raises TextError."""
+    sha = store_text(validated_text(content, name, least))
+    file_names[sha] = name
     return sha
 
 
