@@ -228,7 +228,7 @@ class Run:
         """Return the attention weights of every head on a text: arrays, tokens, tables and figures.
 
         text: as `predict` takes it. seed: one of `seeds`; by default the first, because the heads of two seeds have
-        nothing in common.
+        nothing in common. In `weights`, keys that a mask hides are NaN; numpy.nan_to_num(weights) makes them 0.
 
         Raises InvalidSetting for a model without attention, and the errors of `predict`.
 
@@ -623,15 +623,11 @@ class Run:
 
     def _exported_files(self, file: Path) -> dict[Path, bytes]:
         """Return the content of each file of an export."""
+        from explorer.export.notebook import export_files
+
         suffix = file.suffix.lower()
-        if suffix == ".py":
-            from explorer.export.python_file import as_python
-
-            return as_python(self.config, self.source).by_path(file)
-        if suffix == ".ipynb":
-            from explorer.export.notebook import as_notebook
-
-            return as_notebook(self.config, self.source, file.stem).by_path(file)
+        if found := export_files(self.config, self.source, file):
+            return found
         if suffix == ".csv":
             from explorer.csv_files import to_csv_file
             from explorer.run_store.tables import metrics_table

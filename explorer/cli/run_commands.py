@@ -21,7 +21,6 @@ from explorer.program_files import PACKAGE
 from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
-    from explorer.run_store import store
     from explorer.run_store.index import Entry
 
 
@@ -170,9 +169,12 @@ def export_run(
     The zip contains configuration, metrics as CSV, weights as safetensors and a model card. Code is a Python file or a
     notebook, and a file of its name that ends in .safetensors: its weights, and the examples that it was trained on.
     """
+    from explorer.export.notebook import export_files
+    from explorer.run_store.archive.write import pack
+
     check_new_file(file, force)
     stored = stored_run(run)
-    contents = _exported_files(stored, file)
+    contents = export_files(stored.config, stored, file) or {file: pack(stored)}
     for path, content in reversed(contents.items()):  # that beside the file first, so that a refusal leaves nothing
         if path == file or not path.is_file() or path.read_bytes() != content:
             write_new_file(path, content, force)
@@ -181,21 +183,6 @@ def export_run(
         return
     for path, content in contents.items():
         print(f"{escape_invisible(str(path))}, {len(content):,} bytes")
-
-
-def _exported_files(stored: store.StoredRun, file: Path) -> dict[Path, bytes]:
-    """Return the content of each file of an export."""
-    if file.suffix.lower() == ".py":
-        from explorer.export.python_file import as_python
-
-        return as_python(stored.config, stored).by_path(file)
-    if file.suffix.lower() == ".ipynb":
-        from explorer.export.notebook import as_notebook
-
-        return as_notebook(stored.config, stored, file.stem).by_path(file)
-    from explorer.run_store.archive.write import pack
-
-    return {file: pack(stored)}
 
 
 def import_run(

@@ -8,9 +8,10 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from explorer.export.contents import stored_tensors
-from explorer.export.python_file import Files, command_of, describe, program_parts
+from explorer.export.python_file import Files, as_python, command_of, describe, program_parts
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
@@ -51,6 +52,13 @@ def as_notebook(config: RunConfig, run: StoredRun | Record | None = None, name: 
     return Files(json.dumps(book, ensure_ascii=False, indent=1) + "\n", stored_tensors(config, run))
 
 
+def export_files(config: RunConfig, run: StoredRun | Record | None, file: Path) -> dict[Path, bytes]:
+    """Return a run as code by the ending of a file, .py or .ipynb, with the file beside it; for others nothing."""
+    if file.suffix.lower() == ".py":
+        return as_python(config, run).by_path(file)
+    return as_notebook(config, run, file.stem).by_path(file) if file.suffix.lower() == ".ipynb" else {}
+
+
 def _code_cells(config: RunConfig, run: StoredRun | Record | None, name: str) -> Iterator[Cell]:
     parts = program_parts(config, run)
     yield _code_cell(parts.imports)
@@ -66,11 +74,9 @@ def _code_cells(config: RunConfig, run: StoredRun | Record | None, name: str) ->
 
 
 def _head(config: RunConfig, run: StoredRun | Record | None) -> str:
-    """Return the first cell: which run it is, the losses to expect, and the settings."""
+    """Return the first cell: which run it is, and the losses to expect."""
     which, text = describe(config)
-    rows = [f"| {where} | {name} | {_table_code(value)} |" for where, name, value in _settings(config)]
-    table = "\n".join(["| of | setting | value |", "| --- | --- | --- |", *rows])
-    return "\n\n".join([f"# {which}", text, _describe_expected_results(config, run), table])
+    return "\n\n".join([f"# {which}", text, _describe_expected_results(config, run)])
 
 
 def _describe_expected_results(config: RunConfig, run: StoredRun | Record | None) -> str:
@@ -82,20 +88,6 @@ def _describe_expected_results(config: RunConfig, run: StoredRun | Record | None
     steps = sorted({round(1 + (len(losses) - 1) * part / 4) for part in range(5)})
     curve = ", ".join(f"{losses[step - 1, 0]:.3g} at step {step:,}" for step in steps)
     return f"{length} The losses of the run, up to rounding the same: {curve}."
-
-
-def _table_code(value: object) -> str:
-    """Return a value as code inside a Markdown table; the exact value is in the code below."""
-    return f"`{repr(value).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
-
-
-def _settings(config: RunConfig) -> Iterator[tuple[str, str, object]]:
-    """Yield the owner, name and value of every setting."""
-    parts = {"the task": config.task, "the model": config.model, "the optimiser": config.optimiser}
-    for where, part in parts.items():
-        yield from ((where, f.name, getattr(part, f.name)) for f in dataclasses.fields(part))
-    own = (f.name for f in dataclasses.fields(config) if "help" in f.metadata)
-    yield from (("the run", name, getattr(config, name)) for name in own)
 
 
 def _markdown_cell(text: str) -> Cell:

@@ -29,15 +29,16 @@ from explorer.training.config import RunConfig, key
 from explorer.training.record import Record
 
 _TEMPLATES = "explorer.export.templates."
-_KINDS = {  # templates by task; all others are translations
-    NegationConfig: "classify",
-    RecallConfig: "recall",
-    LabellingConfig: "label",
-    StringConfig: "language",
-    TextConfig: "language",
-    WordVectorsConfig: "word_vectors",
+_KINDS = {  # the loss and the answer (of `templates/kinds.py`) by task; all others are translations
+    NegationConfig: ("sentence_losses", "classify"),
+    RecallConfig: ("recall_losses", "recall"),
+    LabellingConfig: ("label_losses", "label"),
+    StringConfig: ("token_losses", "continue_text"),
+    TextConfig: ("token_losses", "continue_text"),
+    WordVectorsConfig: ("word_losses", "nearest_words"),
 }
 _TOKENIZERS = {"char": "characters", "word": "words", "bpe": "subwords", "bytes": "subwords"}
+_OPTIONS = {"--tokens": 200, "--temperature": 1.0}  # of `generate`; temperature 0: always the likeliest token
 _CHAPTERS = {f"{_TEMPLATES}layers": "the model", "explorer.models.": "the model"}  # by module; else the program
 _OF_METHOD = {  # settings of one optimizer only
     "adam": ["beta2"],
@@ -104,24 +105,25 @@ def zip_of(files: Mapping[Path, bytes]) -> bytes:
 
 def program_parts(config: RunConfig, run: StoredRun | Record | None = None) -> Program:
     """Return the parts of the program of a run."""
-    kind = next((kind for task, kind in _KINDS.items() if isinstance(config.task, task)), "translate")
+    kinds = (kind for task, kind in _KINDS.items() if isinstance(config.task, task))
+    losses, answer = next(kinds, ("translation_losses", "translate"))
     module, _, name = model_for_task(config.model).class_path.partition(":")
     counted = isinstance(config.model, NgramTextConfig)
     modules = {
-        f"{_TEMPLATES}classify": f"{_TEMPLATES}{kind}",
-        f"{_TEMPLATES}steps": f"{_TEMPLATES}{'counts' if counted else 'steps'}",
-        **dict.fromkeys(
-            ("explorer.models.layers", "explorer.models.taps", "explorer.models.configs"), f"{_TEMPLATES}layers"
-        ),
+        "explorer.models.layers": f"{_TEMPLATES}layers",
+        "explorer.models.configs": f"{_TEMPLATES}layers",
     }
     names = {
-        **({"predict": (f"{_TEMPLATES}language", "generate")} if kind == "language" else {}),
         "Network": (module, name),
         "make_optimizers": (f"{_TEMPLATES}optimizers", config.optimiser.method),
-        "make_tokenizer": (f"{_TEMPLATES}tokens", _TOKENIZERS[getattr(config.task, "tokenizer", "char")]),
+        "make_tokenizer": (f"{_TEMPLATES}kinds", _TOKENIZERS[getattr(config.task, "tokenizer", "char")]),
+        "batch_losses": (f"{_TEMPLATES}kinds", losses),
+        "train_model": (f"{_TEMPLATES}kinds", "count_ngrams" if counted else "train_in_steps"),
+        "answer_text": (f"{_TEMPLATES}kinds", answer),
     }
     selection = Selection((f"{_TEMPLATES}program", "main"), modules, names, _conditions(config))
-    renamed = {local: found for local, (_, found) in names.items()}
+    shorter = {"train_in_steps": "train", "count_ngrams": "train", "continue_text": "generate"}
+    renamed = shorter | {local: shorter.get(found, found) for local, (_, found) in names.items()}
     pattern = re.compile(rf"\b({'|'.join(renamed)})\b")
     sections: dict[str, list[str]] = {}
     for title, code in selection.sections():
@@ -167,6 +169,8 @@ def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
             'FILE = Path(__file__).with_suffix(".safetensors")  # the weights of the run and its examples',
             f"SEEDS = {list(config.seeds)}",
             f"SIZES = {model_sizes(config, run)}",
+            f"COMMAND = {command_of(config)[0]!r}",
+            f"OPTIONS = {_OPTIONS if command_of(config)[0] == 'generate' else {}}",
             wrap_line(f"MODEL = {_namespace(vars(config.model))}"),
             wrap_line(f"TRAINING = {_namespace(training)}"),
         ]

@@ -38,7 +38,7 @@ class Selection:
         """Select from `start` on.
 
         modules: modules that are taken instead of others.
-        names: what is taken instead of what is imported under these local names.
+        names: what is taken for these names, wherever they stand.
         settings: of the model, and the average of the training; they decide about branches.
         """
         self._modules, self._names = modules, names
@@ -64,10 +64,8 @@ class Selection:
                     case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
                         found.definitions[name] = node
                     case ast.ImportFrom(module=str(origin), names=aliases) if origin != "__future__":
-                        for alias in aliases:
-                            local = alias.asname or alias.name
-                            origin_of, original = self._names.get(local, (origin, alias.name))
-                            found.imports[local] = self._modules.get(origin_of, origin_of), original
+                        origin = self._modules.get(origin, origin)
+                        found.imports.update({each.asname or each.name: (origin, each.name) for each in aliases})
                     case ast.Import(names=aliases):
                         found.imports.update(
                             {alias.asname or alias.name: (ast.unparse(alias), "") for alias in aliases}
@@ -85,6 +83,8 @@ class Selection:
         for part in ast.walk(self._without_unused_methods(source.definitions[name])):
             if isinstance(part, ast.Attribute):
                 self._attributes |= {part.attr}
+            elif isinstance(part, ast.Name) and part.id in self._names:
+                self._take(self._names[part.id])
             elif isinstance(part, ast.Name) and part.id in source.definitions:
                 self._take((module, part.id))
             elif isinstance(part, ast.Name) and part.id in source.imports:
@@ -129,7 +129,9 @@ class Selection:
                     visit(origin)
             order[module] = None
 
-        visit(next(iter(self.taken))[0])
+        for module in reversed(dict.fromkeys(module for module, _ in self.taken)):
+            if module not in order:
+                visit(module)
         for module in order:
             definitions, text, last = self._parse(module).definitions, "", None
             for name, node in definitions.items():

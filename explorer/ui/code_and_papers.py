@@ -11,8 +11,8 @@ import streamlit as st
 
 from explorer.catalogue import ModelRow, model_for_task, model_row
 from explorer.errors import LineageError
-from explorer.export.notebook import as_notebook
-from explorer.export.python_file import as_python, required_libraries, zip_of
+from explorer.export.notebook import export_files
+from explorer.export.python_file import required_libraries, zip_of
 from explorer.program_files import PACKAGE
 from explorer.run_store import store
 from explorer.tasks.text import corpora
@@ -99,7 +99,6 @@ def _exported(config: RunConfig, visitor_id: str, file: str) -> bytes:
     with corpora.read_as(visitor_id):
         stored = store.find_by_config(config, visitor=visitor_id)
         try:
-            made = as_notebook(config, stored, Path(file).stem) if file.endswith("ipynb") else as_python(config, stored)
+            return zip_of(export_files(config, stored, Path(file)))
         except LineageError as error:
             return zip_of({Path("README.txt"): f"{error}\n".encode()})
-        return zip_of(made.by_path(Path(file)))

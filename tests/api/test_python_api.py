@@ -221,7 +221,49 @@ REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda run: explorer.load("text-toy-rnn").generate("a", tokens=10**30), "from 1 to 1,000,000"),
     (lambda run: explorer.load("text-toy-rnn").temperature("a", tokens=1.5), "from 1 to 400"),
     (lambda run: explorer.load("words-grammar-skip_gram").neighbours("king", 0), "count = 0 is not possible"),
+    (lambda run: explorer.load("words-grammar-skip_gram").neighbours("king", True), "count = True is not possible"),
+    (lambda run: run.predict(SENTENCE, step=True), "no weights of step True"),
+    (lambda run: run.predict(SENTENCE, seed=0.0), "no seed 0"),
+    (lambda run: run.attention(SENTENCE).plot(True), "no layer True"),
+    (lambda run: run.attention(SENTENCE).show(live="yes"), "live = “yes” is not possible. Give True or False"),
+    (lambda run: run.export("run.csv", force=1), "force = 1 is not possible. Give True or False"),
+    *(
+        (lambda run, given=given: explorer.load("text-toy-rnn").generate("a", **given), sentence)
+        for given, sentence in (
+            ({"top_k": "3"}, "top_k = “3” is not possible. Give a whole number"),
+            ({"top_k": 2.0}, "top_k = 2.0 is not possible"),
+            ({"temperature": True}, "temperature = True is not possible. Give a number"),
+            ({"temperature": float("nan")}, "temperature = nan is not possible"),
+            ({"temperature": float("inf")}, "temperature = inf is not possible"),
+            ({"temperature": -1}, "from 0 to 5"),
+            ({"sampling_seed": 1.5}, "sampling_seed = 1.5 is not possible"),
+            ({"tokens": True}, "tokens = True is not possible"),
+        )
+    ),
+    *(
+        (lambda run, given=given: explorer.train("negation", "rnn", **given), sentence)
+        for given, sentence in (
+            ({"epochs": "3"}, "epochs = “3” is not possible. Give a whole number"),
+            ({"epochs": 1.5}, "epochs = 1.5 is not possible"),
+            ({"seeds": 2.0}, "seeds = 2.0 is not possible"),
+            ({"learning_rate": True}, "learning_rate = True is not possible. Give a number"),
+            ({"learning_rate": float("nan")}, "learning_rate = nan is not possible"),
+            ({"fresh_data": 1}, "fresh_data = 1 is not possible. Give True or False"),
+            ({"progress": "no"}, "progress = “no” is not possible"),
+        )
+    ),
+    (lambda run: explorer.sweep("negation", "rnn", {"learning_rate": ["1e-3", 0.1]}), "learning_rate = “1e-3”"),
+    (lambda run: explorer.sweep("negation", "rnn", {"epochs": [1, 2]}, seeds=True), "seeds = True is not possible"),
 ]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    run = explorer.train(
+        "negation", "rnn", seeds=np.int64(2), epochs=np.int32(1), learning_rate=np.float32(0.01), fresh_data=np.True_
+    )
+    assert run.settings["epochs"] == 1 and len(run.seeds) == 2
+    assert len(run.predict(SENTENCE, seed=np.int64(1))) == 2
+    assert explorer.load("text-toy-rnn").generate("a", tokens=np.int8(3), temperature=np.float64(0), top_k=np.uint8(2))
 
 
 @pytest.mark.parametrize(("action", "sentence"), REFUSED)

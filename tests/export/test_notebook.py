@@ -74,12 +74,6 @@ def test_the_first_cell_names_the_run_and_the_losses_to_expect() -> None:
     config = tiny("negation")
     record = record_run(config)
     first = cells(config, "markdown", record)[0]
-    assert key(config) in first and "| the task | train_size | `100` |" in first
+    assert key(config) in first
     assert f"{record.curves.losses[0, 0]:.3g} at step 1, " in first
     assert "at step 1" not in cells(config, "markdown")[0]
-
-
-def test_what_a_visitor_typed_breaks_no_table() -> None:
-    config = with_settings(default_config("string", "rnn"), {"text": "a|b`c"})
-    rows = [line for line in cells(config, "markdown")[0].splitlines() if line.startswith("| the task | text")]
-    assert rows == ["| the task | text | `'a\\|b'c'` |"]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from explorer.generation.decoding import Decoder, make_decoder
 from explorer.models.context_window import window_start
+from explorer.models.language import State
 from explorer.models.layers import stack
 from explorer.models.taps import record
 from tests.generation.small import CONFIGS, CONTEXT, FEW, model, texts
@@ -91,6 +92,29 @@ def test_models_with_and_without_a_decoder_of_their_own() -> None:
     ids = texts(SAMPLES, 5)
     found, expected = (make_decoder(lm, CONTEXT, SAMPLES).read(ids) for lm in (WithDecoder(), model(ROTARY)))
     assert_close(found, expected)
+
+
+class Plain(nn.Module):
+    """A new language model of somebody else, without a decoder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = model(ROTARY)
+        self.blocks = self.inner.blocks  # it reads a window
+
+    def features(self, ids: Tensor, state: State = ()) -> tuple[Tensor, State]:
+        return self.inner.features(ids, state)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.inner.readout(self.features(ids)[0])
+
+
+def test_a_new_language_model_reads_its_window_again_for_each_token() -> None:
+    ids, lm = texts(SAMPLES, TIME), Plain()
+    decoder = make_decoder(lm, CONTEXT, SAMPLES)
+    assert_close(decoder.read(ids[:, :1]), forward_logits(lm, ids[:, :1], CONTEXT))
+    for n in range(2, TIME):
+        assert_close(decoder.step(ids[:, n - 1]), forward_logits(lm, ids[:, :n], CONTEXT))
 
 
 class WithDecoder(nn.Module):

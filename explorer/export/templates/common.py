@@ -1,6 +1,6 @@
 """What every exported file has: its settings, the file of weights and examples beside it, and the steps of a training.
 
-`python_file.py` replaces the settings, `Network` and `make_optimizers` by those of a run.
+`python_file.py` replaces its first definitions by those of a run.
 """
 
 from __future__ import annotations
@@ -17,13 +17,21 @@ import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
-from explorer.export.templates.optimizers import adam as make_optimizers
-from explorer.models.bag_of_words import BagOfWords as Network
 from explorer.seeds import generator
 
+# Functions and the class of the model, which `python_file.py` chooses for a run.
+Network: Any = None
+make_optimizers: Any = None
+make_tokenizer: Any = None
+batch_losses: Any = None
+train_model: Any = None
+answer_text: Any = None
+# Settings of a run.
 FILE = Path(__file__).with_suffix(".safetensors")  # the weights of the run and its examples
 SEEDS = [0]
 SIZES = [0]
+COMMAND = "predict"
+OPTIONS: dict[str, float] = {}
 MODEL: Any = SimpleNamespace()
 TRAINING: Any = SimpleNamespace()
 
@@ -37,7 +45,7 @@ def stored() -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def build_model(seed: int) -> nn.Module:
     """Return the initialized model of one seed."""
-    return Network(MODEL, *SIZES, generator(seed, "start"))  # type: ignore[call-arg, arg-type]  # of any model
+    return Network(MODEL, *SIZES, generator(seed, "start"))  # type: ignore[no-any-return]
 
 
 def load_models(file: Path = FILE) -> list[nn.Module]:

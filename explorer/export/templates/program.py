@@ -7,16 +7,23 @@ from pathlib import Path
 
 import torch
 
-from explorer.export.templates.classify import OPTIONS, predict
-from explorer.export.templates.common import FILE, SEEDS, TRAINING, load_models
-from explorer.export.templates.steps import train
+from explorer.export.templates.common import (
+    COMMAND,
+    FILE,
+    OPTIONS,
+    SEEDS,
+    TRAINING,
+    answer_text,
+    load_models,
+    train_model,
+)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command."""
     torch.set_num_threads(TRAINING.threads)
     parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=["train", "predict"])
+    parser.add_argument("command", choices=["train", COMMAND])
     parser.add_argument("text", nargs="?", default="")
     parser.add_argument("--seed", type=int, default=SEEDS[0], help="of the initial weights, or of random numbers")
     parser.add_argument("--weights", type=Path, default=FILE, help="file of weights that train has written")
@@ -24,6 +31,6 @@ def main(arguments: list[str] | None = None) -> None:
         parser.add_argument(option, type=type(default), default=default)
     given = parser.parse_args(arguments)
     if given.command == "train":
-        train(given.seed, FILE.with_name(f"{FILE.stem}-trained.safetensors"))
+        train_model(given.seed, FILE.with_name(f"{FILE.stem}-trained.safetensors"))
     else:
-        print(torch.no_grad()(predict)(load_models(given.weights), given))
+        print(torch.no_grad()(answer_text)(load_models(given.weights), given))
