@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from explorer.errors import InvalidSetting, shorten
 
@@ -46,7 +46,7 @@ def describe_file_error(error: OSError | ValueError) -> str:
 
 def as_whole_number(value: object) -> int | None:
     """Return a whole number, also of numpy, as an int; None for anything else, as True, 3.0 or "3"."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or getattr(value, "shape", ()):
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or getattr(value, "shape", None):
         return None
     return operator.index(value)
 

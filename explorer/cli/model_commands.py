@@ -117,8 +117,9 @@ def predict(
     if isinstance(task, LabellingConfig):
         return predict_row(stored, task, sentence, as_json)
     if not isinstance(task, NegationConfig):
-        words = isinstance(task, WordVectorsConfig)
-        instead = f'explorer.load("{run}").neighbours(word) in Python' if words else f"generate {run} --prompt TEXT"
+        instead = f"generate {run} --prompt TEXT"
+        if isinstance(task, WordVectorsConfig):
+            instead = f'explorer.load("{run}").neighbours(word) in Python'
         raise InvalidSetting(
             f"{run} is a run of the task {task_row(task).name}, which predicts no class. Use {instead}."
         )

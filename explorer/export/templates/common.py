@@ -76,7 +76,7 @@ def schedule(step: int) -> float:
     """Return the factor of the learning rate in a step, counted from 1."""
     left = 1 - (step - 1) / TRAINING.steps
     shape = {"constant": 1.0, "linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2}[TRAINING.schedule]
-    return float(TRAINING.end + (1 - TRAINING.end) * shape) * min(1.0, step / (TRAINING.warmup + 1))
+    return float((TRAINING.end + (1 - TRAINING.end) * shape) * min(1.0, step / (TRAINING.warmup + 1)))
 
 
 def train_steps(model: nn.Module, losses: Iterator[Tensor]) -> Iterator[float]:

@@ -175,7 +175,7 @@ def continue_text(models: list[nn.Module], given: argparse.Namespace) -> str:
         # The Gumbel-max trick: this samples from softmax(logits / temperature).
         u = torch.rand(len(logits), generator=noise, dtype=torch.float64)
         ids.append(int((logits + given.temperature * u.log().neg().log().neg().float()).argmax()))
-    return decode(ids)
+    return str(decode(ids))
 
 
 def count_ngrams(seed: int, file: Path) -> list[float]:
