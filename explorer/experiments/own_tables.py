@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 from explorer.errors import InvalidSetting
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import negation_data, own_task
-from explorer.tasks.own_tables import LABELLED_COLUMNS, PAIR_COLUMNS
+from explorer.tasks.own_tables import LABELLED_COLUMNS, PAIR_COLUMNS, read_labelled
 from explorer.tasks.seq2seq.own_pairs import own_pairs_task
 from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 
 _PAIR_FIELDS = ("corpus", "text", "sources", "targets", "longest_source", "longest_target")
@@ -47,5 +50,7 @@ def settings_of_table(config: RunConfig, sha: str) -> dict[str, object]:
             "and target)."
         )
     own = own_task(sha, config.task.held_out_share)
+    if hint := read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha))).hint:
+        warnings.warn(hint, stacklevel=3)
     found = {f"task.{name}": getattr(own, name) for name in ("corpus", "text", "classes", "train_size")}
     return found | ({"window": max(negation_data(own).lengths)} if hasattr(config.model, "window") else {})

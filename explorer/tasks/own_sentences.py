@@ -52,7 +52,7 @@ class OwnSentence:
 
     @property
     def nots(self) -> int:
-        return sum(word in _NEGATIONS or word.endswith(("n't", "n’t")) for word in self.words)
+        return sum(word in _NEGATIONS or word.endswith("n't") for word in self.words)
 
 
 class OwnSentences(Negation):

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from explorer.errors import TextError, shorten
 from explorer.tasks.negation import MAX_CLASSES
-from explorer.tasks.seq2seq.pairs import MAX_ALPHABET, MAX_CHARACTERS, MIN_PAIRS, Pair, normalize_text
-from explorer.tokenization.words import MAX_WORDS, drop_invisible, split_words
+from explorer.tasks.seq2seq.pairs import JOINERS, MAX_ALPHABET, MAX_CHARACTERS, MIN_PAIRS, Pair, normalize_text
+from explorer.tokenization.words import MAX_WORDS, SPLIT_AT_SPACES, drop_invisible, fold_word, lacks_spaces, split_words
 
 LABELLED_COLUMNS = ("text", "label")
 PAIR_COLUMNS = ("source", "target")
@@ -25,6 +25,7 @@ MAX_LABEL = 40  # characters
 _MAX_COLUMNS = 100
 _MAX_HEADER = 10_000  # characters of the first row
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_DECLARED = re.compile(r"\s*\"?sep=(.)\"?[\s,;]*", re.IGNORECASE)  # Excel's declaration of the separator
 _FORMAT = "Give a CSV file whose first row is {columns}, with a row for each {row}."
 
 
@@ -36,6 +37,11 @@ class Labelled(NamedTuple):
     classes: tuple[str, ...]  # in alphabetical order
     repeated: int  # rows whose sentence stands in an earlier row; they are counted once
 
+    @property
+    def hint(self) -> str:
+        """A sentence for a table without spaces between its words; empty for others."""
+        return SPLIT_AT_SPACES if lacks_spaces(max(words, key=len) for words in self.words) else ""
+
 
 def read_labelled(content: str) -> Labelled:
     """Return the sentences of a table with the columns text and label. Raises TextError."""
@@ -44,7 +50,7 @@ def read_labelled(content: str) -> Labelled:
     spelled: dict[str, str] = {}  # the first spelling of each label, by its case-folded form
     rows = _read_columns(content, LABELLED_COLUMNS, "sentence")
     for number, (text, given) in rows:
-        label = " ".join(unicodedata.normalize("NFKC", drop_invisible(given)).split())
+        label = " ".join(drop_invisible(unicodedata.normalize("NFKC", given)).split())
         words = split_words(text)
         if not words:
             raise TextError(f"Row {number} has no word in the column text.", "Write a sentence there or delete it.")
@@ -61,7 +67,7 @@ def read_labelled(content: str) -> Labelled:
                 "are read.",
                 "Write a shorter name of the class.",
             )
-        label = spelled.setdefault(label.casefold(), label)
+        label = spelled.setdefault(fold_word(label), label)
         if len(spelled) > MAX_CLASSES:
             raise TextError(
                 f"Row {number} has the {len(spelled)}th different label, “{label}”; at most {MAX_CLASSES} classes are "
@@ -146,7 +152,7 @@ def _check_sequence(number: int, column: str, cell: str) -> None:
             f"The {column} in row {number} has {len(cell):,} characters; at most {MAX_CHARACTERS} are read.",
             "Shorten it, or delete the row.",
         )
-    if invisible := next((each for each in cell if not each.isprintable()), ""):
+    if invisible := next((each for each in cell if not each.isprintable() and each not in JOINERS), ""):
         raise TextError(
             f"The {column} in row {number} has an invisible character (U+{ord(invisible):04X}).",
             "Delete it.",
@@ -163,10 +169,15 @@ def _read_columns(content: str, names: Sequence[str], row: str) -> list[tuple[in
     import pandas as pd  # imported here and below, because it would delay the first page
 
     advice = _FORMAT.format(columns=",".join(names), row=row)
-    header = content.partition("\n")[0]
+    lines = content.split("\n")
+    first = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    if declared := _DECLARED.fullmatch(lines[first]):
+        first += 1 + next((i for i, line in enumerate(lines[first + 1 :]) if line.strip()), 0)
+    header, content = "".join(lines[first : first + 1]), "\n".join(lines[first:])
     if len(header) > _MAX_HEADER:
         raise TextError(f"The first row has {len(header):,} characters; at most {_MAX_HEADER:,} are read.", advice)
-    separator, columns = _find_columns(header, names, advice)
+    separators = [declared[1]] if declared and declared[1] in _SEPARATORS else list(_SEPARATORS)
+    separator, columns = _find_columns(header, names, advice, separators)
     try:
         table = pd.read_csv(
             io.StringIO(content),
@@ -175,36 +186,46 @@ def _read_columns(content: str, names: Sequence[str], row: str) -> list[tuple[in
             dtype=str,
             keep_default_na=False,
             skip_blank_lines=False,
+            skipinitialspace=True,
             on_bad_lines="error",
             nrows=MAX_ROWS + 2,  # the header, and one row above the limit
         )
     except pd.errors.ParserError as error:
-        raise TextError(_describe_parser_error(error, separator), advice) from None
+        raise TextError(_describe_parser_error(error, separator, first), advice) from None
     if len(table) > MAX_ROWS + 1:
         raise TextError(
             f"This table has more than {MAX_ROWS:,} rows below the first one, the most that are read.", "Cut it."
         )
     positions = [columns.index(name) for name in names]
     found = []
-    for number, cells in enumerate(table.iloc[1:].fillna("").itertuples(index=False), start=2):
+    for number, cells in enumerate(table.iloc[1:].fillna("").itertuples(index=False), start=first + 2):
         if any(cell.strip() for cell in cells):
+            other = next((each for each in _SEPARATORS if each != separator and each in cells[0]), "")
+            if other and not any(cells[1:]):
+                raise TextError(
+                    f"The first row separates its columns by {_SEPARATORS[separator]}, row {number} by "
+                    f"{_SEPARATORS[other]}.",
+                    "Use the same separator in all rows.",
+                )
             found.append((number, tuple(cells[position] for position in positions)))
     if not found:
         raise TextError(f"This table has a first row, and no row with a {row} below it.", advice)
     return found
 
 
-def _find_columns(header: str, names: Sequence[str], advice: str) -> tuple[str, list[str]]:
+def _find_columns(header: str, names: Sequence[str], advice: str, separators: Sequence[str]) -> tuple[str, list[str]]:
     """Return the separator of a table and the names of its columns, in small letters. Raises TextError."""
     import pandas as pd
 
     most: list[str] = []
-    for separator in _SEPARATORS:
+    for separator in separators:
         try:
-            cells = pd.read_csv(io.StringIO(header), sep=separator, header=None, dtype=str, keep_default_na=False)
+            cells = pd.read_csv(
+                io.StringIO(header), sep=separator, header=None, dtype=str, keep_default_na=False, skipinitialspace=True
+            )
         except (pd.errors.EmptyDataError, pd.errors.ParserError):
             continue
-        columns = [str(cell).strip().casefold() for cell in cells.iloc[0]]
+        columns = [fold_word(str(cell)).strip() for cell in cells.iloc[0]]
         if set(names) <= set(columns):
             if len(columns) > _MAX_COLUMNS:
                 raise TextError(f"This table has {len(columns):,} columns; at most {_MAX_COLUMNS} are read.", advice)
@@ -216,15 +237,15 @@ def _find_columns(header: str, names: Sequence[str], advice: str) -> tuple[str, 
     raise TextError(f"The columns {' and '.join(names)} are needed; the first row has {found or 'nothing'}.", advice)
 
 
-def _describe_parser_error(error: Exception, separator: str) -> str:
-    """Return a sentence that names the row in which a table cannot be divided into cells."""
+def _describe_parser_error(error: Exception, separator: str, skipped: int) -> str:
+    """Return a sentence that names the row in which a table cannot be divided into cells, after `skipped` lines."""
     message = str(error)
     if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
         expected, line, saw = match.groups()
         return (
-            f"Row {line} has {saw} cells, but the first row has {expected}: a text with {_SEPARATORS[separator]} "
-            "in it needs quotation marks around it."
+            f"Row {int(line) + skipped} has {saw} cells, but the first row has {expected}: a text with "
+            f"{_SEPARATORS[separator]} in it needs quotation marks around it."
         )
     if match := re.search(r"EOF inside string starting at row (\d+)", message):
-        return f"A quotation mark that is opened in row {int(match[1]) + 1} is never closed."
+        return f"A quotation mark that is opened in row {int(match[1]) + 1 + skipped} is never closed."
     return "This table cannot be divided into rows and cells."

@@ -29,11 +29,12 @@ from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.tasks.word_vectors_grammar import grammar_text
+from explorer.tokenization.words import SPLIT_AT_SPACES, fold_variants, lacks_spaces
 
 UNKNOWN = "<unk>"  # the first row of the vectors; it stands for no word of the text, and is never drawn
 NOISE_POWER = 0.75
 _MIN_WORDS = 3  # different ones
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 class Batch(NamedTuple):
@@ -53,7 +54,7 @@ class WordData:
 
     def __init__(self, config: WordVectorsConfig, text: str) -> None:
         self.config = config
-        paragraphs = [_WORD.findall(part) for part in re.split(r"\n\s*\n", text.lower())]
+        paragraphs = [_WORD.findall(part) for part in re.split(r"\n\s*\n", fold_variants(text.lower()))]
         counted = Counter(word for part in paragraphs for word in part)
         frequent = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         chosen = [(word, count) for word, count in frequent if count >= config.min_count][: config.vocabulary]
@@ -61,7 +62,7 @@ class WordData:
             raise TextError(
                 f"Only {len(chosen)} different words of this text occur at least {config.min_count} times; at least "
                 f"{_MIN_WORDS} are needed.",
-                "Give more text, or count rarer words (min_count).",
+                SPLIT_AT_SPACES if lacks_spaces(counted) else "Give more text, or count rarer words (min_count).",
             )
         self.words = (UNKNOWN, *(word for word, _ in chosen))
         self.index = {word: id for id, word in enumerate(self.words)}

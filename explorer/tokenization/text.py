@@ -124,9 +124,10 @@ def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
     decoded = tokenizer.decode(ids)
     if decoded == text:
         return RoundTrip(decoded, True, "")
-    return RoundTrip(
-        decoded, False, ", ".join([*_describe_unknown(tokenizer, text), *_describe_spaces(tokenizer, text, decoded)])
-    )
+    folded = tokenizer.fold(text) if isinstance(tokenizer, WordLevel) else text
+    variants = ["variants of characters (such as ’ for ')"] if folded != text else []
+    spaces = _describe_spaces(tokenizer, folded, decoded)
+    return RoundTrip(decoded, False, ", ".join([*_describe_unknown(tokenizer, text), *variants, *spaces]))
 
 
 def _describe_unknown(tokenizer: Tokenizer, text: str) -> list[str]:

@@ -1,18 +1,37 @@
-"""Sentences over a small vocabulary of words."""
+"""Words of a text: `fold_variants` unites how a word is typed, `split_words` splits a text into words.
+
+`Words` is a small vocabulary, over which sentences are read.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 import string
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from explorer.errors import EmptySentence, SentenceTooLong, UnknownWords, shorten
 
 MAX_WORDS = 40  # in a sentence
-_JOINERS = "\u200c\u200d"  # invisible, but part of the spelling of words in Persian and other languages
-_PUNCTUATION = string.punctuation + "“”‘’«»…–—¡¿。，" + _JOINERS
+# What `fold_variants` replaces, as the content of character classes; NFKC unites full-width forms before.
+APOSTROPHES = "‘’‚‛´ʹʻʼʽˈ′՚ꞌ"
+QUOTES = "“”„‟″"
+HYPHENS = "‐‑"
+# Unicode's Default_Ignorable_Code_Point: soft hyphens, joiners, zero-width spaces, variation selectors, …
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+DOTTED_I = "i\u0307"  # the small letter of İ, of which Turkish has no other spelling than “i”
+SPLIT_AT_SPACES = "Words are split at spaces: write spaces between the words of Chinese, Japanese or Thai."
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]{5}")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_REPLACED = str.maketrans(dict.fromkeys(APOSTROPHES, "'") | dict.fromkeys(QUOTES, '"') | dict.fromkeys(HYPHENS, "-"))
+_PUNCTUATION = string.punctuation + "«»…–—¡¿。，"
 
 
 @dataclass(frozen=True)
@@ -39,35 +58,43 @@ class Words:
 
     @cached_property
     def _ids(self) -> dict[str, int]:
-        return {token: i for i, token in enumerate(self.tokens)}
+        ids = {token: i for i, token in enumerate(self.tokens)}
+        return {fold_variants(token): i for token, i in ids.items()} | ids  # an older run may have curly apostrophes
 
     def id(self, token: str) -> int:
         """Return the id of a token, or that of the unknown token. Raises KeyError if there is none."""
         return self._ids[self.unknown if self.unknown and token not in self._ids else token]
+
+    def read(self, text: str) -> Reading:
+        """Return the words of a text that can be read, at most MAX_WORDS, and those that cannot."""
+        found = split_words(text)
+        is_known = [word in self._ids and word not in self.markers for word in found]
+        words = [self.tokens[self._ids[word]] if known else word for word, known in zip(found, is_known, strict=True)]
+        kept = [word for word, known in zip(words, is_known, strict=True) if known or self.unknown]
+        unknown = tuple(dict.fromkeys(word for word, known in zip(words, is_known, strict=True) if not known))
+        return Reading(tuple(kept[:MAX_WORDS]), unknown, tuple(kept[MAX_WORDS:]))
 
     def split(self, text: str) -> tuple[str, ...]:
         """Split a text into lower-case words without surrounding punctuation.
 
         Raises EmptySentence, SentenceTooLong, or UnknownWords, which suggests the nearest known words.
         """
-        words = split_words(text)
-        if not words:
+        words, unknown, left_out = self.read(text)
+        if not words and not unknown:
             raise EmptySentence("There is no word in this sentence.")
-        if len(words) > MAX_WORDS:
+        if left_out:
             raise SentenceTooLong(
-                f"This sentence has {len(words):,} words; the models are asked to read at most {MAX_WORDS}. Shorten it."
+                f"This sentence has {len(words) + len(left_out):,} words; the models are asked to read at most "
+                f"{MAX_WORDS}. Shorten it."
             )
-        unknown = tuple(dict.fromkeys(word for word in words if word not in self._ids or word in self.markers))
         if unknown and not self.unknown:
-            nearest = {word: self.nearest(word) for word in unknown}
-            shown = _join_words([f"“{shorten(word, 24)}”" for word in unknown[:3]])
-            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-            raise UnknownWords(f"The models never saw {shown}{more}.", nearest)
+            nearest = {word: self.nearest(word) for word in unknown[:MAX_WORDS]}
+            raise UnknownWords(f"The models never saw {_name_words(unknown)}.", nearest)
         return words
 
     def replace_word(self, text: str, word: str, known: str) -> str:
         """Replace every occurrence of an unknown word by a known one."""
-        return " ".join(known if _normalize(piece) == word else piece for piece in text.split())
+        return " ".join(known if split_words(piece) == (word,) else piece for piece in text.split())
 
     def nearest(self, word: str) -> tuple[str, ...]:
         """Return the three known words with the most similar spelling."""
@@ -87,22 +114,60 @@ class Words:
         return tuple(token for token in (self.tokens[i] for i in ids) if token not in self.markers)
 
 
-def split_words(text: str) -> tuple[str, ...]:
-    """Split a text into lower-case words without surrounding punctuation and without invisible characters."""
-    pieces = (_normalize(piece) for piece in unicodedata.normalize("NFKC", drop_invisible(text)).split())
-    return tuple(piece for piece in pieces if piece)
+class Reading(NamedTuple):
+    """The words that a model reads of a text, and what it does not read."""
+
+    words: tuple[str, ...]  # with those that are read as the unknown token
+    unknown: tuple[str, ...]  # each once; dropped, unless the vocabulary has a token for unknown words
+    left_out: tuple[str, ...] = ()  # the words beyond MAX_WORDS
+
+    @property
+    def unread(self) -> str:
+        """A sentence about what is not read; empty if everything is."""
+        parts = [f"The models never saw {_name_words(self.unknown)}."] if self.unknown else []
+        if self.left_out:
+            count = len(self.words) + len(self.left_out)
+            parts.append(f"The models read the first {MAX_WORDS} of {count:,} words.")
+        return " ".join(parts) if parts or self.words else "There is no word in this sentence."
+
+
+def fold_variants(text: str) -> str:
+    """Return a text in which typographic variants of a word are equal, such as “isn’t” and “isn't”.
+
+    Unites apostrophes, quotes, hyphens and full-width forms (Unicode's NFKC), and drops characters that cannot be seen,
+    such as soft hyphens, joiners and variation selectors.
+    """
+    if text.isascii():
+        return text
+    return drop_invisible(unicodedata.normalize("NFKC", text.translate(_REPLACED))).replace(DOTTED_I, "i")
 
 
 def drop_invisible(text: str) -> str:
-    """Return a text without characters that cannot be seen, such as zero-width spaces; joiners are kept."""
-    if text.isascii():
-        return text
-    return "".join(each for each in text if each in _JOINERS or unicodedata.category(each) != "Cf")
+    """Return a text without characters that cannot be seen, which also drops joiners."""
+    return _INVISIBLE.sub("", text)
 
 
-def _normalize(piece: str) -> str:
-    """Return a piece of text in lower case, without surrounding punctuation."""
-    return unicodedata.normalize("NFKC", piece).casefold().strip(_PUNCTUATION)
+def fold_word(text: str) -> str:
+    """Return a text with typographic variants folded, in lower case."""
+    return fold_variants(fold_variants(text).casefold())
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Split a text at white space into lower-case words, with variants folded and without surrounding punctuation."""
+    pieces = (piece.strip(_PUNCTUATION) for piece in fold_word(text).split())
+    return tuple(piece for piece in pieces if piece)
+
+
+def lacks_spaces(words: Iterable[str]) -> bool:
+    """Return whether most words look like whole sentences of a script without spaces, such as Chinese or Thai."""
+    found = [bool(_UNSPACED.search(word)) for word in words]
+    return sum(found) > len(found) / 2
+
+
+def _name_words(words: tuple[str, ...]) -> str:
+    """Return the first words in quotation marks, and how many more there are."""
+    shown = _join_words([f"“{shorten(word, 24)}”" for word in words[:3]])
+    return f"{shown} and {len(words) - 3} more" if len(words) > 3 else shown
 
 
 def _join_words(words: tuple[str, ...] | list[str]) -> str:

@@ -82,6 +82,7 @@ def draw_paste_or_upload(
         file = st.session_state[f"{page}.file"]
         if file is not None:
             set_text(file.getvalue(), file.name)
+        st.session_state[f"{page}.windows"] = file is not None and corpora.is_windows_encoding(file.getvalue())
 
     max_bytes = environment().most_corpus
     with st.container(border=True):
@@ -95,12 +96,13 @@ def draw_paste_or_upload(
             )
         with right:
             st.file_uploader(
-                f"or upload a file: .{file_type} in UTF-8, up to {_describe_size(max_bytes)}",
+                f"or upload a file: .{file_type}, best in UTF-8, up to {_describe_size(max_bytes)}",
                 type=[file_type],
                 key=f"{page}.file",
                 on_change=set_uploaded_text,
                 max_upload_size=math.ceil(max_bytes / 1_000_000),  # whole MB; `validated_text` checks the exact size
             )
+        show_problems([corpora.WINDOWS_NOTE] if st.session_state.get(f"{page}.windows") else [])
         st.caption(
             f"{what[0].upper()}{what[1:]} stays in this server's memory while your visit lasts, and is never written "
             "to a disk. The visit ends when you close or reload the last browser tab with it. Only you can read it and "

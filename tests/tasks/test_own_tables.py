@@ -31,8 +31,26 @@ def test_a_table_becomes_distinct_sentences_with_classes_in_alphabetical_order()
     table = read_labelled("text,label\nwon\u00adder,x\u200b\n\u200bsad,y\nday,x\nnight,\u202ey\nwonder,x\n")
     assert table.words == (("wonder",), ("sad",), ("day",), ("night",))
     assert (table.classes, table.repeated) == (("x", "y"), 1)
-    persian = "می\u200cرود"  # the joiner between two parts of a word belongs to its spelling
-    assert read_labelled(f"text,label\n{persian},x\na,x\nb,y\nc,y\n").words[0] == (persian,)
+    thai = "text,label\nหนังเรื่องนี้ดี,x\nหนังไม่ดี,y\nดีมาก,x\nแย่มาก,y\n"
+    assert "split at spaces" in read_labelled(thai).hint and not table.hint
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "sep=;\r\ntext;label\r\n{};a\r\ny;b\r\nz;a\r\nw;b\r\n",
+        "\n \n\ntext, label\n{}, a\ny, b\n\nz, a\nw, b\n",
+        'text\tlabel\n"{}"\ta\n"y"\tb\nz\ta\nw\tb\n',
+        'label,text\na, "{}"\nb, "y"\na, z\nb, w\n',
+    ],
+    ids=["separator declared", "blank lines and spaces", "tabs", "quotes after a space"],
+)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.filterwarnings("ignore:This file is not in UTF-8")
+def test_a_table_is_read_as_spreadsheets_write_it(table: str, encoding: str) -> None:
+    content = validated_text(table.format("schön isn’t").encode(encoding))
+    found = read_labelled(content)
+    assert (found.words[0], len(found.words), found.classes) == (("schön", "isn't"), 4, ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -44,6 +62,8 @@ def test_a_table_becomes_distinct_sentences_with_classes_in_alphabetical_order()
         ("text,label\n", "no row with a sentence"),
         ("text,label\ngood, nice,pos\n", "Row 2 has 3 cells, but the first row has 2"),
         ("text,label\na,x\n\nb\n", "Row 4 has no label"),
+        ("\ntext,label\na,x\nb;y\n", "The first row separates its columns by commas, row 4 by semicolons"),
+        ("sep=;\ntext;label\na;x\n!?;y\n", "Row 4 has no word"),
         ("text,label\na,x\n!?,y\n", "Row 3 has no word"),
         ('text,label\na,x\n"b,y\nc,x\n', "opened in row 3 is never closed"),
         ("text,label\na,x\nb,x\n", "Every sentence has the label “x”"),
@@ -93,7 +113,7 @@ def test_a_table_of_pairs_keeps_capitals_and_counts_repeated_pairs_once() -> Non
         ("source,target\na,b\n\na,c\n", "Rows 2 and 4 have the same source, “a”, with the targets “b” and “c”"),
         ("source,target\n" + "a" * (MAX_CHARACTERS + 1) + ",b\n", f"row 2 has {MAX_CHARACTERS + 1} characters"),
         ("source,target\na," + "b" * 1_000_000 + "\n", "row 2 has 1,000,000 characters"),
-        ("source,target\na,b\u200bc\n", "The target in row 2 has an invisible character (U+200B)"),
+        ("source,target\na,b\ue000c\n", "The target in row 2 has an invisible character (U+E000)"),
         (
             "source,target\n" + "".join(f"{chr(0x4E00 + i)},b\n" for i in range(MAX_ALPHABET + 1)),
             f"Up to row {MAX_ALPHABET + 2}, the column source has {MAX_ALPHABET + 1} different characters",

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from explorer.errors import EmptySentence, SentenceError, SentenceTooLong, UnknownWords
 from explorer.tasks.negation import VOCABULARY
-from explorer.tokenization.words import MAX_WORDS
+from explorer.tokenization.words import MAX_WORDS, Words, split_words
 
 sentences = st.lists(st.sampled_from(VOCABULARY.words), min_size=1, max_size=MAX_WORDS).map(tuple)
 punctuation = st.text(alphabet=" .,;:!?\"'()[]{}«»“”…–—¡¿。，\t\n", max_size=5)
@@ -59,6 +59,30 @@ def test_unknown_words_are_named_once_with_the_nearest_known_ones() -> None:
         VOCABULARY.split("Whale not naturee whale nature")
     assert list(raised.value.nearest) == ["whale", "naturee"]
     assert raised.value.nearest["naturee"][0] == "nature"
+
+
+@pytest.mark.parametrize(
+    "variants",
+    ["isn't isn’t ISN‘T isnʼt isn´t isn＇t is\u00adn't", "❤ ❤️ \u2060❤", "istanbul İSTANBUL i̇stanbul",
+     "human ｈｕｍａｎ hu\u200dman \u202ehuman", "well-known well‑known well‐known", "é e\u0301", "“so” so «so» ‚so‘"],
+)  # fmt: skip
+def test_typographic_variants_are_one_word(variants: str) -> None:
+    assert len(set(split_words(variants))) == 1 < len(split_words(variants))
+
+
+def test_a_vocabulary_with_variants_is_read_as_it_was_stored() -> None:
+    words = Words(("<BOS>", "<EOS>", "isn’t", "<PAD>"))
+    assert words.split("isn't ISN’T") == ("isn’t", "isn’t")
+
+
+def test_what_is_not_read_is_named() -> None:
+    found = VOCABULARY.read("human zebra nature " + "not " * MAX_WORDS)
+    assert found.words[:3] == ("human", "nature", "not") and len(found.words) == MAX_WORDS
+    assert (
+        found.unread == f"The models never saw “zebra”. The models read the first {MAX_WORDS} of {MAX_WORDS + 2} words."
+    )
+    assert VOCABULARY.read(" !? ").unread == "There is no word in this sentence."
+    assert not VOCABULARY.read("human").unread
 
 
 def test_words_are_found_in_spite_of_how_they_are_typed() -> None:

@@ -22,6 +22,7 @@ from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tokenization.words import fold_word
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # the letters that stand for symbols
 SEQUENCES = 64  # over which half-lives are averaged
@@ -61,7 +62,7 @@ class GateReading:
 def parse_symbols(text: str, symbols: int) -> tuple[int, ...]:
     """Parse letters as symbols, ignoring spaces. Raises InvalidSetting for a letter that is no symbol of the task."""
     alphabet = ALPHABET[:symbols]
-    letters = "".join(text.lower().split())
+    letters = "".join(fold_word(text).split())
     for letter in letters:
         if letter not in alphabet:
             raise InvalidSetting(

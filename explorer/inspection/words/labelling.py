@@ -37,7 +37,7 @@ from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig, sense_label
-from explorer.tokenization.words import Words
+from explorer.tokenization.words import Words, fold_word
 
 _MASK_WORD = "hidden"  # stands for <HIDDEN> while words are split; typed as “_”
 
@@ -90,12 +90,12 @@ def _sign_ids(task: LabellingConfig, text: str) -> tuple[int, ...]:
 
 def _remove_spaces(text: str) -> str:
     """Return the text in lower case without spaces."""
-    return "".join(text.lower().split())
+    return "".join(fold_word(text).split())
 
 
 def _parse_next_signs(task: LabellingConfig, text: str) -> TypedRow:
     """Parse a row whose targets are the next signs; the target of the last one is unknown."""
-    ids = _sign_ids(task, text.lower() if isinstance(task, GrammarTextConfig) else _remove_spaces(text))
+    ids = _sign_ids(task, fold_word(text) if isinstance(task, GrammarTextConfig) else _remove_spaces(text))
     return TypedRow(ids, (True,) * len(ids), (*ids[1:], None))
 
 

@@ -26,6 +26,7 @@ from explorer.tasks.word_similarity import (
     unit_vectors,
 )
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tokenization.words import fold_variants
 from explorer.training.record import Record
 
 AGREEMENT_NEIGHBOURS = 10  # of a word, compared between two seeds
@@ -78,7 +79,9 @@ def _load(run: StoredRun | Record) -> WordTable:
     if vectors.ndim != 3 or vectors.shape[1] != len(words):
         raise DamagedRun(f"The vectors of run {run.key} do not fit its words. Train it again.")
     task = run.config.task_as(WordVectorsConfig)
-    return WordTable(task, words, vectors, unit_vectors(vectors), {word: i for i, word in enumerate(words)})
+    index = {word: i for i, word in enumerate(words)}
+    folded = {fold_variants(word): i for word, i in index.items()}  # a run may have been trained on curly apostrophes
+    return WordTable(task, words, vectors, unit_vectors(vectors), folded | index)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from explorer.errors import LineageError, SentenceError, UnknownWords
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import MAX_URL_TEXT, OWN, TASK_VERSIONS
 from explorer.tasks.negation import OUTCOME, VOCABULARY, Negation
+from explorer.tasks.own_sentences import OwnSentences
 from explorer.tasks.own_tables import read_labelled
 from explorer.tokenization.words import Words
 from explorer.ui import visitor_text, wording
@@ -51,10 +52,11 @@ def language_lead(session: NegationSession) -> None:
 
 def file_text(data: Negation) -> str:
     """Return a description of a file of labelled sentences."""
+    hint = data.table.hint if isinstance(data, OwnSentences) else ""
     held_out, classes = len(data.sample("test", 0)), [f"“{escape_markdown(name)}”" for name in data.classes]
     return (
         f"Your file has {len(data.sentences):,} different sentences of the classes {wording.join_words(classes)}. The "
-        f"models learn from {len(data.sentences) - held_out:,} of them and are tested on the other {held_out:,}."
+        f"models learn from {len(data.sentences) - held_out:,} of them and are tested on the other {held_out:,}. {hint}"
     )
 
 

@@ -14,6 +14,7 @@ from explorer.catalogue import MODELS
 from explorer.figures.transformer.positions import order_sensitivity
 from explorer.labs.positions import findings
 from explorer.labs.positions.state import PositionsState
+from explorer.tokenization.words import split_words
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import show_problems
@@ -51,7 +52,7 @@ def word_order_section(session: PageSession[PositionsState]) -> None:
             on_click=lambda: session.change(lambda s: replace(s, second=" ".join(reversed(s.first.split())))),
             key="positions.turn",
         )
-    typed = [(name, getattr(state, name).lower().split()) for name in ("first", "second")]
+    typed = [(name, split_words(getattr(state, name))) for name in ("first", "second")]
     show_problems(
         f"The {name} sentence has {len(words)} words; {MAX_WORDS} are read. The rest was left out."
         for name, words in typed

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from explorer.experiments import word_vectors
 from explorer.experiments.model_variant import ModelVariant
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tokenization.words import fold_variants
 from explorer.training.config import RunConfig
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import check_fingerprint, setting
@@ -128,4 +129,4 @@ class WordVectorsState(VariantComparison):
 
 def clean(typed: str) -> str:
     """Return typed words as the text has them: in small letters, separated by single spaces."""
-    return " ".join(typed.lower().replace(",", " ").split())
+    return " ".join(fold_variants(typed.lower()).replace(",", " ").split())

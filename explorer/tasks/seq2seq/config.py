@@ -15,6 +15,7 @@ from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.own_pairs import known_target
 from explorer.tasks.seq2seq.pairs import PairsConfig, normalize_text
+from explorer.tokenization.words import fold_word
 
 TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig | PairsConfig
 PAD = "<PAD>"
@@ -46,9 +47,9 @@ def source_ids(config: TranslationConfig, text: str) -> tuple[int, ...]:
     if isinstance(config, PairsConfig):
         text, expected = normalize_text(text), f"a source of these characters: {''.join(symbols)}"
     elif isinstance(config, DatesConfig):
-        text, expected = " ".join(text.lower().split()), "a date in small letters, such as “3rd of march 1997”"
+        text, expected = " ".join(fold_word(text).split()), "a date in small letters, such as “3rd of march 1997”"
     else:
-        text, expected = "".join(text.lower().split()), f"digits from 0 to {symbols[-1]}"
+        text, expected = "".join(fold_word(text).split()), f"digits from 0 to {symbols[-1]}"
     if not text:
         raise InvalidSetting(f"The source is empty. Give {expected}.")
     if unknown := next((each for each in text if each not in symbols), ""):

@@ -21,6 +21,7 @@ from explorer.tasks.text.config import SHA256_PATTERN
 VERSION = 1
 MAX_CHARACTERS = 40  # of a source or a target
 MAX_ALPHABET = 200  # different characters of all sources, or of all targets
+JOINERS = "\u200c\u200d"
 MIN_PAIRS = 3  # two to train on and one to test
 
 Pair = tuple[str, str]  # source and target
@@ -45,8 +46,12 @@ def example_pairs() -> tuple[Pair, ...]:
 
 
 def normalize_text(text: str) -> str:
-    """Return a source or a target in Unicode form NFC, without spaces at its ends and with single ones between."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    """Return a source or a target in Unicode form NFC, without spaces at its ends and with single ones between.
+
+    Characters that cannot be seen are dropped, except the joiners, which are part of the spelling in Persian and Hindi.
+    """
+    kept = (each for each in text if each in JOINERS or unicodedata.category(each) != "Cf")
+    return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
 
 
 def characters(texts: Sequence[str]) -> str:

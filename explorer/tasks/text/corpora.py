@@ -12,6 +12,7 @@ import random
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -214,8 +215,9 @@ def find_closing_marks(text: str) -> list[ClosingMark]:
 def validated_text(content: bytes | str, name: str = "", least: int = MIN_CHARACTERS) -> str:
     """Return a pasted text, or an uploaded file with this name, as a corpus whose lines end with "\\n".
 
-    Control characters (such as page breaks) are dropped. Raises TextError if the text is not UTF-8, binary, too long or
-    has fewer than `least` characters.
+    Control characters are dropped; those that separate words, such as page breaks, become spaces. Raises TextError if
+    the text is in an encoding that is not read (see `_decode`), binary, too long or has fewer than `least` characters.
+    Warns if it was read as Windows-1252.
     """
     source = f"“{shorten(name)}”" if name else "This text"
     try:
@@ -226,14 +228,9 @@ def validated_text(content: bytes | str, name: str = "", least: int = MIN_CHARAC
                 f"{source} has {size:,} bytes; at most {max_bytes:,} are read (LINEAGE_MOST_CORPUS). Cut it."
             )
         if isinstance(content, bytes):
-            if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise TextError(f"{source} is in UTF-16; only UTF-8 is read. Save it as UTF-8.")
-            content = content.decode()
-    except UnicodeDecodeError as error:
-        raise TextError(
-            f"{source} is not in UTF-8: byte {error.start + 1:,} cannot be read. If it is a text, save it as UTF-8; "
-            "pictures, PDFs and other binary files cannot be learned from."
-        ) from None
+            content, encoding = _decode(content, source)
+            if encoding == "cp1252":
+                warnings.warn(WINDOWS_NOTE, stacklevel=2)
     except UnicodeEncodeError as error:  # half of a surrogate pair: some browsers cut pasted emoji like this
         raise TextError(
             f"{source} holds half a character at place {error.start + 1:,}. Delete it, or save the text as UTF-8."
@@ -243,13 +240,55 @@ def validated_text(content: bytes | str, name: str = "", least: int = MIN_CHARAC
             f"{source} holds zero bytes: it is a binary file, or in UTF-16. If it is a text, save it as UTF-8."
         )
     text = content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    text = re.sub(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]", "", text)
+    text = without_controls(text)
     if len(text) < least:
         raise TextError(
             f"{source} has {len(text)} character{'s' * (len(text) != 1)}; a part to train on and a part to test need "
             f"at least {least}. Give more text."
         )
     return text
+
+
+def without_controls(text: str) -> str:
+    """Return a text without control characters; one that separates words becomes a space."""
+    return re.sub(r"[\x01-\x08\x0e-\x1b\x7f-\x9f]", "", re.sub(r"[\x0b\x0c\x1c-\x1f\x85]", " ", text))
+
+
+def is_windows_encoding(content: bytes) -> bool:
+    """Return whether a file is read as Windows-1252."""
+    try:
+        return _decode(content, "")[1] == "cp1252"
+    except TextError:
+        return False
+
+
+def _decode(content: bytes, source: str) -> tuple[str, str]:
+    """Return a file as text, and its encoding: UTF-8, UTF-16 with its byte order mark, or Windows-1252.
+
+    Excel writes Windows-1252 in Western Europe and America. A file is in it only if it looks like a text of few
+    accented letters: in other encodings of Windows it would be nonsense. Raises TextError for any other file.
+    """
+    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    try:
+        return content.decode(encoding), encoding
+    except UnicodeDecodeError as error:
+        letters = content.decode("cp1252", "replace")
+        accented = sum(char > "\x7f" for char in letters)
+        if encoding == "utf-8" and accented <= len(letters) / 5 and not _NOT_WINDOWS.search(letters):
+            return letters, "cp1252"
+        raise TextError(
+            f"{source} is in none of the encodings that are read: UTF-8, UTF-16 and Windows-1252. Its byte "
+            f"{error.start + 1:,} is not UTF-8. If it is a text, save it as UTF-8 (in Excel: “CSV UTF-8”); pictures, "
+            "PDFs and other binary files cannot be learned from."
+        ) from None
+
+
+# Control characters, undefined bytes, and signs inside of words, which are letters in other encodings of Windows.
+_NOT_WINDOWS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]|[^\W\d_][¢-©¬-³´¶¸¹¼-¿×÷][^\W\d_]")
+WINDOWS_NOTE = (
+    "This file is not in UTF-8, so it was read as Windows-1252, as Excel writes it in Western Europe and America. If "
+    "accented letters are wrong, save it as UTF-8 (in Excel: “CSV UTF-8”)."
+)
 
 
 def _new_text_store(max_bytes: int) -> LRUCache[str, str]:

@@ -220,7 +220,7 @@ LONG = "Once upon a time there was a text. "
         ("\ufeff" + LONG, LONG),
         (b"\xef\xbb\xbf" + LONG.encode(), LONG),
         ("one line\r\nanother line\rand a third", "one line\nanother line\nand a third"),
-        ("tabs\tare kept, pages\x0c are\x1b not\x7f\x85", "tabs\tare kept, pages are not"),
+        ("tabs\tare kept, pages\x0c are\x1b not\x7f\x85", "tabs\tare kept, pages  are not "),
         ("👩‍👩‍👧 family, 🏳️‍🌈 flag, é and e\u0301", "👩‍👩‍👧 family, 🏳️‍🌈 flag, é and e\u0301"),
     ],
     ids=["mark in text", "mark in bytes", "line ends", "control", "emoji"],
@@ -230,9 +230,10 @@ def test_validated_text_normalizes_its_input(content: str | bytes, text: str) ->
 
 
 UNUSABLE = {
-    "three": "abc", "one": b"a", "none": "", "control only": "\x01" * 40, "utf-16": LONG.encode("utf-16"),
+    "three": "abc", "one": b"a", "none": "", "control only": "\x01" * 40, "cut utf-16": LONG.encode("utf-16")[:-1],
     "utf-16 bare": LONG.encode("utf-16-be"), "png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
-    "latin-1": LONG.encode() + "Erlkönig".encode("latin-1"), "zero": LONG + "\0", "half": LONG + "\ud83d",
+    "cp1251": ("text,label\n" + "Это хорошо,да\n" * 4).encode("cp1251"), "zero": LONG + "\0", "half": LONG + "\ud83d",
+    "cp1250": (LONG + "był żółty").encode("cp1250"),
 }  # fmt: skip
 
 
@@ -245,6 +246,12 @@ def test_unusable_texts_raise_one_sentence(snapshot: SnapshotAssertion) -> None:
         with pytest.raises(TextError, match=r"^“ my play\.txt” "):
             validated_text(content, "\nmy play.txt")
     assert messages == snapshot
+
+
+def test_a_file_of_windows_is_read_with_a_warning_and_one_of_utf_16_without() -> None:
+    with pytest.warns(UserWarning, match="read as Windows-1252"):
+        assert validated_text((LONG + "Erlkönig – isn’t 5 €").encode("cp1252")) == LONG + "Erlkönig – isn’t 5 €"
+    assert validated_text((LONG + "Ελλάδα").encode("utf-16")) == LONG + "Ελλάδα"
 
 
 def test_texts_up_to_the_size_limit_are_accepted(monkeypatch: Patch) -> None:
