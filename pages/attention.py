@@ -90,7 +90,8 @@ def page(session: PageSession[AttentionState]) -> None:
     show_problems([*session.problems, *filter(None, [problem])])
     if stored_model is None:
         empty_panel("Choose a model with attention above.", 600)
-    elif controls.check_text(session, stored_model):
+    else:
+        controls.show_unread(session, stored_model)
         second_model.heads_of_both(session, stored_model, second)
         head = f"layer {session.state.layer + 1}, head {session.state.head + 1}"
         if session.state.shows_one_text(stored_model.parts):

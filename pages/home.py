@@ -23,7 +23,7 @@ from explorer.ui.training.run_view import run_views
 from explorer.web import lesson_results
 
 MODELS = ("bag_of_words", "feedforward", "rnn", "transformer")
-_WORDS = "lineage.home.words"  # the last sentence that could be read
+_WORDS = "lineage.home.words"  # the words that are read
 
 
 def read_words() -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def sentence_section(session: PageSession[HomeState]) -> None:
     sentences = [sentence.text for sentence in negation_task(task).sentences]
 
     def draw_input() -> None:
-        st.session_state[_WORDS] = draw_sentence_input(session, sentences, read_words(), ("sentence", "one-sentence"))
+        st.session_state[_WORDS] = draw_sentence_input(session, sentences, ("sentence", "one-sentence"))
 
     fragment(session, "sentence", draw_input)
     answers_section(run_views(negation_runs(MODELS)), read_words, task, "one-sentence")

@@ -9,7 +9,7 @@ import difflib
 import re
 import string
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -79,7 +79,7 @@ class Words:
 
         Raises EmptySentence, SentenceTooLong, or UnknownWords, which suggests the nearest known words.
         """
-        words, unknown, left_out = self.read(text)
+        words, unknown, left_out, _ = self.read(text)
         if not words and not unknown:
             raise EmptySentence("There is no word in this sentence.")
         if left_out:
@@ -115,20 +115,34 @@ class Words:
 
 
 class Reading(NamedTuple):
-    """The words that a model reads of a text, and what it does not read."""
+    """What a model reads of a text, and what it does not read."""
 
-    words: tuple[str, ...]  # with those that are read as the unknown token
+    tokens: tuple[str, ...]  # with those that are read as the unknown token
     unknown: tuple[str, ...]  # each once; dropped, unless the vocabulary has a token for unknown words
-    left_out: tuple[str, ...] = ()  # the words beyond MAX_WORDS
+    left_out: tuple[str, ...] = ()  # the tokens beyond the limit
+    separator: str = " "
 
     @property
-    def unread(self) -> str:
-        """A sentence about what is not read; empty if everything is."""
+    def text(self) -> str:
+        """The text that is read; empty if nothing is."""
+        return self.separator.join(self.tokens)
+
+    def describe_unread(self, example: str = "") -> str:
+        """Return a sentence about what is not read, and about the `example` that is read if nothing else can be."""
         parts = [f"The models never saw {_name_words(self.unknown)}."] if self.unknown else []
         if self.left_out:
-            count = len(self.words) + len(self.left_out)
-            parts.append(f"The models read the first {MAX_WORDS} of {count:,} words.")
-        return " ".join(parts) if parts or self.words else "There is no word in this sentence."
+            count, unit = len(self.tokens) + len(self.left_out), "words" if self.separator else "characters"
+            parts.append(f"Only the first {len(self.tokens)} of {count:,} {unit} are read.")
+        if not self.tokens:
+            parts = [*(parts or ["There is nothing to read."]), *([f"Shown is “{example}”."] if example else [])]
+        return " ".join(parts)
+
+
+def read_characters(text: str, known: Container[str], most: int) -> Reading:
+    """Return the known characters of a text, at most `most` of them, and the others."""
+    kept = [each for each in text if each in known]
+    unknown = dict.fromkeys(each for each in text if each not in known)
+    return Reading(tuple(kept[:most]), tuple(unknown), tuple(kept[most:]), "")
 
 
 def fold_variants(text: str) -> str:

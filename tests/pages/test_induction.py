@@ -47,11 +47,11 @@ def test_a_typed_row_is_continued_and_one_that_cannot_be_read_is_reported() -> N
     assert screen.url_params(at) == {"row": "abcd"} and "nothing to continue" in screen.page_text(at)
     at = screen.wait_until_ready(screen.assert_no_errors(at.button(key="induction.draw").click().run()))
     assert screen.url_params(at) == {"draw": "1"} and "Seven pairs of symbols occur" in screen.page_text(at)
-    for bad, words in (("ab7", "not a symbol of this task"), ("", "The text is empty"), ("a" * 25, "25 tokens")):
+    for bad, words in (("ab7", "never saw “7”"), ("", "nothing to read"), ("a" * 25, "first 24 of 25"), ("a", "two")):
         at = open_page(row=bad, unfold="induction-ablation")
         assert words in " ".join(screen.warnings_of(at))
         assert any(heading.startswith("Without the previous-token head") for heading in screen.headings(at))
-        assert screen.component_data(at, "attention_heads") == []
+        assert len(screen.component_data(at, "attention_heads")[0]["tokens"]) == {"ab7": 2, "a" * 25: 24}.get(bad, 16)
 
 
 def test_changed_heads_of_a_seed_change_its_predictions() -> None:

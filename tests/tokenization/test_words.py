@@ -77,12 +77,11 @@ def test_a_vocabulary_with_variants_is_read_as_it_was_stored() -> None:
 
 def test_what_is_not_read_is_named() -> None:
     found = VOCABULARY.read("human zebra nature " + "not " * MAX_WORDS)
-    assert found.words[:3] == ("human", "nature", "not") and len(found.words) == MAX_WORDS
-    assert (
-        found.unread == f"The models never saw “zebra”. The models read the first {MAX_WORDS} of {MAX_WORDS + 2} words."
-    )
-    assert VOCABULARY.read(" !? ").unread == "There is no word in this sentence."
-    assert not VOCABULARY.read("human").unread
+    assert found.tokens[:3] == ("human", "nature", "not") and len(found.tokens) == MAX_WORDS
+    unread = f"The models never saw “zebra”. Only the first {MAX_WORDS} of {MAX_WORDS + 2} words are read."
+    assert found.describe_unread() == unread
+    assert VOCABULARY.read(" !? ").describe_unread("x") == "There is nothing to read. Shown is “x”."
+    assert not VOCABULARY.read("human").describe_unread("x")
 
 
 def test_words_are_found_in_spite_of_how_they_are_typed() -> None:

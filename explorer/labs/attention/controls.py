@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.errors import LineageError, SentenceError
+from explorer.errors import LineageError
 from explorer.labs.attention import second_model
 from explorer.labs.attention.chosen_answers import keep_possible_answers
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
-from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
+from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
@@ -27,7 +27,7 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
     examples = stored_model.example_texts if stored_model else ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if stored_model:
-            text = stored_model.text_or_example(state.say)
+            text = examples[0] if state.say is None else state.say
             bind_widget(session, "say", st.text_input, shown=text, update=AttentionState.with_text, width=430)
         with st.popover(titles[state.model], icon=":material/tune:"):
             bind_widget(
@@ -93,25 +93,17 @@ def selected_model(session: PageSession[AttentionState]) -> tuple[InspectableMod
     return stored_model, ""
 
 
-def check_text(session: PageSession[AttentionState], stored_model: InspectableModel) -> bool:
-    """Return whether the model can read the text; if not, show why, with similar words to choose."""
-    text, words = stored_model.text_or_example(session.state.say), stored_model.words
-    if words is None:
-        return True
-    try:
-        words.split(text)
-        return True
-    except SentenceError as error:
-        show_problems([str(error)])
-        for word, known in list(getattr(error, "nearest", {}).items())[:3]:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.text(f"{word[:24]} →")
-                for near in known:
-                    better = words.replace_word(text, word, near)
-                    st.button(
-                        near,
-                        key=f"gaze.near.{word[:24]}.{near}",
-                        on_click=lambda better=better: session.change(lambda state: state.with_text(better)),
-                    )
-    empty_panel("Write a sentence of words that the model knows.", 600)
-    return False
+def show_unread(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+    """Show what a model of sentences does not read of the text, with similar words to choose."""
+    text, words = session.state.say, stored_model.words
+    show_problems(stored_model.describe_unread(text))
+    for word in words.read(text).unknown[:3] if text and words else ():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(f"{word[:24]} →")
+            for near in words.nearest(word):
+                better = words.replace_word(text, word, near)
+                st.button(
+                    near,
+                    key=f"gaze.near.{word[:24]}.{near}",
+                    on_click=lambda better=better: session.change(lambda state: state.with_text(better)),
+                )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_type_hints
 import numpy as np
 import streamlit as st
 
-from explorer.errors import shorten
 from explorer.labs.attention import findings
 from explorer.labs.attention.ablation import answer_data, answer_place, answer_row, importance_request
 from explorer.labs.attention.measurements import (
@@ -30,7 +29,6 @@ from explorer.ui.result_section import Request, result_section, tab_token
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.training.model_input import parse_head_event, parse_heads, parse_heads_event
-from explorer.ui.wording import quote_first
 from explorer.web import background
 from explorer.web.background import Pool, submit
 from explorer.web.results import Content, Section, register, register_arrays
@@ -107,22 +105,8 @@ def answer_sentence(stored_model: InspectableModel, state: AttentionState, readi
 
 
 def input_notes(stored_model: InspectableModel, reading: AttentionReading) -> list[str]:
-    """Return what of the text was changed or left out for the model, in sentences."""
-    text, notes = reading.input, list[str]()
-    if text.empty:
-        from explorer.generation.generate import FROM_NOTHING
-
-        notes.append(FROM_NOTHING)
-    if text.truncated:
-        where = "The beginning" if text.truncated_at == "start" else "The end"
-        limit = "The model reads" if len(text.ids) == stored_model.context_length else "There is room for"
-        count = f"{len(text.ids)} {stored_model.unit}s"
-        notes.append(f"{limit} {count} at once. {where} was left out: “{shorten(text.truncated)}”.")
-    if text.lowercased:
-        notes.append("The model was trained on lower-case letters, so the text is read in lower case.")
-    for unseen, become in ((text.dropped, "left out"), (text.unknown, "read as <unk>")):
-        if unseen:
-            notes.append(f"The training text has no {quote_first(unseen)}: {become}.")
+    """Return what of the text was changed or left out for the model, and where its answer is read, in sentences."""
+    notes = stored_model.input_notes(reading.input)
     if not stored_model.attention.answers_every_token:
         notes.append("The answer is read at <BOS>, so in the last layer only its row matters.")
     return notes

@@ -63,7 +63,7 @@ class PatchedTexts:
 def changed_text(state: AttentionState, stored_model: InspectableModel) -> str:
     """Return the changed text: the visitor's, or the counterpart of an example; empty without one."""
     if state.changed is not None:
-        return state.changed
+        return stored_model.text_or_example(state.changed)
     return COUNTERPARTS.get(stored_model.text_or_example(state.say), "")
 
 
@@ -133,7 +133,7 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableM
             session,
             "changed",
             st.text_input,
-            shown=changed_text(session.state, stored_model),
+            shown=changed_text(session.state, stored_model) if session.state.changed is None else session.state.changed,
             update=AttentionState.with_changed_text,
             label=f"Changed text, with as many {stored_model.unit}s as the first",
             width=430,
@@ -141,7 +141,8 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableM
         for name in ("answer", "contrast"):
             answer = visible_whitespace(getattr(session.state, name))
             bind_widget(session, name, st.text_input, shown=answer, placeholder="automatic", width=190)
-    show_problems(session.problems)  # here too, because the top of the page is out of sight
+    # Here too, because the top of the page is out of sight.
+    show_problems([*session.problems, *stored_model.describe_unread(session.state.changed)])
     text = stored_model.text_or_example(session.state.say)
     pairs = [*(LETTER_PAIRS.items() if stored_model.unit == "letter" else ())]
     pairs += [(each, PAIRS[each]) for each in stored_model.example_texts if each in PAIRS]

@@ -17,7 +17,7 @@ from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown
+from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
@@ -69,6 +69,7 @@ def heads_of_both(
 def section(session: PageSession[AttentionState], first: InspectableModel, second: InspectableModel) -> None:
     """Draw the heads of the second model, and what it predicts."""
     state = second_state(session.state, first)
+    show_problems(second.describe_unread(state.say))
 
     def requests() -> Mapping[str, Request[AttentionReading]]:
         if _apply_events(session, second):

@@ -20,7 +20,7 @@ from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, Block
 from explorer.tasks.negation import CLASSES
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown
+from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
@@ -43,7 +43,7 @@ class BlockView:
     opened: BlockDiagram
     token_names: Mapping[str, list[str]]  # of the tokens, by the rows and columns of the flows
     content: bytes
-    dropped_tokens: int  # tokens of the text that were left out
+    notes: tuple[str, ...]  # what of the text was changed or left out
     finding: str
     observations: tuple[str, ...]
 
@@ -103,6 +103,7 @@ def controls(session: PageSession[BlockState], stored: StoredModel | None) -> No
         with st.popover("Settings", icon=":material/tune:"):
             _settings(session, stored)
         reset_button(session, "fresh")
+    show_problems(stored.describe_unread(state.say or None) if stored else [])
 
 
 def _settings(session: PageSession[BlockState], stored: StoredModel | None) -> None:
@@ -133,7 +134,7 @@ def handle_component_event(session: PageSession[BlockState]) -> None:
 def block_section(session: PageSession[BlockState], stored: StoredModel) -> None:
     """Draw the diagram, the finding above it, and the observations below."""
     state = session.state
-    text = state.say or stored.example_texts[0]
+    text = stored.text_or_example(state.say or None)
     key = ("block", *stored.cache_key, state.seed, text, state.layer)
 
     def requested_views() -> Mapping[str, Request[BlockView]]:
@@ -155,7 +156,7 @@ def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockVie
     """Run the model on a text and collect the tensors of one block. Raises LineageError."""
     from explorer.inspection.transformer.block import block_diagram
 
-    ids, target, names, cut = _tokenize(stored, seed, text)
+    ids, target, names, notes = _tokenize(stored, seed, text)
     opened = block_diagram(stored.model(seed), ids, layer - 1, target)
     arrays = {f"flow:{name}": flow.values for name, flow in opened.flows.items()}
     closed = {name for box in opened.boxes if box.kind == "blocks" for name in box.parameters}
@@ -171,7 +172,7 @@ def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockVie
         opened,
         names,
         pack({name: values.astype(np.float32) for name, values in arrays.items()}),
-        cut,
+        notes,
         findings.largest_contribution_finding(parts, layer, opened.layers),
         tuple(observations),
     )
@@ -179,8 +180,8 @@ def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockVie
 
 def _tokenize(
     stored: StoredModel, seed: int, text: str
-) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, list[str]], int]:
-    """Return the source ids, the target ids (decoder input), token names by axis, and how many tokens were dropped."""
+) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, list[str]], tuple[str, ...]]:
+    """Return the source ids, the target ids (decoder input), token names by axis, and what was left out."""
     from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
 
     if task_row(stored.config.task).name in TASKS_AND_MODELS["both"][0]:
@@ -197,15 +198,17 @@ def _tokenize(
             "answers": list(targets),
         }
         assert targets[bos] == BOS
-        return ids, target, names, 0
+        return ids, target, names, ()
     opened = stored.tokenize(text)
     ids = opened.ids[:MAX_TOKENS]
+    left_out = len(opened.ids) - len(ids)
+    room = f"The diagram has room for {MAX_TOKENS} tokens; the other {left_out:,} tokens of the text are left out."
     answers = (
         list(CLASSES) if stored.tokenizer is None else [visible_whitespace(token) for token in stored.tokenizer.tokens]
     )
     tokens = [visible_whitespace(token) for token in opened.tokens[:MAX_TOKENS]]
     names = {"text": tokens, "first": tokens[:1], "answers": answers}
-    return ids, (), names, len(opened.ids) - len(ids)
+    return ids, (), names, (*stored.input_notes(opened), *([room] if left_out else []))
 
 
 # ---- observations
@@ -286,11 +289,8 @@ def _draw(state: BlockState, stored: StoredModel, document: Document, results: M
             [f"This block has no “{state.open[:40]}”; the embedding is shown. Open another box or arrow."]
         )
     document.finding(block_view.finding)
-    if block_view.dropped_tokens:
-        document.caption(
-            f"The diagram has room for {MAX_TOKENS} tokens; the other {block_view.dropped_tokens:,} tokens of the text "
-            "are left out."
-        )
+    if block_view.notes:
+        document.caption(" ".join(block_view.notes))
     document.component("block_diagram", _component_data(block_view, stored, state, default_flow), _KEY)
     document.caption(
         "Dashed boxes: other blocks. Heat map: one row per token; brown is negative, teal positive, blue a share "

@@ -50,6 +50,7 @@ class AttentionReading:
     tokens: tuple[str, ...]
     unknown: tuple[str, ...]  # characters that the model never saw
     splits: Mapping[str, list[dict[int, HeadSplit]]]  # by "trained" and "untrained", then by seed
+    problem: str  # why an example is read instead of the text; empty if the text is
 
     def metric(self, weights: str, name: str) -> Float[ndarray, "cuts seeds"]:
         """Return a metric of the splits for "trained" or "untrained" weights."""
@@ -81,7 +82,7 @@ def heads_section(session: PageSession[DepthState]) -> None:
     _controls(session, stored)
     show_problems(session.state.input_problems)
 
-    def requested_readings() -> Mapping[str, Request[AttentionReading | str]]:
+    def requested_readings() -> Mapping[str, Request[AttentionReading]]:
         _handle_component_event(session)
         return _reading_request(session.state, stored)
 
@@ -120,7 +121,7 @@ def _find_model() -> StoredModel | None:
         return None
 
 
-def _reading_request(state: DepthState, stored: StoredModel) -> Mapping[str, Request[AttentionReading | str]]:
+def _reading_request(state: DepthState, stored: StoredModel) -> Mapping[str, Request[AttentionReading]]:
     key = ("depth-heads", *stored.cache_key, state.text_read, state.block)
     return {"reading": (key, partial(read_text, stored, state.text_read, state.block - 1))}
 
@@ -145,17 +146,19 @@ def _untrained_models(config: RunConfig, vocabulary: int) -> list[TransformerDec
     return [replica(stack, seed) for seed in range(UNTRAINED_SEEDS)]  # type: ignore[misc]  # the run is of that model
 
 
-def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading | str:
-    """Run all trained and untrained seeds on a text; return a message if the model knows too little of it."""
+def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
+    """Run all trained and untrained seeds on a text; on an example if the model knows too little of it."""
     from explorer.inspection.transformer.multi_head import split_heads
 
     assert stored.tokenizer is not None  # the run was trained on text
     tokenized = stored.tokenize(text)
+    problem = ""
     if len(tokenized.ids) < 2 or tokenized.empty:
-        return (
+        problem = (
             f"Of this text the model knows {'nothing' if tokenized.empty else 'one character only'}: it learned from "
-            "English letters. Write two letters or more."
+            f"English letters. Write two letters or more. Shown is “{DepthState.say}”."
         )
+        tokenized = stored.tokenize(DepthState.say)
     models: dict[str, Sequence[Any]] = {
         "trained": [stored.model(seed) for seed in range(stored.config.replicas)],
         "untrained": _untrained_models(stored.config, len(stored.tokenizer.tokens)),
@@ -163,17 +166,12 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading | 
     splits = {
         weights: [split_heads(model, tokenized.ids, layer) for model in seeds] for weights, seeds in models.items()
     }
-    return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits)
+    return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits, problem)
 
 
-def _draw(
-    state: DepthState, stored: StoredModel, document: Document, results: Mapping[str, AttentionReading | str]
-) -> None:
+def _draw(state: DepthState, stored: StoredModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
     reading = results["reading"]
-    if isinstance(reading, str):
-        document.problems([reading])
-        document.empty("The attention of the heads is shown here once there is a text to read.", HEIGHT)
-        return
+    document.problems(filter(None, [reading.problem]))
     selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[union-attr]
     trained_heads = _trained_head_count(stored) if state.who == "trained" else None
     differences = {weights: reading.metric(weights, "difference") for weights in reading.splits}
@@ -215,7 +213,7 @@ def _draw(
     )
 
 
-def _draw_measures(stored: StoredModel, document: Document, results: Mapping[str, AttentionReading | str]) -> None:
+def _draw_measures(stored: StoredModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
     reading = results["reading"]
     if isinstance(reading, str):
         document.problems([reading])

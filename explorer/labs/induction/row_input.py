@@ -16,6 +16,7 @@ from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
+from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, reset_button
@@ -33,7 +34,8 @@ Views: TypeAlias = Mapping[str, RunView]
 def controls(session: PageSession[InductionState], request: TrainRequest) -> None:
     """Draw the row of symbols, the training settings, folded, and the button that trains."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "row", st.text_input, shown=session.state.text, update=InductionState.with_text, width=330)
+        row = session.state.text if session.state.row is None else session.state.row
+        bind_widget(session, "row", st.text_input, shown=row, update=InductionState.with_text, width=330)
         st.button(
             "Draw another row",
             icon=":material/casino:",
@@ -46,6 +48,7 @@ def controls(session: PageSession[InductionState], request: TrainRequest) -> Non
                 bind_widget(session, name, st.number_input)
             reset_button(session)
         draw_train_controls(request, session.state.configs, keys=("induction.run", "induction.stop"))
+    show_problems(filter(None, [session.state.unread]))
 
 
 def select_finished(views: Views) -> dict[str, RunView]:

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from explorer.experiments.labelling import INDUCTION_VARIANTS, VARIANTS
 from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
+from explorer.tokenization.words import Reading, fold_word, read_characters
 from explorer.ui.state.experiment_state import LabellingComparison
 from explorer.ui.state.fields import setting
 from explorer.ui.training.model_input import check_heads
@@ -62,11 +63,24 @@ class InductionState(LabellingComparison):
 
     @property
     def text(self) -> str:
-        """The typed row, or a drawn one: random symbols, and the same symbols again."""
-        if self.row is not None:
-            return self.row
+        """The symbols of the typed row, or a drawn row: random symbols, and the same symbols again."""
+        typed = self._reading.text
         symbols = LETTERS[: InductionConfig().symbols]
-        return "".join(Random(f"induction/{self.draw}").sample(symbols, DRAWN_SYMBOLS)) * 2
+        drawn = "".join(Random(f"induction/{self.draw}").sample(symbols, DRAWN_SYMBOLS)) * 2
+        return typed if len(typed) > 1 else drawn
+
+    @property
+    def unread(self) -> str:
+        """A sentence about what the models do not read of the typed row; empty if they read everything."""
+        if self.row is None:
+            return ""
+        one = f"A row needs two symbols. Shown is “{self.text}”." if len(self._reading.tokens) == 1 else ""
+        return f"{self._reading.describe_unread(self.text)} {one}".strip()
+
+    @property
+    def _reading(self) -> Reading:
+        task = InductionConfig()
+        return read_characters("".join(fold_word(self.row or "").split()), LETTERS[: task.symbols], task.max_length)
 
     @property
     def shown_model(self) -> str:

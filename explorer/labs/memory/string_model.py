@@ -119,7 +119,7 @@ def _draw_inputs(session: PageSession[MemoryState]) -> None:
         shown=state.text if state.text in EXAMPLES else None,
         update=with_text,
         label="Example strings",
-        options={text: escape_markdown(text.strip()) for text in EXAMPLES},
+        options={text: text.strip() for text in EXAMPLES},
         label_visibility="collapsed",
         wrap=True,
         width="content",

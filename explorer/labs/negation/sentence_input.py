@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.errors import LineageError, SentenceError, UnknownWords
+from explorer.errors import LineageError
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import MAX_URL_TEXT, OWN, TASK_VERSIONS
 from explorer.tasks.negation import OUTCOME, VOCABULARY, Negation
 from explorer.tasks.own_sentences import OwnSentences
 from explorer.tasks.own_tables import read_labelled
-from explorer.tokenization.words import Words
+from explorer.tokenization.words import Reading, Words
 from explorer.ui import visitor_text, wording
 from explorer.ui.page_sections import escape_markdown, lead, show_problems
 from explorer.ui.state.fields import missing_text_message
@@ -153,21 +153,18 @@ def drop_missing_file(session: NegationSession) -> None:
 
 
 def sentence_row(session: NegationSession) -> None:
-    """Draw the inputs of the sentence; `session.words` keeps the last one that is valid."""
+    """Draw the inputs of the sentence."""
     data, lab = session.data, session.experiment
     if not lab.has_file:
-        if any(word not in VOCABULARY.words for word in session.words):  # of a file that was shown before
-            session.words = VOCABULARY.split(type(lab).say)
-        session.words = draw_sentence_input(session, [s.text for s in data.sentences], session.words, _REDRAW)
+        session.words = draw_sentence_input(session, [s.text for s in data.sentences], _REDRAW)
         return
     held_out = [s for s in data.sentences if s.probability and len(s.text) <= MAX_URL_TEXT]
     held_out.sort(key=lambda s: not s.nots)  # those with a negation first
     examples = [s.text for s in held_out[:_MAX_EXAMPLES]]
     first = (held_out or data.sentences)[0].words
     # Until a sentence is typed, the first example is shown; the address does not contain it.
-    last = session.words if lab.say != type(lab).say and data.label_of(session.words) is not None else first
     session.words = draw_sentence_input(
-        session, examples, last, _REDRAW, data.vocabulary, "or pick one that is held out", first
+        session, examples, _REDRAW, data.vocabulary, "or pick one that is held out", first
     )
 
 
@@ -177,13 +174,12 @@ _MAX_EXAMPLES = 8  # held-out sentences to pick from
 def draw_sentence_input(
     session: PageSession[Any],
     sentences: Sequence[str],
-    last: tuple[str, ...],
     redraw: tuple[str, ...],
     vocabulary: Words = VOCABULARY,
     pick: str = "or pick one: human … nature",
     unasked: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
-    """Draw the text field and the examples; return the words of the sentence, or `last` if it is not valid.
+    """Draw the text field and the examples; return the words that are read, by default those of the first sentence.
 
     session: its state has a field `say`.
     redraw: the fragments that depend on the sentence.
@@ -217,22 +213,20 @@ def draw_sentence_input(
         )
     if unasked and not say:
         return unasked
-    try:
-        return vocabulary.split(say)
-    except SentenceError as error:
-        if isinstance(error, UnknownWords):
-            _draw_unknown_words(session, error, redraw)
-        else:
-            st.warning(escape_markdown(str(error)), icon=":material/help:")
-        st.caption(f"Below are the answers to the last sentence that can be read, “{' '.join(last)}”.")
-        return last
+    reading, default = vocabulary.read(say), unasked or vocabulary.split(type(session.state).say)
+    unread = reading.describe_unread(" ".join(default))
+    if vocabulary.unknown and not reading.left_out:  # the answers say which words are read as the unknown one
+        unread = "" if reading.tokens else unread
+    if unread:
+        _draw_unread(session, reading, unread, redraw)
+    return reading.tokens or default
 
 
-def _draw_unknown_words(session: PageSession[Any], error: UnknownWords, redraw: tuple[str, ...]) -> None:
-    """Draw which words are unknown, and offer known words that are spelled similarly."""
-    known = wording.join_words(["human", "nature", *OUTCOME, "not"])
-    st.warning(escape_markdown(f"{error.reason} They know {known}."), icon=":material/help:")
-    similar = [(word, known) for word in error.nearest for known in VOCABULARY.similar(word)][:4]
+def _draw_unread(session: PageSession[Any], reading: Reading, unread: str, redraw: tuple[str, ...]) -> None:
+    """Draw what is not read, and offer known words that are spelled like the unknown ones."""
+    known = f" They know {wording.join_words(['human', 'nature', *OUTCOME, 'not'])}." if reading.unknown else ""
+    st.warning(escape_markdown(f"{unread}{known}"), icon=":material/help:")
+    similar = [(word, known) for word in reading.unknown[:4] for known in VOCABULARY.similar(word)][:4]
     if not similar:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

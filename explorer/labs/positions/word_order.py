@@ -58,10 +58,9 @@ def word_order_section(session: PageSession[PositionsState]) -> None:
         for name, words in typed
         if len(words) > MAX_WORDS
     )
-    first, second = (tuple(words[:MAX_WORDS]) for _, words in typed)
-    if not first or not second:
-        show_problems(["A sentence is empty: write a few words in both."])
-        return
+    first, second = (words[:MAX_WORDS] or split_words(getattr(PositionsState(), name)) for name, words in typed)
+    if not all(words for _, words in typed):
+        show_problems(["A sentence is empty, so an example is shown in its place: write a few words in both."])
     jobs = {"read": (("positions-order", first, second), partial(_compare, first, second))}
     result_section("positions-order", jobs, partial(_draw), "The models read both sentences …", HEIGHT)
 

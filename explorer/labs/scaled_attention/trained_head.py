@@ -147,7 +147,7 @@ def _controls(session: PageSession[ScaledAttentionState], selected: SelectedMode
                 session,
                 "say",
                 st.text_input,
-                shown=stored.text_or_example(state.say),
+                shown=stored.example_texts[0] if state.say is None else state.say,
                 update=lambda s, text: replace(s, say=text, at=""),
                 width=280,
             )

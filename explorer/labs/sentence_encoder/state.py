@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from explorer.catalogue import task_row
-from explorer.errors import InvalidSetting, SentenceError, UnknownWords, shorten
+from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.labelling import VARIANTS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, VOCABULARY
@@ -180,11 +180,11 @@ def parse_sentences(lines: tuple[str, ...]) -> TypedSentences:
             f"{len(lines)} sentences are more than are read. The first {MAX_SENTENCES} are; leave the others out."
         )
     for i, line in enumerate(lines[:MAX_SENTENCES]):
-        try:
-            words[i] = VOCABULARY.split(line)
-        except UnknownWords as error:
-            near = "; ".join(f"for “{shorten(word, 24)}” {', '.join(each)}" for word, each in error.nearest.items())
-            problems.append(f"Sentence {i + 1} is left out: the language does not have all its words. Nearest: {near}.")
-        except SentenceError as error:
-            problems.append(f"Sentence {i + 1} is left out. {error}")
+        reading = VOCABULARY.read(line)
+        if reading.tokens:
+            words[i] = reading.tokens
+        if unread := reading.describe_unread():
+            near = [f"for “{shorten(w, 24)}” {', '.join(VOCABULARY.nearest(w))}" for w in reading.unknown[:3]]
+            nearest = f" Nearest: {'; '.join(near)}." if near else ""
+            problems.append(f"Sentence {i + 1}{'' if reading.tokens else ' is left out'}: {unread}{nearest}")
     return TypedSentences(words, tuple(problems))

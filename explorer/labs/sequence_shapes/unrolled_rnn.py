@@ -10,23 +10,26 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.errors import InvalidSetting, LineageError, UnknownWords, shorten
+from explorer.errors import LineageError
 from explorer.labs.sequence_shapes import unrolled_findings as findings
 from explorer.labs.sequence_shapes.state import MAX_CHARACTERS, SequenceShapesState
 from explorer.run_store import store
 from explorer.tasks import negation
-from explorer.tasks.seq2seq.config import source_ids, target_ids, target_text
+from explorer.tasks.seq2seq.config import read_source, source_ids, target_ids, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.sequence_labelling import homographs
 from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSenseConfig
+from explorer.tokenization.words import Reading, read_characters
 from explorer.training.config import RunConfig
 from explorer.ui.document import Document
+from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.state.widgets import bind_widget, reset_button
 
 if TYPE_CHECKING:
     from explorer.inspection.recurrent.unrolled import UnrolledNetwork
+    from explorer.tokenization.text import Tokenizer
 
 HEIGHT = 400
 GENERATED_CHARACTERS = 20
@@ -42,7 +45,8 @@ class Example:
     label: str
     description: str  # which inputs and outputs are used
     max_characters: int
-    read: Callable[[str, int], UnrolledNetwork]  # text and seed; raises LineageError
+    keep: Callable[[str], Reading]  # what the network can read of a text
+    read: Callable[[str, int], UnrolledNetwork]  # a text that can be read, and the seed; raises LineageError
     finding: Callable[[UnrolledNetwork, str], tuple[str, str]]  # a headline, and details
 
 
@@ -58,7 +62,9 @@ def _draw_fragment(session: PageSession[SequenceShapesState]) -> None:
     config = store.find(example.run).config
     replica = min(state.replica, config.replicas - 1)
     _controls(session, example, config, replica)
-    text = getattr(state, example.field)
+    reading, default = example.keep(getattr(state, example.field)), getattr(SequenceShapesState(), example.field)
+    text = reading.text or default
+    show_problems(filter(None, [reading.describe_unread(default)]))
     jobs = {"net": (("shapes-net", example.run, example.field, text, replica), partial(example.read, text, replica))}
     draw = partial(_draw, example, text, config, replica)
     result_section(f"shapes-net-{example.field}", jobs, draw, "The network reads …", HEIGHT)
@@ -130,7 +136,7 @@ def component_data(net: UnrolledNetwork, title: str, colour: str, file: str) -> 
 
 
 def _read_negation(text: str, replica: int) -> UnrolledNetwork:
-    words = _split_words(negation.VOCABULARY.split, text)
+    words = negation.VOCABULARY.split(text)
     from explorer.inspection.load_model import load_model
     from explorer.inspection.recurrent.unrolled import unroll_classifier
 
@@ -138,7 +144,7 @@ def _read_negation(text: str, replica: int) -> UnrolledNetwork:
 
 
 def _read_senses(text: str, replica: int) -> UnrolledNetwork:
-    words = _split_words(homographs.VOCABULARY.split, text)
+    words = homographs.VOCABULARY.split(text)
     from explorer.inspection.load_model import load_model
     from explorer.inspection.recurrent.unrolled import unroll_tagger
 
@@ -171,29 +177,21 @@ def _read_date(text: str, replica: int) -> UnrolledNetwork:
     return unroll_translation(load_model(store.find("dates-vector")), replica, DatesConfig(), source)
 
 
-def _split_words(split: Callable[[str], tuple[str, ...]], text: str) -> tuple[str, ...]:
-    """Split a text into words. Raises SentenceError, or InvalidSetting that names similar words."""
-    try:
-        return split(text)
-    except UnknownWords as error:
-        near = list(dict.fromkeys(word for words in error.nearest.values() for word in words))
-        raise InvalidSetting(f"{error} {', '.join(near)}.") from error
+def _tokenizer() -> Tokenizer:
+    from explorer.tokenization.text import from_json
+
+    return from_json(store.find("text-rnn").tokenizer)
 
 
 def _encode_characters(text: str) -> tuple[list[int], tuple[str, ...]]:
-    """Return the ids of the characters and the vocabulary. Raises InvalidSetting."""
-    from explorer.tokenization.text import from_json
-
-    tokenizer = from_json(store.find("text-rnn").tokenizer)
-    if not text:
-        raise InvalidSetting("There is no character here. Give at least one: letters, spaces, punctuation.")
-    if unknown := tokenizer.find_unknown(text):
-        raise InvalidSetting(
-            f"This network never saw “{shorten(unknown[0])}”: it learned from Shakespeare’s plays. Give letters "
-            "without "
-            "accents, spaces and common punctuation."
-        )
+    """Return the ids of the characters and the vocabulary."""
+    tokenizer = _tokenizer()
     return tokenizer.encode(text).tolist(), tokenizer.tokens
+
+
+def _keep_characters(text: str) -> Reading:
+    """Return the characters that the network saw in Shakespeare’s plays, and the others."""
+    return read_characters(text, _tokenizer().tokens, MAX_CHARACTERS)
 
 
 def _correct_date(text: str) -> str | None:
@@ -212,6 +210,7 @@ EXAMPLES = {
         "Sentence",
         "The network reads a sentence; only its last output is used: sustain or collapse? Unused outputs are pale.",
         200,
+        negation.VOCABULARY.read,
         _read_negation,
         lambda net, text: findings.many_to_one_finding(net, negation.VOCABULARY.split(text)),
     ),
@@ -222,6 +221,7 @@ EXAMPLES = {
         "Every word is tagged when it is read; words such as “bank” and “bat” have two senses. Later words cannot "
         "change an earlier output. Try “the bank is near the water and the boat”.",
         300,
+        homographs.VOCABULARY.read,
         _read_senses,
         lambda net, _: findings.senses_finding(net),
     ),
@@ -231,6 +231,7 @@ EXAMPLES = {
         "Text",
         "At every character the network predicts the next one. This is how a language model is trained.",
         MAX_CHARACTERS,
+        _keep_characters,
         _read_letters,
         lambda net, _: findings.letters_finding(net),
     ),
@@ -242,6 +243,7 @@ EXAMPLES = {
         "receives "
         "at every step (through C). The output has its own order and length.",
         50,
+        partial(read_source, DatesConfig()),
         _read_date,
         lambda net, text: findings.unaligned_finding(net, _correct_date(text)),
     ),
@@ -252,6 +254,7 @@ EXAMPLES = {
         f"The network reads one character, then its own most likely output, {GENERATED_CHARACTERS} times. Nothing is "
         "sampled.",
         1,
+        _keep_characters,
         _generate,
         lambda net, _: findings.one_to_many_finding(net),
     ),

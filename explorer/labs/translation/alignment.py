@@ -11,7 +11,6 @@ import numpy as np
 import streamlit as st
 from numpy import ndarray
 
-from explorer.errors import InvalidSetting
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation import alignment_findings as findings
 from explorer.labs.translation.model_picker import (
@@ -74,10 +73,7 @@ class AlignmentData:
 def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
     """Draw the alignment of one model. `views` are the run views of the page, by name of their variant."""
     state = session.state
-    try:
-        ids = source_ids(state.task_config, state.source)
-    except InvalidSetting:  # shown where the source is typed
-        return
+    ids = source_ids(state.task_config, state.source)
     variants = state.variants
     loaded = loaded_views(views, variants)
     if not loaded:

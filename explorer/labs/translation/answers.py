@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.errors import InvalidSetting
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.model_picker import loaded_views
@@ -32,7 +31,7 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems, untrained_panel
+from explorer.ui.page_sections import show_problems, untrained_panel
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -64,6 +63,7 @@ def input_row(session: PageSession[TranslationState]) -> None:
             session,
             "say",
             st.text_input,
+            shown=state.say,
             update=lambda s, new: s.with_source(new.strip()),
             label={"dates": "Source: a date", "pairs": "Source"}.get(state.task, "Source: digits"),
             placeholder=examples[0],
@@ -76,11 +76,12 @@ def input_row(session: PageSession[TranslationState]) -> None:
             shown=state.source if state.source in examples else None,
             update=TranslationState.with_source,
             label="Held-out sources" if state.task == "pairs" else "Example sources",
-            options={source: escape_markdown(source) for source in examples},
+            options=examples,
             label_visibility="collapsed",
             wrap=True,
             width="content",
         )
+    show_problems(filter(None, [state.unread]))
 
 
 def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
@@ -90,12 +91,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
     """
     state = session.state
     loaded = loaded_views(views, state.variants)
-    try:
-        source = source_ids(state.task_config, state.source)
-    except InvalidSetting as error:
-        show_problems([str(error)])
-        empty_panel("Correct the source above.", _ROW * max(1, len(loaded)))
-        return
+    source = source_ids(state.task_config, state.source)
     if not loaded:
         untrained_panel(views, "No finished run yet: select and train a model.", _ROW)
         return

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.errors import InvalidSetting
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
 from explorer.labs.translation import answer_findings as findings
@@ -34,7 +33,7 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, explanation, untrained_panel
+from explorer.ui.page_sections import explanation, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -85,11 +84,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
 
 def _beam_search(session: PageSession[TranslationState], view: RunView, variant: ModelVariant) -> None:
     state = session.state
-    try:
-        source = source_ids(state.task_config, state.source)
-    except InvalidSetting:  # shown where it is typed
-        empty_panel("Correct the source above.", HEIGHT)
-        return
+    source = source_ids(state.task_config, state.source)
     replica = selected_replica(state, view)
     key = ("translation-beams", *view.cache_key, replica, source, state.text)
     make = partial(compute_beams, view, state.task_config, source, replica)

@@ -61,7 +61,7 @@ def real_translation(session: PageSession[TranslationState], model: PretrainedMo
             shown=text if text in examples else None,
             update=lambda s, new: s.with_field("read", "" if new == examples[0] else new),
             label="Example texts",
-            options={each: escape_markdown(each) for each in examples},
+            options=examples,
             label_visibility="collapsed",
             wrap=True,
             width="content",

@@ -11,7 +11,7 @@ from explorer.catalogue import TASKS, task_row
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.translation import VARIANTS, variant_of
-from explorer.tasks.seq2seq.config import TranslationConfig
+from explorer.tasks.seq2seq.config import TranslationConfig, read_source
 from explorer.tasks.seq2seq.own_pairs import own_pairs_task, pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable
 from explorer.training.config import RunConfig, validate
@@ -94,7 +94,12 @@ class TranslationState(VariantComparison):
     @property
     def source(self) -> str:
         """The source: the typed one, or the first example."""
-        return self.say or self.examples[0]
+        return read_source(self.task_config, self.say).text or self.examples[0]
+
+    @property
+    def unread(self) -> str:
+        """A sentence about what the models do not read of the typed source; empty if they read everything."""
+        return read_source(self.task_config, self.say).describe_unread(self.examples[0]) if self.say else ""
 
     @cached_property
     def examples(self) -> tuple[str, ...]:

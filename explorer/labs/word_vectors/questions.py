@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import streamlit as st
 
+from explorer.errors import InvalidSetting
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.ui.components.table import add_table
@@ -33,6 +34,7 @@ class Neighbours:
 
     word: str
     candidates: list[Candidate]
+    problem: str = ""  # why an example is shown instead; empty if the word is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class Answers:
     accuracy: AnalogyAccuracy | None
     planted: bool
     words: int
+    problem: str = ""  # why examples are shown instead; empty if the words are known
 
 
 def select_finished(views: Views) -> dict[str, RunView]:
@@ -72,26 +75,41 @@ def neighbours_section(session: PageSession[WordVectorsState], views: Views) -> 
     if not trained:
         return
     word = state.examples[0]
+    example = state.untyped.examples[0]
     jobs: dict[str, Request[Neighbours]] = {
-        name: (("word-neighbours", *view.cache_key, word), partial(_find_neighbours, view, word))
+        name: (("word-neighbours", *view.cache_key, word), partial(_find_neighbours, view, word, example))
         for name, view in trained.items()
     }
     titles = tuple((name, title_of(state, name), view.row.colour) for name, view in trained.items())
     result_section("words-near", jobs, partial(_draw_neighbours, titles), "The vectors are loaded …", HEIGHT)
 
 
-def _find_neighbours(view: RunView, word: str) -> Neighbours:
+def _find_neighbours(view: RunView, word: str, example: str) -> Neighbours:
     from explorer.inspection.words.word_vectors import neighbours
 
     table = table_of(view)
     word = word or table.words[min(20, len(table.words) - 1)]  # of a text without an example
-    return Neighbours(word, sorted(neighbours(table, word), key=lambda each: -float(np.median(each.cosines))))
+    (word,), problem = _known_words(table, (word,), (example,))
+    found = sorted(neighbours(table, word), key=lambda each: -float(np.median(each.cosines)))
+    return Neighbours(word, found, problem)
+
+
+def _known_words(table: WordTable, words: tuple[str, ...], examples: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return the words if all have vectors; otherwise the examples, and a sentence about that."""
+    try:
+        table.ids(words)
+        return words, ""
+    except InvalidSetting as error:
+        if words == examples or not all(examples):
+            raise
+        return examples, f"{error} Shown is “{', '.join(examples)}”."
 
 
 def _draw_neighbours(
     titles: tuple[tuple[str, str, str], ...], document: Document, results: Mapping[str, Neighbours]
 ) -> None:
     first = next(iter(results.values()))
+    document.problems(filter(None, [first.problem]))
     document.finding(findings.neighbours_finding(first.word, first.candidates))
     shown = [each for each in titles if each[0] in results]
     for part, (name, title, colour) in zip(document.columns(len(shown)), shown, strict=True):
@@ -131,27 +149,36 @@ def analogy_section(session: PageSession[WordVectorsState], views: Views) -> Non
     trained = select_finished(views)
     if not trained:
         return
+    examples = state.untyped.examples[1:4]
     if not all(question):
         st.caption("Enter three words of the text.")
+        question = examples
+    if not all(question):
         return
     jobs: dict[str, Request[Answers]] = {
-        name: (("word-analogy", *view.cache_key, *question), partial(_answer, view, question))
+        name: (
+            ("word-analogy", *view.cache_key, *question),
+            partial(_answer, view, question, examples),
+        )
         for name, view in trained.items()
     }
     titles = tuple((name, title_of(state, name), view.row.colour) for name, view in trained.items())
     result_section("words-analogy", jobs, partial(_draw_answers, titles), "Every seed answers …", HEIGHT)
 
 
-def _answer(view: RunView, question: tuple[str, str, str]) -> Answers:
+def _answer(view: RunView, question: tuple[str, ...], examples: tuple[str, ...]) -> Answers:
     from explorer.inspection.words.word_vectors import analogy, analogy_accuracy
 
     table = table_of(view)
     planted = table.task.corpus == "grammar"
-    return Answers(question, analogy(table, *question), analogy_accuracy(table), planted, len(table.words) - 1)
+    (a, b, c), problem = _known_words(table, question, examples)
+    found, accuracy = analogy(table, a, b, c), analogy_accuracy(table)
+    return Answers((a, b, c), found, accuracy, planted, len(table.words) - 1, problem)
 
 
 def _draw_answers(titles: tuple[tuple[str, str, str], ...], document: Document, results: Mapping[str, Answers]) -> None:
     first = next(iter(results.values()))
+    document.problems(filter(None, [first.problem]))
     document.finding(findings.analogy_finding(first.question, first.analogy))
     shown = [each for each in titles if each[0] in results]
     for part, (name, title, colour) in zip(document.columns(len(shown)), shown, strict=True):

@@ -126,6 +126,11 @@ class WordVectorsState(VariantComparison):
         word, a, b, c, show = (clean(example if own is None else own) for own, example in pairs)
         return word, a, b, c, show
 
+    @property
+    def untyped(self) -> WordVectorsState:
+        """The state without typed words, whose examples are those of the text."""
+        return replace(self, word=None, a=None, b=None, c=None, show=None)
+
 
 def clean(typed: str) -> str:
     """Return typed words as the text has them: in small letters, separated by single spaces."""

@@ -15,9 +15,10 @@ from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.own_pairs import known_target
 from explorer.tasks.seq2seq.pairs import PairsConfig, normalize_text
-from explorer.tokenization.words import fold_word
+from explorer.tokenization.words import Reading, fold_variants, fold_word, read_characters
 
 TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig | PairsConfig
+TRANSLATION_CONFIGS = (ReverseConfig, CopyConfig, DatesConfig, PairsConfig)
 PAD = "<PAD>"
 BOS = "<BOS>"
 EOS = "<EOS>"
@@ -37,26 +38,36 @@ def target_vocabulary(config: TranslationConfig) -> tuple[str, ...]:
     return (*(tuple("0123456789-") if isinstance(config, DatesConfig) else _symbols(config)), BOS, EOS)
 
 
+def read_source(config: TranslationConfig, text: str) -> Reading:
+    """Return the characters of a typed source that the models read, at most MAX_SOURCE_TOKENS, and the others."""
+    symbols = _symbols(config)
+    if isinstance(config, PairsConfig):
+        text = "".join(each if each in symbols else fold_variants(each) for each in normalize_text(text))
+    else:
+        text = (" " if isinstance(config, DatesConfig) else "").join(fold_word(text).split())
+    return read_characters(text, symbols, MAX_SOURCE_TOKENS)
+
+
 def source_ids(config: TranslationConfig, text: str) -> tuple[int, ...]:
     """Return the ids of a typed source, which may be longer than in training, up to MAX_SOURCE_TOKENS tokens.
 
     Digits and dates are lower-cased, and spaces between digits are dropped. Raises InvalidSetting if the
     source is empty, too long or contains unknown characters.
     """
-    symbols = _symbols(config)
+    symbols, (read, unknown, left_out, _) = _symbols(config), read_source(config, text)
     if isinstance(config, PairsConfig):
-        text, expected = normalize_text(text), f"a source of these characters: {''.join(symbols)}"
+        expected = f"a source of these characters: {''.join(symbols)}"
     elif isinstance(config, DatesConfig):
-        text, expected = " ".join(fold_word(text).split()), "a date in small letters, such as “3rd of march 1997”"
+        expected = "a date in small letters, such as “3rd of march 1997”"
     else:
-        text, expected = "".join(fold_word(text).split()), f"digits from 0 to {symbols[-1]}"
-    if not text:
+        expected = f"digits from 0 to {symbols[-1]}"
+    if unknown:
+        raise InvalidSetting(f"The source has “{shorten(unknown[0])}”, which the model never saw. Give {expected}.")
+    if not read:
         raise InvalidSetting(f"The source is empty. Give {expected}.")
-    if unknown := next((each for each in text if each not in symbols), ""):
-        raise InvalidSetting(f"The source has “{shorten(unknown)}”, which the model never saw. Give {expected}.")
-    if len(text) > MAX_SOURCE_TOKENS:
-        raise InvalidSetting(f"The source has {len(text):,} tokens. Give at most {MAX_SOURCE_TOKENS}.")
-    return tuple(symbols.index(each) for each in text)
+    if left_out:
+        raise InvalidSetting(f"The source has {len(read + left_out):,} tokens. Give at most {MAX_SOURCE_TOKENS}.")
+    return tuple(map(symbols.index, read))
 
 
 def source_text(config: TranslationConfig, source: Sequence[int]) -> str:

@@ -67,7 +67,8 @@ class PageSession(Generic[State]):
             return
         read_as_visitor()
         try:
-            self.state, self.problems = make(self.state), ()
+            self.problems = ()
+            self.state = make(self.state)
         except LineageError as error:
             self.problems = (str(error),)
         with suppress(LineageError):

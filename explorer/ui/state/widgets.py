@@ -12,14 +12,17 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import streamlit as st
 
 from explorer.catalogue import TASKS
+from explorer.errors import shorten
 from explorer.models.settings import field_label
 from explorer.training.config import Optimiser, RunConfig
+from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 from explorer.ui.state.session import ExperimentSession, PageSession, State, change
 
 _VERSIONS = "lineage.versions"  # by key of a widget: its version, its value, and the labels of its options
 _DRAWN = "lineage.drawn_widgets"  # the keys of the widgets that were drawn
 _FIELD = object()  # the widget shows the value of the field
+_MARKDOWN_OPTIONS = (st.pills, st.segmented_control, st.radio)  # whose options Streamlit reads as Markdown
 _ARGUMENTS = {"low": "min_value", "high": "max_value", "longest": "max_chars"}  # of a widget, by name in `setting`
 
 
@@ -59,31 +62,39 @@ def bind_widget(
     arguments = _widget_arguments(draw, declared, more, state)
     options = list(arguments.get("options", ()))
     labels = [str(arguments.get("format_func", str)(option)) for option in options]
+    # Streamlit refuses a longer text without a word; here it is cut, which the page says.
+    longest = arguments.pop("max_chars", None)
 
     def with_value(state: State, new: Any) -> State:
         chosen = new if isinstance(new, list) else [new]
         if new is None or (options and not all(each in options for each in chosen)):
             return state
+        if isinstance(new, str) and longest is not None and len(new) > longest:
+            session.problems += (
+                f"Only the first {longest:,} characters of your text are read; the other {len(new) - longest:,} were "
+                f"left out: “{shorten(new[longest:])}”.",
+            )
+            new = new[:longest]
         new = tuple(new) if isinstance(new, list) else new
         return update(state, new) if update else state.with_field(name, new)
 
     bound = _bind(session, key, value, labels, with_value, redraw)
     draw(**arguments, **_initial_value(draw, value, arguments), **bound)
-    _take_first_value(bound, value, arguments.get("max_chars"))
+    _take_first_value(bound, value)
 
 
-def _take_first_value(bound: Mapping[str, Any], value: Any, max_chars: int | None) -> None:
+def _take_first_value(bound: Mapping[str, Any], value: Any) -> None:
     """Change the state if the widget has another value when it is drawn for the first time in a session.
 
     bound: what binds the widget to the state (see `_bind`).
-    value: what the widget should show, of which Streamlit shows at most `max_chars` characters.
+    value: what the widget should show.
     """
     drawn: set[str] = st.session_state.setdefault(_DRAWN, set())
     if bound["key"] in drawn:
         return
     first = _as_list(st.session_state.get(bound["key"], value))
     drawn.add(bound["key"])  # only now, because the next event may interrupt a run at every use of the session state
-    if first != (value[:max_chars] if isinstance(value, str) else value):
+    if first != value:
         bound["on_change"]()
 
 
@@ -103,6 +114,9 @@ def _widget_arguments(
         arguments["max_value"] = high(state)
     if isinstance(options := arguments.get("options"), Mapping):
         arguments = {"format_func": options.__getitem__} | arguments | {"options": list(options)}
+    if draw in _MARKDOWN_OPTIONS:
+        name_option = arguments.get("format_func", str)
+        arguments["format_func"] = lambda option: escape_markdown(str(name_option(option)))
     if declared and "selection_mode" in accepted and arguments.get("selection_mode") != "multi":
         arguments["required"] = True
     return arguments

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from explorer.errors import shorten
 from explorer.models.structure import AttentionLayout
-from explorer.ui.wording import visible_whitespace
+from explorer.ui.wording import quote_first, visible_whitespace
 from explorer.web.background import Pool
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.inspection.attention.attention_model import AttentionModel
     from explorer.inspection.attention.head_scores import HeadImportance
     from explorer.tokenization.text import Tokenizer
-    from explorer.tokenization.words import Words
+    from explorer.tokenization.words import Reading, Words
 
 _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
 Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]
@@ -163,8 +164,19 @@ class InspectableModel(ABC):
         """Texts that the model can read, in pairs that differ in one thing."""
 
     def text_or_example(self, text: str | None) -> str:
-        """Return the visitor's text, or the first example while nothing was typed."""
-        return self.example_texts[0] if text is None else text
+        """Return what the model reads of the visitor's text, or the first example if it reads nothing."""
+        if text is None or (reading := self.read(text)) is None:
+            return self.example_texts[0] if text is None else text
+        return reading.text or self.example_texts[0]
+
+    def read(self, text: str) -> Reading | None:
+        """Return what is read of a text by a model without a tokenizer; None for one that has a tokenizer."""
+        return None if self.words is None else self.words.read(text)
+
+    def describe_unread(self, text: str | None) -> list[str]:
+        """Return a sentence about what is not read of a typed text, for a model without a tokenizer."""
+        reading = None if text is None else self.read(text)
+        return list(filter(None, [reading.describe_unread(self.example_texts[0])])) if reading else []
 
     @property
     @abstractmethod
@@ -177,6 +189,25 @@ class InspectableModel(ABC):
 
         Raises LineageError for a text that it cannot read.
         """
+
+    def input_notes(self, text: TokenizedInput) -> list[str]:
+        """Return what of a text was changed or left out for the model, in sentences."""
+        notes = list[str]()
+        if text.empty:
+            from explorer.generation.generate import FROM_NOTHING
+
+            notes.append(FROM_NOTHING)
+        if text.truncated:
+            where = "The beginning" if text.truncated_at == "start" else "The end"
+            limit = "The model reads" if len(text.ids) == self.context_length else "There is room for"
+            count = f"{len(text.ids)} {self.unit}s"
+            notes.append(f"{limit} {count} at once. {where} was left out: “{shorten(text.truncated)}”.")
+        if text.lowercased:
+            notes.append("The model was trained on lower-case letters, so the text is read in lower case.")
+        for unseen, become in ((text.dropped, "left out"), (text.unknown, "read as <unk>")):
+            if unseen:
+                notes.append(f"The training text has no {quote_first(unseen)}: {become}.")
+        return notes
 
     def query_tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Return the texts of the tokens of a translation, in an encoder-decoder."""

@@ -19,10 +19,11 @@ from explorer.models.configs import (
 from explorer.models.structure import AttentionLayout
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES, VOCABULARY
+from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, read_source
 from explorer.tasks.sequence_labelling.agreement import VERBS, AgreementConfig
 from explorer.tasks.sequence_labelling.config import PAD
 from explorer.tasks.text.config import TextConfig
-from explorer.tokenization.words import Words
+from explorer.tokenization.words import Reading, Words
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
 from explorer.ui import visitor_text
@@ -149,6 +150,10 @@ class StoredModel(InspectableModel):
         if isinstance(task, AgreementConfig):
             return Words(task.vocabulary, first=PAD, last=PAD, padding=PAD)
         return None if isinstance(task, TextConfig) else VOCABULARY
+
+    def read(self, text: str) -> Reading | None:
+        task = self.config.task
+        return read_source(task, text) if isinstance(task, TRANSLATION_CONFIGS) else super().read(text)
 
     @property
     def example_texts(self) -> tuple[str, ...]:
