@@ -83,11 +83,12 @@ def page(session: PageSession[InductionState]) -> None:
         draw_learning=lambda: draw_learning(session, request),
     )
     draw_earlier_note(request)
-    if sentence := loss_finding(state, views):
-        st.subheader(escape_markdown(sentence), anchor=False)
+    headline, typed = loss_finding(state, views), state.row is not None
+    if headline and not typed:  # the headline of a typed row is about that row
+        st.subheader(escape_markdown(headline), anchor=False)
     row_section(state, views)
     if sentence := loss_text(state, views):
-        explanation(escape_markdown(sentence))
+        explanation(escape_markdown(f"On random rows: {headline} {sentence}" if typed else sentence))
     if not request.offers_missing:
         draw_learning(session, request)
     with page_section("induction-heads", "Where do the heads attend?"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from numbers import Real
@@ -23,6 +24,12 @@ def require_text(text: object, what: str = "A text") -> str:
     if not isinstance(text, str):
         raise InvalidSetting(f"{what} is needed, not a value of the type {type(text).__name__}. Give a str.")
     return text
+
+
+def warn_unread(unread: str) -> None:
+    """Warn about what a model does not read of a text, if there is something."""
+    if unread:
+        warnings.warn(unread, stacklevel=6)
 
 
 def require_texts(texts: object, what: str) -> list[str]:

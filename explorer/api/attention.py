@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32
 from numpy import ndarray
 
-from explorer.api.arguments import as_whole_number, require_flag, require_whole_number
+from explorer.api.arguments import as_whole_number, require_flag, require_whole_number, warn_unread
 from explorer.api.predictions import TRANSLATION, UNITS, tokenizer_of
 from explorer.catalogue import model_row
 from explorer.errors import InvalidSetting, shorten
@@ -51,6 +51,7 @@ class Reading:
     tokens: tuple[str, ...]  # of the queries
     keys: tuple[str, ...]
     asked: int  # the query whose answer is of interest
+    unread: str = ""  # what the model does not read of the text, in sentences
 
 
 class AttentionSource(Protocol):
@@ -136,7 +137,7 @@ class RunSource:
         given = tokenize(self.run, text)
         model = attention_model(self.run.model(step=step, seed=seed))
         asked = len(given.ids) - 1 if model.layout.answers_every_token else 0
-        return model, Reading(given.ids, given.ids, given.tokens, given.tokens, asked)
+        return model, Reading(given.ids, given.ids, given.tokens, given.tokens, asked, given.unread)
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         task: Any = self.run.config.task
@@ -158,6 +159,7 @@ class Attention:
     weights: (layers, heads, query, key), each row adds up to 1; NaN where a mask hides the key. A translation model
         attends from the tokens that it generates (queries) to those of the source (keys).
     tokens: the query tokens. keys: the key tokens, the same unless the model translates.
+    unread: sentences about what the model does not read of the text; empty if it reads everything.
     """
 
     weights: Float32[ndarray, "layers heads query key"]
@@ -169,6 +171,7 @@ class Attention:
     step: int
     source: AttentionSource
     part: Part = ""  # of an encoder–decoder: encoder, decoder or cross
+    unread: str = ""
 
     @property
     def layers(self) -> int:
@@ -253,7 +256,10 @@ def read_attention(source: AttentionSource, text: str, seed: int = 0, step: int 
     """Return the attention of a model on a text. Raises LineageError."""
     model, reading = source.read(text, seed, step, part)
     weights = attend(model, reading.given).weights
-    return Attention(weights, reading.tokens, reading.keys, source.title, text, seed, step, source, part)
+    warn_unread(reading.unread)
+    return Attention(
+        weights, reading.tokens, reading.keys, source.title, text, seed, step, source, part, reading.unread
+    )
 
 
 def tokenize(run: Run, text: str) -> TokenizedInput:

@@ -14,12 +14,14 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.api.arguments import require_whole_number
+from explorer.api.arguments import require_whole_number, warn_unread
 from explorer.catalogue import task_row
 from explorer.errors import DamagedRun, InvalidSetting
 from explorer.generation.generate import TextGenerator, continue_prompt, generate_with_logits, prompt_ids
 from explorer.generation.sampling import Sampling
 from explorer.inspection.load_model import LoadedModel
+from explorer.models.configs import TransformerTextConfig
+from explorer.models.context_window import window_start
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.recall import RecallConfig
@@ -49,11 +51,17 @@ def predict(run: StoredRun | Record, loaded: LoadedModel, text: str) -> pd.DataF
     if isinstance(task, LabellingConfig):
         return _label_positions(loaded, text)
     if isinstance(task, NegationConfig):
-        return distribution("label", *_classify(loaded, text))
+        table = distribution("label", *_classify(loaded, text))
+        table.attrs["unread"] = Language.from_json(loaded.tokenizer).vocabulary.read(text).describe_unread()
+        warn_unread(table.attrs["unread"])
+        return table
     if isinstance(task, RecallConfig):
         return distribution("symbol", *_recall_first(loaded, text))
     if isinstance(task, TextConfig | StringConfig):
-        return distribution("token", *_next_token(run, loaded, text))
+        names, shares, unread = _next_token(run, loaded, text)
+        table = distribution("token", names, shares)
+        table.attrs["unread"] = unread
+        return table
     raise InvalidSetting(
         f"A model of the task {task_row(task).name} predicts nothing for a text: it has a vector for each word. Use "
         'run.neighbours("word") or run.analogy("king", "queen", "monk").'
@@ -109,10 +117,15 @@ def recall_ids(task: RecallConfig, text: str) -> torch.Tensor:
 
 def _next_token(
     run: StoredRun | Record, loaded: LoadedModel, text: str
-) -> tuple[Sequence[str], Float[ndarray, "seeds outcomes"]]:
+) -> tuple[Sequence[str], Float[ndarray, "seeds outcomes"], str]:
     writers = [writer_of(run, each.stack) for each in for_each_seed(loaded)]
-    ids = writers[0].read_prompt(text)
-    return writers[0].tokenizer.tokens, np.stack([next_token(writer, ids) for writer in writers])
+    ids, unread = writers[0].read_prompt(text), writers[0].describe_unread(text)
+    if isinstance(run.config.model, TransformerTextConfig) and (
+        cut := window_start(len(ids), run.config.task_as(TextConfig).context)
+    ):
+        unread = f"{unread} The model reads the last {len(ids) - cut:,} of {len(ids):,} tokens.".strip()
+        warn_unread(unread)
+    return writers[0].tokenizer.tokens, np.stack([next_token(writer, ids) for writer in writers]), unread
 
 
 @torch.inference_mode()
@@ -154,6 +167,10 @@ class Writer:
         self._warn(unseen)
         return torch.tensor([*self.generator.start, *ids.tolist()])
 
+    def describe_unread(self, text: str) -> str:
+        """Return a sentence about the parts of a text that are not in the vocabulary; empty if there are none."""
+        return _describe_unseen(self.tokenizer.find_unknown(text.lower() if self.lower else text), self.tokenizer)
+
     def generate(self, prompt: str, tokens: int, sampling: Sampling) -> str:
         """Return the prompt and its continuation.
 
@@ -166,8 +183,12 @@ class Writer:
 
     def _warn(self, unseen: Sequence[str]) -> None:
         if unseen:
-            become = "left out" if self.tokenizer.unknown is None else "read as <unk>"
-            warnings.warn(f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become}).", stacklevel=5)
+            warnings.warn(_describe_unseen(unseen, self.tokenizer), stacklevel=5)
+
+
+def _describe_unseen(unseen: Sequence[str], tokenizer: Tokenizer) -> str:
+    become = "left out" if tokenizer.unknown is None else "read as <unk>"
+    return f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become})." if unseen else ""
 
 
 def writer_of(run: StoredRun | Record, model: torch.nn.Module) -> Writer:

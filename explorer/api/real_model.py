@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from explorer.api.arguments import require_flag, require_sampling, require_text
+from explorer.api.arguments import require_flag, require_sampling, require_text, warn_unread
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
 from explorer.hub.card import ModelCard
@@ -171,6 +171,10 @@ class RealModel:
         if not texts:
             raise InvalidSetting("There is no text to predict. Give at least one.")
         tables = [self._predict(each, step) for each in texts]
+        unread = [self._reader.tokenize(each).unread for each in texts]
+        warn_unread(" ".join(filter(None, unread)))
+        for table, sentence in zip(tables, unread, strict=True):
+            table.attrs["unread"] = sentence
         if not several:
             return tables[0]
         return pd.concat(
@@ -361,7 +365,7 @@ class _Source:
         model, ids = self._reader.attention_part(part, given.ids, step=step if self.steps else None)
         tokens = given.tokens if ids == given.ids else tuple(self._reader.token_texts(ids))
         keys = tokens if part == "decoder" else given.tokens
-        return model, Reading(given.ids, ids, tokens, keys, self._reader.default_query(tokens))
+        return model, Reading(given.ids, ids, tokens, keys, self._reader.default_query(tokens), given.unread)
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         return self._reader.token_texts([outcome], before)[0]

@@ -30,7 +30,7 @@ from explorer.cli.real_model_commands import (
     predict_with_real_model,
 )
 from explorer.cli.tables import head_rows, print_rows, write_arrays
-from explorer.errors import DamagedRun, InvalidSetting, shorten
+from explorer.errors import DamagedRun, InvalidSetting
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.recall import RecallConfig
@@ -124,14 +124,17 @@ def predict(
             f"{run} is a run of the task {task_row(task).name}, which predicts no class. Use {instead}."
         )
     language = Language.from_json(stored.tokenizer)
-    words = language.vocabulary.split(sentence)
+    words, unread = language.vocabulary.split(sentence), language.vocabulary.read(sentence).describe_unread()
     found = class_probabilities(load_model(stored), words).mean(axis=0)
     probabilities = {name: round(float(share), 6) for name, share in zip(language.classes, found, strict=True)}
     if as_json:
         length = evaluation_length(stored.config.task_as(NegationConfig))
         tokens = list(sentence_tokens(words, length, language.vocabulary))
-        print_json({"kind": "prediction", "sentence": sentence, "tokens": tokens, "probabilities": probabilities})
+        answer = {"kind": "prediction", "sentence": sentence, "tokens": tokens, "probabilities": probabilities}
+        print_json({**answer, **({"unread": unread} if unread else {})})
         return
+    if unread:
+        print(unread, file=sys.stderr)
     _print_bars(probabilities)
 
 
@@ -416,14 +419,9 @@ def _warn_about_input(given: TokenizedInput) -> None:
     """Print on standard error where the model's input differs from the typed text."""
     if given.lowercased:
         print("The model knows lower-case letters only: the text is lower-cased.", file=sys.stderr)
-    for unseen, become in ((given.dropped, "left out"), (given.unknown, "read as <unk>")):
-        if unseen:
-            print(f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become}).", file=sys.stderr)
+    if given.unread:
+        print(given.unread, file=sys.stderr)
     if given.empty:
         from explorer.generation.generate import FROM_NOTHING
 
         print(FROM_NOTHING, file=sys.stderr)
-    if given.truncated:
-        end = "beginning" if given.truncated_at == "start" else "end"
-        sees = f"The context is {len(given.ids):,} tokens"
-        print(f"{sees}: the {end} of the text is truncated, {shorten(given.truncated)!r}.", file=sys.stderr)

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
@@ -161,6 +162,7 @@ def _log_sentences() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence("%(message)s"))
     logging.basicConfig(handlers=[handler])
+    warnings.showwarning = lambda message, *_: print(escape_invisible(str(message)), file=sys.stderr)  # type: ignore[assignment]
 
 
 def _replace_by_plain(error: UnicodeError) -> tuple[str | bytes, int]:

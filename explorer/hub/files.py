@@ -5,6 +5,7 @@ Nothing in the folder is executed or unpickled: weights are safetensors, everyth
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import re
@@ -207,6 +208,8 @@ def read_json(file: Path) -> dict[str, Any]:
 
 def parse_json(content: bytes) -> dict[str, Any]:
     """Return a JSON object. Raises ValueError."""
+    if content.startswith(codecs.BOM_UTF8):
+        raise ValueError("it begins with a byte order mark (BOM). Save it as UTF-8 without one")
     found = json.loads(content)
     if not isinstance(found, dict):
         raise ValueError("it holds no object")

@@ -54,13 +54,14 @@ def load(folder: Path) -> PretrainedModule:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ImportError) as error:
         raise InvalidSetting(f"The model in {shorten(folder.name)} cannot be loaded: {shorten(error, 200)}") from error
-    _check_weights(found)
+    _check_weights(found, model)
     module = PretrainedModule(model, kind, predicts)
     check_against_eager(module)
     return module
 
 
-def _check_weights(found: dict[str, Any]) -> None:
+def _check_weights(found: dict[str, Any], model: torch.nn.Module) -> None:
+    """Raise InvalidSetting if weights are missing, have another shape, or are no finite numbers."""
     missing = sorted(str(name) for name in found.get("missing_keys") or ())
     wrong = sorted(
         str(entry[0]) if isinstance(entry, tuple) else str(entry) for entry in found.get("mismatched_keys") or ()
@@ -70,6 +71,12 @@ def _check_weights(found: dict[str, Any]) -> None:
         raise InvalidSetting(
             f"{len(missing or wrong)} weights of this model {what}, for example {shorten((missing or wrong)[0], 80)}. "
             "They would be random, so it is not shown."
+        )
+    broken = [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
+    if broken:
+        raise InvalidSetting(
+            f"{len(broken)} weights of this model hold values that are no finite numbers, for example "
+            f"{shorten(broken[0], 80)}, so its predictions would be undefined. Save or download the model again."
         )
 
 

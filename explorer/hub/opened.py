@@ -35,6 +35,7 @@ from explorer.hub.card import ModelCard
 from explorer.hub.checkpoints import training_step
 from explorer.hub.download import Progress
 from explorer.hub.packages import check_installed
+from explorer.hub.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
     from explorer.hub.pretrained import PretrainedModule
@@ -162,6 +163,12 @@ def open_model(
         progress.begin("loading")
         memory.drop(str(found.folder))
         module = memory.load_folder(found.folder, facts.fingerprint, 4 * facts.numbers)
+        if (found.folder / "tokenizer.json").is_file():
+            try:
+                load_tokenizer(found.folder, module.vocabulary)  # refuses one that does not fit
+            except InvalidSetting:
+                memory.drop(str(found.folder))
+                raise
         card = _make_card(name, source, found, facts, module)
         progress.check()
         if later := _later_card(card):

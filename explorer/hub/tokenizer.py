@@ -132,7 +132,10 @@ def load_tokenizer(folder: Path, vocabulary: int) -> PretrainedTokenizer:
     try:
         if file.stat().st_size > _MAX_FILE:
             raise ValueError("it is too large")
-        return PretrainedTokenizer(tokenizers.Tokenizer.from_file(str(file)), vocabulary)
+        found = PretrainedTokenizer(tokenizers.Tokenizer.from_file(str(file)), vocabulary)
+        if len(found.tokens) > vocabulary:
+            raise ValueError(f"it belongs to a larger model: it has {len(found.tokens):,} tokens, not {vocabulary:,}")
+        return found
     except FileNotFoundError:
         raise InvalidSetting(
             f"The folder {shorten(folder.name)} has no tokenizer.json. Save the tokenizer of the model there with the "

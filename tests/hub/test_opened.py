@@ -13,6 +13,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
 from safetensors.numpy import load_file, save_file
 
@@ -83,6 +84,17 @@ def lose_a_weight(folder: Path) -> None:
     save_file(weights, folder / WEIGHTS, {"format": "pt"})
 
 
+def spoil_a_weight(folder: Path) -> None:
+    weights = load_file(folder / WEIGHTS)
+    weights[min(weights)].flat[0] = np.nan
+    save_file(weights, folder / WEIGHTS, {"format": "pt"})
+
+
+def save_large_tokenizer(folder: Path) -> None:
+    ids = {f"w{i}": i for i in range(5_000)}
+    tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, "w0")).save(str(folder / "tokenizer.json"))
+
+
 def write_index(folder: Path, file: str) -> None:
     """Let an index name the only file with weights."""
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
@@ -104,6 +116,9 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no configuration": (lambda f: (f / "config.json").unlink(), "has no config.json"),
     "a broken configuration": (write("config.json", b"[1]"), "it holds no object"),
     "no JSON": (write("config.json", b"{"), r"config\.json cannot be read"),
+    "a byte order mark": (write("config.json", b"\xef\xbb\xbf{}"), "BOM"),
+    "no numbers": (spoil_a_weight, "hold values that are no finite numbers"),
+    "another tokenizer": (save_large_tokenizer, "belongs to a larger model"),
     "a path in the index": (lambda f: write_index(f, "../model.safetensors"), "files that are not in the same folder"),
     "a link out of the folder": (link_outside, "leads to .*elsewhere.safetensors, outside of it"),
     "a link to itself": (lambda f: (f / "vocab.txt").symlink_to("vocab.txt"), "cannot be read"),

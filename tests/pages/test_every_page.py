@@ -26,6 +26,7 @@ from explorer.ui.state.page_states import STATES
 from explorer.web import background
 from tests.pages import screen
 from tests.pages.test_depth import STACKS
+from tests.pages.test_own_sentences import upload
 
 # Words of a comparison or of an outcome. A page may still say what holds without any training.
 VERDICT = re.compile(
@@ -109,6 +110,60 @@ def test_a_training_starts_and_ends(file: str) -> None:
     at = screen.wait_until_ready(screen.assert_no_errors(at.run()))
     assert screen.warnings_of(at) == [] and "No finished run" not in screen.page_text(at)
     assert "Train" not in [button.label.partition(",")[0] for button in at.button]
+
+
+MARKUP = "a*b c*d $x$ :smile: ![x](http://e.invalid) <b>"
+READ_AS_MARKDOWN = ("a*b", "$x$", ":smile:", "![x]", "<b>", "<em>b c", "<img")
+OTHER_INPUTS = {  # pages whose fields depend on the address
+    "sequence_shapes.py": [{"shape": "each"}, {"shape": "each", "answers": "letters"}, {"shape": "other"}],
+    "attention.py": [{"model": "text-through-training", "unfold": "patching"}, {"unfold": "patching"}],
+    "block.py": [{"kind": "both"}, {"kind": "decoder"}],
+    "translation.py": [{"task": "dates"}, {"task": "pairs"}],
+    "memory.py": [{"unfold": "gates,string"}],
+}
+FIELDS = [(row.file, params) for row in PAGES for params in ({}, *OTHER_INPUTS.get(row.file, []))]
+
+
+def markdown_of(at: AppTest) -> str:
+    """Return everything on the page that is read as Markdown, or is HTML made from it."""
+    kinds = ("title", "header", "subheader", "markdown", "caption", "warning", "error", "info", "success")
+    shown = [str(each.value) for kind in kinds for each in at.get(kind)]
+    shown += [each.label for each in (*at.button, *at.expander, *at.metric, *at.text_input, *at.selectbox, *at.toggle)]
+    shown += [option.content for group in at.get("button_group") for option in group.proto.options]
+    return "\n".join([*shown, *(str(block["html"]) for block in screen.blocks(at, "markdown"))])
+
+
+def emptied_sections(at: AppTest) -> list[dict[str, Any]]:
+    """Return the sections that show nothing but a problem."""
+    return [
+        answer
+        for answer in screen.section_answers(at)
+        if all(block["kind"] in ("problem", "empty") for block in answer.get("blocks", ()))
+    ]
+
+
+@pytest.mark.parametrize(("file", "params"), FIELDS, ids=lambda each: str(each))
+@pytest.mark.parametrize("text", [MARKUP, "❤️ 日本語", "word " * 900, " "], ids=["markup", "unknown", "long", "blank"])
+def test_what_is_typed_is_never_markdown_and_never_empties_a_page(file: str, params: dict[str, str], text: str) -> None:
+    at = screen.open_page(file, params)
+    if not (fields := [*at.text_input, *at.text_area]):
+        pytest.skip("this page has no field for a text")
+    sections, empty = len(screen.section_answers(at)), len(emptied_sections(at))
+    for each in fields:
+        each.set_value(text)
+    at = screen.wait_until_ready(screen.assert_no_errors(at.run()))
+    assert [mark for mark in READ_AS_MARKDOWN if mark in markdown_of(at)] == []
+    assert len(screen.section_answers(at)) >= sections and len(emptied_sections(at)) <= empty
+    assert text != MARKUP or any(each.value == MARKUP for each in (*at.text_input, *at.text_area))
+
+
+def test_own_sentences_and_classes_are_never_markdown() -> None:
+    rows = "".join(
+        f"{MARKUP} {noun} {i},{label}\n" for i, noun in enumerate("abcdef") for label in [f"{MARKUP[:20]}{i % 2}"]
+    )
+    at = screen.wait_until_ready(upload(f"text,label\n{rows}"))
+    assert "Your file has" in screen.page_text(at)
+    assert [mark for mark in READ_AS_MARKDOWN if mark in markdown_of(at)] == []
 
 
 def test_the_run_of_one_page_is_opened_on_the_others() -> None:

@@ -17,7 +17,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.catalogue import TYPED_TEXT_TASKS, page_title, task_row
-from explorer.errors import InvalidSetting
+from explorer.errors import InvalidSetting, shorten
 from explorer.generation.generate import padding_token, prompt_ids
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import to_array
@@ -84,6 +84,20 @@ class TokenizedInput:
     unknown: tuple[str, ...]  # those that became the unknown token
     lowercased: bool  # whether the text was changed to lower case, as the training text was
     empty: bool = False  # whether no token was left, so that the model starts from a line end
+
+    @property
+    def unread(self) -> str:
+        """Sentences about what the model does not read of the text; empty if it reads everything."""
+        parts = [
+            f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become})."
+            for unseen, become in ((self.dropped, "left out"), (self.unknown, "read as <unk>"))
+            if unseen
+        ]
+        if self.truncated:
+            end = "beginning" if self.truncated_at == "start" else "end"
+            sees = f"The context is {len(self.ids):,} tokens"
+            parts.append(f"{sees}: the {end} of the text is truncated, {shorten(self.truncated)!r}.")
+        return " ".join(parts)
 
 
 def tokenize_input(

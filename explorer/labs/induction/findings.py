@@ -49,6 +49,17 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
     )
 
 
+def row_headline(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndarray, "seeds positions"]]) -> str:
+    """Say how well each model, by its words, continues a typed row; empty if there is nothing to continue."""
+    known = np.array(repeated)
+    medians = [
+        f"{words} {np.median(values[:, known].mean(axis=1)):.2f}"
+        for words, values in probabilities.items()
+        if any(known)
+    ]
+    return f"In your row, {join_words(medians)} is the probability of the next symbol after a repeat." * bool(medians)
+
+
 def loss_finding(losses: Mapping[str, Seeds]) -> str:
     """Say with how many seeds each model, by its words, continues the second copy."""
     parts: list[str] = []

@@ -80,7 +80,9 @@ def row_section(state: InductionState, views: Views) -> None:
         for name, view in trained.items()
     }
     words = tuple((name, state.variants[name].words, state.variants[name].label) for name in trained)
-    result_section("induction-row", requests, partial(_draw_row, words), "The models read the row …", 200)
+    result_section(
+        "induction-row", requests, partial(_draw_row, words, state.row is not None), "The models read the row …", 200
+    )
 
 
 def _read_row(view: RunView, text: str) -> RowReading:
@@ -89,12 +91,15 @@ def _read_row(view: RunView, text: str) -> RowReading:
     return read_row(loaded_model(view), text)
 
 
-def _draw_row(words: tuple[tuple[str, str, str], ...], document: Document, results: Mapping[str, RowReading]) -> None:
+def _draw_row(
+    words: tuple[tuple[str, str, str], ...], typed: bool, document: Document, results: Mapping[str, RowReading]
+) -> None:
     shown = [each for each in words if each[0] in results]
     first = results[shown[0][0]]
-    document.text(
-        findings.row_finding(first.repeated, {title: results[name].next_probability for name, title, _ in shown})
-    )
+    probabilities = {title: results[name].next_probability for name, title, _ in shown}
+    if typed and (headline := findings.row_headline(first.repeated, probabilities)):
+        document.finding(headline)
+    document.text(findings.row_finding(first.repeated, probabilities))
     add_row_map(document, "induction-row-figure", {label: results[name] for name, _, label in shown})
     document.caption(
         "Tiles: the symbol that a model predicts. Below: the actual next symbol; the colour is its probability, median "

@@ -23,7 +23,6 @@ from explorer.ui.state.session import PageSession, open_page, page_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.web.classes import store
 from explorer.web.classes.classroom import Classroom, ClassroomQuestion
-from explorer.web.classes.store import CODE_LENGTH
 
 _share = register("share_button")
 _CONTROLS = "lineage.controls"  # controls of the last shared page, as `_read_controls` returns them
@@ -174,9 +173,7 @@ def draw_join_form(session: PageSession[ShareForm]) -> None:
     """Draw the form in which students join a class by its code, and a teacher takes control of it by another one."""
     given = session.state.join
     with st.form("class.join", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        code = st.text_input(
-            "Join a class: type its code", given, max_chars=4 * CODE_LENGTH, width=220, key=f"class.code{given}"
-        )
+        code = st.text_input("Join a class: type its code", given, max_chars=500, width=220, key=f"class.code{given}")
         joined = st.form_submit_button("Join", icon=":material/login:")
     if joined:
         try:

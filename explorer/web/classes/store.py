@@ -17,11 +17,13 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
+from urllib.parse import unquote
 
 from cachetools import LRUCache, TTLCache
 from sqlalchemy import delete, func, select, update
@@ -32,6 +34,7 @@ from explorer.database.engine import is_busy, read_clock, run_transaction
 from explorer.errors import NotAllowed, StoreError
 from explorer.periodic_thread import PeriodicThread
 from explorer.tasks.text import corpora
+from explorer.tokenization.words import fold_word
 from explorer.web import own_texts, predictions, rate_limits
 from explorer.web.classes.classroom import (
     MAX_VISITORS,
@@ -165,7 +168,7 @@ def find_classroom_for(code: str, visitor: Visitor, address: str = "") -> Classr
     Raises UnknownClassroom, NotAllowed if it is closed to others, TooManyRequests or StoreError.
     """
     with _lock:
-        copy = _copies.get(code.strip().upper())
+        copy = _copies.get(read_code(code))
     known = copy.classroom if copy else None
     takes_part = copy and known and (known.is_led_by(visitor) or visitor.id in copy.members)
     with limit_guesses("" if takes_part else address, code):
@@ -181,7 +184,7 @@ def limit_guesses(address: str, code: str) -> Iterator[None]:
 
     Raises TooManyRequests before the block, also for a right code, if an address has sent too many unknown ones.
     """
-    guess = address, code.strip().upper()
+    guess = address, read_code(code)
     with _lock:
         is_counted = not address or guess in _guesses
     if not is_counted:
@@ -248,9 +251,15 @@ def list_classes() -> list[ClassOverview]:
     return transaction(read_overviews)
 
 
+def read_code(typed: str) -> str:
+    """Return the letters of a code that is typed in small letters, with spaces (as on the wall: CX BNX), or as a link."""
+    link = re.search(r"\b(?:class|join)[=/]([^&#/]+)", typed)
+    return re.sub(r"[\W_]+", "", fold_word(unquote(link[1]) if link else typed)).upper()
+
+
 def copy_of_class(code: str) -> _Copy:
     """Return the copy of a class, which may not be loaded yet. Raises UnknownClassroom for an impossible code."""
-    plain = code.strip().upper()[: 2 * CODE_LENGTH]
+    plain = read_code(code)
     if len(plain) != CODE_LENGTH or not set(plain) <= set(CODE_LETTERS):
         raise unknown_classroom(code)
     with _lock:

@@ -55,7 +55,7 @@ def test_unreadable_sentences_are_reported_and_the_others_are_read() -> None:
     found = parse_sentences(("the bnak is near", "the Bark.", "!!", " ".join(["the"] * 60)))
     assert found.words == {0: ("the", "is", "near"), 1: ("the", "bark"), 3: ("the",) * 40}
     assert_mentions(found.problems[0], "Sentence 1: The models never saw “bnak” … “bnak” bank")
-    assert_mentions(" ".join(found.problems[1:]), "Sentence 3 is left out … Sentence 4: … first 40 of 60 words")
+    assert found.problems[1].startswith("Sentence 3 is left out") and "first 40 of 60" in found.problems[2]
     found = parse_sentences(EXAMPLES)
     assert len(found.words) == len(EXAMPLES) == MAX_SENTENCES and found.problems == ()
     for word in HOMOGRAPHS:
