@@ -32,7 +32,6 @@ def test_random_gestures_leave_no_page_blank_and_the_url_says_what_is_shown(
     assert not failures, "\n".join(map(str, failures))
 
 
-@pytest.mark.xfail(strict=True, reason="The answer to the sentence before it stays; its address shows the default one.")
 def test_a_sentence_that_cannot_be_read_shows_what_its_address_shows(visit: Any) -> None:
     page = visit("/?say=human+preserve+nature")
     answer = page.locator(".st-key-section-one-sentence [data-kind=finding]")

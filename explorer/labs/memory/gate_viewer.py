@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,9 @@ from explorer.labs.memory.gradient_flow import snapshot_steps
 from explorer.labs.memory.state import MAX_SEQUENCE_LENGTH, MemoryState
 from explorer.models.configs import TransformerRecallConfig
 from explorer.tasks.recall import RecallConfig
+from explorer.tokenization.words import Reading, fold_word, read_characters
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.page_sections import explanation, show_problems, untrained_panel
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.state.widgets import bind_widget
@@ -145,14 +147,21 @@ def _draw_controls(
             placeholder="empty: a random sequence",
             width=330,
         )
+    if state.say:
+        show_problems(filter(None, [_read_symbols(state.say, state.symbols).describe_unread("a random sequence")]))
+
+
+def _read_symbols(say: str, symbols: int) -> Reading:
+    """Return the symbols of a typed sequence, and what is not read of it."""
+    return read_characters("".join(fold_word(say).split()), ascii_lowercase[:symbols], MAX_SEQUENCE_LENGTH)
 
 
 def _sequence_ids(say: str, task: RecallConfig) -> tuple[int, ...]:
-    """Return the ids of the visitor's sequence, or of a random one. Raises InvalidSetting."""
+    """Return the ids of the symbols in the visitor's sequence, or of a random one."""
     from explorer.inspection.recurrent.gates import parse_symbols, random_sequence
 
-    ids = parse_symbols(say, task.symbols) or parse_symbols(random_sequence(task), task.symbols)
-    return ids[:MAX_SEQUENCE_LENGTH]
+    typed = _read_symbols(say, task.symbols).text
+    return parse_symbols(typed or random_sequence(task), task.symbols)[:MAX_SEQUENCE_LENGTH]
 
 
 def _compute_gates(

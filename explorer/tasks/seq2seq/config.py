@@ -45,7 +45,8 @@ def read_source(config: TranslationConfig, text: str) -> Reading:
         text = "".join(each if each in symbols else fold_variants(each) for each in normalize_text(text))
     else:
         text = (" " if isinstance(config, DatesConfig) else "").join(fold_word(text).split())
-    return read_characters(text, symbols, MAX_SOURCE_TOKENS)
+    reading = read_characters(text, symbols, MAX_SOURCE_TOKENS)
+    return reading if reading.text.strip() else reading._replace(tokens=())
 
 
 def source_ids(config: TranslationConfig, text: str) -> tuple[int, ...]:
