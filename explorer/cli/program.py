@@ -162,7 +162,7 @@ def _log_sentences() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence("%(message)s"))
     logging.basicConfig(handlers=[handler])
-    warnings.showwarning = lambda message, *_: print(escape_invisible(str(message)), file=sys.stderr)  # type: ignore[assignment]
+    warnings.showwarning = lambda message, *_: print(escape_invisible(str(message)), file=sys.stderr)
 
 
 def _replace_by_plain(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -62,7 +62,7 @@ def test_the_gates_of_a_sequence_are_shown_and_other_letters_are_reported() -> N
     assert screen.component_data(memory({"say": "bab"}, "gates"), "gate_viewer")[0]["symbols"] == ["b", "a", "b"]
     at = memory({"say": "xyz", "who": "gru-chrono"}, "gates")
     assert any("The models never saw" in sentence for sentence in screen.warnings_of(at))
-    assert screen.component_data(at, "gate_viewer") == []
+    assert len(screen.component_data(at, "gate_viewer")[0]["symbols"]) > 1, "a random sequence"
 
 
 def test_the_last_model_cannot_be_removed() -> None:

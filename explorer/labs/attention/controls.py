@@ -97,7 +97,9 @@ def show_unread(session: PageSession[AttentionState], stored_model: InspectableM
     """Show what a model of sentences does not read of the text, with similar words to choose."""
     text, words = session.state.say, stored_model.words
     show_problems(stored_model.describe_unread(text))
-    for word in words.read(text).unknown[:3] if text and words else ():
+    if not text or words is None:
+        return
+    for word in words.read(text).unknown[:3]:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.text(f"{word[:24]} →")
             for near in words.nearest(word):
