@@ -79,3 +79,12 @@ def test_a_sentence_that_the_grammar_cannot_make_gets_no_verdict() -> None:
     at = screen.page("home.py", {"say": "nature not preserve human"})
     assert "grammar" not in screen.headings(at)[0]
     assert "The grammar cannot make this sentence" in screen.page_text(at)
+
+
+def test_a_sentence_above_the_limit_is_cut_and_the_page_says_what_is_left_out() -> None:
+    at = screen.home_page()
+    at = screen.assert_no_errors(
+        at.text_input(key="home.say").set_value("human not preserve nature " + "x" * 300).run()
+    )
+    assert any("first 300 characters" in each and "26 were left out: “xxx" in each for each in screen.warnings_of(at))
+    assert len(at.text_input[0].value) == 300

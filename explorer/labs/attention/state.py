@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from explorer.errors import InvalidSetting
 from explorer.labs.attention.changed_texts import COUNTERPARTS
 from explorer.labs.attention.patched_state import check_patched_state
 from explorer.ui.state.fields import PageState, setting
@@ -104,17 +103,15 @@ class AttentionState(PageState):
         return replace(self, beside=model, beside_layer=0, beside_head=0, beside_at=None)
 
     def with_text(self, text: str) -> AttentionState:
-        """Return the state for another text, with the default query. Raises InvalidSetting if it is too long.
+        """Return the state for another text, with the default query.
 
         An example comes with its changed text and the most probable answers.
         """
-        _check_length(text)
         state = replace(self, say=text, at=None, beside_at=None, patch="")
         return replace(state, changed=None, answer="", contrast="") if text in COUNTERPARTS else state
 
     def with_changed_text(self, text: str) -> AttentionState:
-        """Return the state for another changed text. Raises InvalidSetting if it is too long."""
-        _check_length(text)
+        """Return the state for another changed text."""
         return replace(self, changed=text)
 
     def with_texts(self, pair: tuple[str, str]) -> AttentionState:
@@ -130,11 +127,4 @@ class AttentionState(PageState):
             at=None if self.at is None or self.at >= tokens else self.at,
             off=clamp_heads(self.off, layers, heads),
             flat=clamp_heads(self.flat, layers, heads),
-        )
-
-
-def _check_length(text: str) -> None:
-    if len(text) > MAX_TEXT_LENGTH:
-        raise InvalidSetting(
-            f"A text has at most {MAX_TEXT_LENGTH:,} characters here; this one has {len(text):,}. Shorten it."
         )

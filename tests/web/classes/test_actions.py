@@ -48,6 +48,8 @@ def test_the_first_vote_is_final_and_seen_by_the_teacher_on_request_only_until_t
         with pytest.raises(NotAllowed, match="too late"):
             actions.record_answer(code, visitor, 1, "b")
     assert class_votes(code) == [["a", "b"]] and find_classroom(code).open
+    for typed in (f"{code[:2]}\u2009{code[2:].lower()} ", f"https://x.invalid/memory?class={code}&lesson=a"):
+        assert find_classroom(typed).code == code
     same = actions.show_question("teacher", SHOWN_NUMBER)
     assert (same.code, same.number, same.revealed, same.open, same.answers) == (code, 2, False, False, {})
     actions.reveal_answer(code, TEACHER, 1)  # requested for the previous question
