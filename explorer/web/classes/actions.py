@@ -29,6 +29,7 @@ from explorer.web.classes.store import (
     check_teacher,
     find_classroom,
     limit_guesses,
+    read_code,
     remember_class,
     see_member,
     transaction,
@@ -298,7 +299,7 @@ def take_control(control: str, visitor: Visitor, address: str = "") -> Classroom
 
 
 def _hash_control(control: str) -> str:
-    return hashlib.sha256("".join(control.split()).upper().encode()).hexdigest()
+    return hashlib.sha256(read_code(control).encode()).hexdigest()
 
 
 def keep_control(code: str, visitor: Visitor) -> Classroom:

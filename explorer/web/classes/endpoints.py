@@ -104,7 +104,7 @@ def answers_endpoint(request: Request) -> Response:
         rate_limits.check(rate_limits.DOWNLOADS, client_address(request.scope), visitor.id)
     except LineageError as error:
         return _error_response(error)
-    name = f"class-{code.strip().upper()}.csv"
+    name = f"class-{store.read_code(code)}.csv"
     headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="{name}"'}
     return Response(answers_csv.format_answers(answered), media_type="text/csv; charset=utf-8", headers=headers)
 

@@ -24,7 +24,7 @@ _reading = ThreadPoolExecutor(2, thread_name_prefix="changes of classes")
 @contextlib.contextmanager
 def changes_of_class(code: str) -> Iterator[asyncio.Event]:
     """Yield an event that is set as soon as the class changes for its students; begin before the class is read."""
-    plain, entry = code.strip().upper(), (asyncio.get_running_loop(), asyncio.Event())
+    plain, entry = store.read_code(code), (asyncio.get_running_loop(), asyncio.Event())
     with _lock:
         _waiting[plain].add(entry)
     try:
