@@ -305,6 +305,8 @@ export function teacherBoard(data, acts) {
     joining.aside.style.setProperty("--lift", String(isOpen ? heightAbove(root) : 0));
   }
   new ResizeObserver(foldJoining).observe(root); // also once it is on the page, where its position is known
+  root.dataset.measures = ""; // presentation mode says when the page has another width
+  root.addEventListener("lineage:room", foldJoining);
   return {
     root,
     result,

@@ -64,10 +64,10 @@ class Projector {
     this.watch = new MutationObserver(
       (records) => records.some(({ target }) => !isInComponent(target)) && this.readPage(),
     );
-    this.size = new ResizeObserver(() => this.noticeGrowth());
+    this.size = new ResizeObserver(() => this.noticeChange());
     window.addEventListener("resize", () => {
       this.ways = new WeakMap();
-      if (this.on) this.show();
+      if (this.on) this.openSlide();
     });
     window.addEventListener("keydown", (event) => this.onKeyDown(event));
     window.addEventListener("popstate", () => this.writeUrl());
@@ -139,7 +139,8 @@ class Projector {
       units: shown.map((i) => units[i]),
     }));
     const parts = new URLSearchParams(location.search),
-      place = [this.page, location.pathname, parts.get("lesson"), parts.get("part")].join();
+      isOpen = this.views.length > 0 && !this.isFitting,
+      place = [this.page, parts.get("lesson"), parts.get("part")].join();
     const nodesOf = (slide) => slide?.units.map((unit) => unit.node) ?? [],
       all = units.map((unit) => unit.node),
       isSame = (before, now) => before.length === now.length && before.every((each, n) => each === now[n]);
@@ -148,43 +149,55 @@ class Projector {
       slides.length === this.slides.length &&
       slides.every((slide, i) => isSame(nodesOf(this.slides[i]), nodesOf(slide)));
     if (same && isSame(this.all, all)) return;
-    if (place !== this.place) {
+    const isPlace = place === this.place,
+      held = nodesOf(this.slides[this.at.slide]);
+    if (!isPlace) {
       this.at = { slide: 0, view: 0 };
       this.toggleMode("menu", false);
     } else if (this.at.slide > 0) {
       // find the shown slide among the new ones; the first slide stays the first, even if one is inserted before it
-      const held = nodesOf(this.slides[this.at.slide]),
-        next = slides.findIndex((slide) => nodesOf(slide).some((each) => held.includes(each)));
+      const next = slides.findIndex((slide) => nodesOf(slide).some((each) => held.includes(each)));
       this.at.slide = next < 0 ? Math.max(0, Math.min(this.at.slide, slides.length - 1)) : next;
     }
     this.slides = slides;
     this.place = place;
     this.all = all;
-    this.show();
+    if (!isPlace || !isOpen) this.openSlide();
+    else if (isSame(held, nodesOf(slides[this.at.slide]))) this.showView();
+    else this.fitSlide();
   }
 
-  /* Find the best way to show the slide, and show it. A component draws itself for its room some frames later: only then is
-     its height known. */
-  async show() {
+  get isFitting() {
+    return document.body.classList.contains("lineage-fitting");
+  }
+
+  /* Show a slide: hidden until its size is known, and from then on visible, whatever changes on it. */
+  openSlide() {
+    document.body.classList.toggle("lineage-fitting", this.slides.length > 0);
+    this.fitSlide();
+  }
+
+  /* Find the best way to show the slide, and show it. A component draws itself for its room some frames later, and only then
+     is its height known: a hidden slide waits for that. A visible one is fitted at once, and again when something grows. */
+  async fitSlide() {
     const turn = ++this.turn,
       slide = this.slides[this.at.slide];
     this.size.disconnect();
     this.bar.hidden = !slide;
+    this.views = [];
     if (!slide) return;
     this.pieces = slide.units.map(({ node }) => partsOf(node));
     const ways = waysOf(slide.units.map(({ kind }, i) => ({ kind, slides: this.pieces[i].length }))),
       isDrawn = this.pieces.some((pieces) => pieces.length) || slide.units.some(({ kind }) => kind === "card"),
       key = slide.units.at(-1).node;
-    this.views = [];
     let views = [],
       at = Math.min(this.ways.get(key) ?? 0, ways.length - 1);
-    document.body.classList.add("lineage-fitting");
     for (; at < ways.length; at++) {
       views = [];
       for (const view of ways[at]) {
         this.apply(view);
         this.setScale(SMALLEST * this.base);
-        if (isDrawn) await nextFrames();
+        if (isDrawn && this.isFitting) await nextFrames();
         if (turn !== this.turn) return;
         const fits = this.tall <= this.room / this.scale + 1;
         if (!fits && at < ways.length - 1) break;
@@ -201,7 +214,6 @@ class Projector {
   async showView() {
     const turn = ++this.turn,
       view = this.views[(this.at.view = Math.min(this.at.view, this.views.length - 1))];
-    document.body.classList.remove("lineage-fitting");
     this.size.disconnect();
     this.apply(view);
     this.fit(view);
@@ -216,22 +228,28 @@ class Projector {
       fits = this.tall <= this.room / this.scale + 1;
     if (isWhole !== fits && this.remeasured !== slide) {
       this.remeasured = slide; // it was measured before a component had drawn itself for its room
-      return this.show();
+      return this.fitSlide();
     }
+    document.body.classList.remove("lineage-fitting");
     this.height = this.tall;
     this.size.observe(this.block);
   }
 
-  /* Something on the slide has grown. */
-  noticeGrowth() {
+  /* Something on the slide has grown or shrunk. */
+  noticeChange() {
     const view = this.views[this.at.view];
-    const fits = () => this.tall <= this.room / this.scale + 1;
-    if (!this.on || !this.block || !view || fits() || this.tall <= this.height + 2) return;
-    if (view.to === undefined) this.fit(view);
-    if (fits()) return;
-    const key = this.slides[this.at.slide].units.at(-1).node;
-    this.ways.set(key, this.ways.get(key) + (this.hasNext ? 1 : 0));
-    this.show();
+    if (!this.on || !this.block || !view || Math.abs(this.tall - this.height) <= 2) return;
+    const key = this.slides[this.at.slide].units.at(-1).node,
+      fits = () => this.tall <= this.room / this.scale + 1;
+    if (view.to !== undefined) {
+      if (fits()) this.ways.delete(key);
+    } else {
+      if (!fits()) this.fit(view);
+      this.height = this.tall;
+      if (fits()) return;
+      this.ways.set(key, this.ways.get(key) + (this.hasNext ? 1 : 0));
+    }
+    this.fitSlide();
   }
 
   get base() {
@@ -287,6 +305,8 @@ class Projector {
   setScale(scale) {
     this.scale = scale;
     this.main.style.setProperty("--room", `${window.innerWidth / scale}px`);
+    // What places its parts by measuring the page does so before the slide is measured.
+    for (const each of this.block.querySelectorAll("[data-measures]")) each.dispatchEvent(new Event("lineage:room"));
   }
 
   /* As large as fits. */
@@ -332,7 +352,7 @@ class Projector {
     if (to in MODES) return this.toggleMode(to);
     const previous = this.at.slide;
     this.at = moveSlide(this.at, to, { slides: this.slides.length, views: this.views.length });
-    if (this.at.slide !== previous) return this.show();
+    if (this.at.slide !== previous) return this.openSlide();
     if (this.views.length) this.showView(); // else the slide is still being fitted
   }
 
