@@ -38,6 +38,7 @@ from explorer.web.classes import endpoints as class_endpoints
 from explorer.web.classes import store as class_store
 from explorer.web.client_address import ClientAddressMiddleware
 from explorer.web.operations import (
+    memory,
     metrics,
     operator_endpoints,
     readiness,
@@ -49,6 +50,7 @@ from explorer.web.operations import (
 from explorer.web.signing import signing_key
 
 server_log.configure()  # before the server logs its start
+memory.start()
 log = logging.getLogger("explorer.app")
 INDEX_PAGE = files("streamlit") / "static" / "index.html"
 

@@ -94,7 +94,7 @@ class Visitor:
         message.backend_operation_request.deferred_file.file_id = self.downloads[button]
         self._download_url = ""
         await self.socket.send(message.SerializeToString())
-        await _wait_until(lambda: bool(self._download_url))
+        await wait_until(lambda: bool(self._download_url))
         return (await self.browser.get(self._download_url)).content if self._download_url.strip() else b""
 
     async def upload(self, uploader: str, content: bytes) -> int:
@@ -106,7 +106,7 @@ class Visitor:
         message.file_urls_request.file_names.append("run.zip")
         self._file_urls.clear()
         await self.socket.send(message.SerializeToString())
-        await _wait_until(lambda: bool(self._file_urls))
+        await wait_until(lambda: bool(self._file_urls))
         urls = self._file_urls[0]
         headers = {"X-Xsrftoken": self.browser.cookies.get("_streamlit_xsrf", "")}
         answer = await self.browser.put(
@@ -300,7 +300,7 @@ class Section:
             self.task.cancel()
 
 
-async def _wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     """Wait for a message of the server. Raises TimeoutError."""
     end = time.monotonic() + seconds
     while not condition():

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
 
+from explorer.byte_cache import cached
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.recall import SOLVED
 from explorer.generation.decoding import make_decoder
@@ -71,7 +71,7 @@ def _measures(name: str) -> Callable[[_Function], _Function]:
     return register
 
 
-@lru_cache(maxsize=8)
+@cached()
 def _loaded_model(run: str, step: int | None = None) -> LoadedModel:
     return load_model(store.find(run), step)
 
@@ -217,7 +217,7 @@ def accuracy_with_intervention(settings: Settings) -> list[float]:
 
 # ---- attention
 
-softmax_statistics = lru_cache(maxsize=1)(softmax_scaling.measure_softmax)
+softmax_statistics = cached()(softmax_scaling.measure_softmax)
 
 
 @_measures("strongest")
@@ -236,7 +236,7 @@ def order_distance(settings: Settings) -> list[float]:
     return _floats(found[settings["positions"], settings["sees"] == "past"])
 
 
-@lru_cache(maxsize=8)
+@cached()
 def _order_distances(one: str, other: str) -> dict[tuple[str, bool], Any]:
     every = positions.word_order_distances(one.lower().split(), other.lower().split())
     return {(each.positions, each.causal): each.sentence_distance for each in every}
@@ -247,7 +247,7 @@ def _load_and_tokenize(settings: Settings) -> tuple[LoadedModel, attend.Tokenize
     return loaded, attend.tokenize_input(loaded.config, _tokenizer(settings["run"]), settings["text"])
 
 
-@lru_cache(maxsize=8)
+@cached()
 def _tokenizer(run: str) -> Tokenizer:
     return from_json(store.find(run).tokenizer)
 
@@ -284,7 +284,7 @@ def visible_tokens(settings: Settings) -> list[float]:
     return [float((~np.isnan(row)).sum())]
 
 
-@lru_cache
+@cached()
 def included_head_importance() -> dict[str, list[list[list[float]]]]:
     """Return the head importance that is included: by the key of a run, then by replica, layer and head, in nats.
 
@@ -410,7 +410,7 @@ def common_prefix(settings: Settings) -> list[float]:
 # ---- pieces of words
 
 
-@lru_cache(maxsize=16)
+@cached()
 def _word_pieces(vocabulary: int) -> Tokenizer:
     """Return the BPE tokenizer of the page on tokens, trained on Tiny Shakespeare, truncated to a vocabulary."""
     return truncate_tokenizer(from_json(WORD_PIECES.read_text("utf-8")), vocabulary)

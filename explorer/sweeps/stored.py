@@ -12,12 +12,12 @@ import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from explorer.byte_cache import cached
 from explorer.database.engine import Base, read_clock, run_transaction
 from explorer.errors import LineageError, NotAllowed, UnknownSweep, shorten
 from explorer.sweeps.space import Sweep, parse_sweep, sweep_to_json
@@ -190,7 +190,7 @@ def _as_stored(row: _Row) -> StoredSweep:
     return StoredSweep(_parse(json.dumps(row.definition)), row.owner, state, row.problem, row.created)
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _parse(definition: str) -> Sweep:
     """Return the sweep of a definition. Pages read the newest ones at each run, and to check all trials takes long."""
     return parse_sweep(json.loads(definition))

@@ -124,7 +124,7 @@ def split_by_class(labels: Sequence[int], share: float, seed: int) -> tuple[int,
     return tuple(sorted(held_out))
 
 
-_own: Once[NegationConfig, OwnSentences] = Once(8)
+_own: Once[NegationConfig, OwnSentences] = Once()
 _grammar = lru_cache(maxsize=64)(Negation)  # its sentences are derived once for all visitors
 
 

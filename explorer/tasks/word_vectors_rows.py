@@ -170,7 +170,7 @@ def load_text(config: WordVectorsConfig) -> str:
     return corpora.load_text(TextConfig(corpus=config.corpus, text=config.text))
 
 
-_data: Once[WordVectorsConfig, WordData] = Once(8)
+_data: Once[WordVectorsConfig, WordData] = Once()
 
 
 def word_data(config: WordVectorsConfig) -> WordData:

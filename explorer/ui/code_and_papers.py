@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_for_task, model_row
 from explorer.errors import LineageError
 from explorer.export.notebook import export_files
@@ -69,7 +70,7 @@ def _model_file(config: RunConfig) -> str:
     return model_for_task(config.model).source_file
 
 
-@lru_cache
+@cached()
 def _source_code(file: str) -> str:
     """Return the text of a source file of the package."""
     return (PACKAGE / file).read_text("utf-8")

@@ -8,25 +8,21 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from cachetools import LRUCache
-
+from explorer import byte_cache
 from explorer.errors import LineageError
 from explorer.tasks.text import corpora
 
 Result = TypeVar("Result")
 RETRY_SECONDS = 10.0  # seconds after an unexpected error before the work is tried again
-_MAX_RESULTS = 64  # finished results of one kind; some are a megabyte
 Pool: TypeAlias = Literal["usual", "quick", "patient", "timing"]
 Key: TypeAlias = tuple[Hashable, ...]  # its first element is the kind of the work
-_under_way: dict[Key, Future[Any]] = {}  # never dropped, because a page waits for it
-_finished: defaultdict[Hashable, LRUCache[Key, Future[Any]]] = defaultdict(lambda: LRUCache(_MAX_RESULTS))  # by kind
+_under_way: dict[Key, Future[Any]] = {}  # never dropped, because a page waits for it; the others are in `byte_cache`
 _lock = threading.RLock()  # work that is cancelled ends on the thread that cancels it
 _thread = threading.local()
 
@@ -58,7 +54,7 @@ def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future
             refused.set_exception(corpora.needs_text(sha))
             return refused
     with _lock:
-        future = _under_way.get(key) or _finished[key[0]].get(key)
+        future = _under_way.get(key) or byte_cache.get(key)
         if future is None or future.cancelled() or (future.done() and not _is_usable(future)):
             future = _under_way[key] = _pools[pool].submit(copy_context().run, _run_with_one_torch_thread, make)
             future.add_done_callback(partial(_keep_result, key))
@@ -81,32 +77,32 @@ def _is_usable(future: Future[object]) -> bool:
 
 def _keep_result(key: Key, future: Future[object]) -> None:
     future.ended = time.monotonic()  # type: ignore[attr-defined]
+    failed = future.cancelled() or future.exception()
+    size = 0 if failed else byte_cache.count_bytes(future.result())
     with _lock:
         if _under_way.get(key) is future:
-            _finished[key[0]][key] = _under_way.pop(key)
+            byte_cache.put(key, _under_way.pop(key), size)
 
 
 def drop_results(part: Hashable) -> None:
     """Drop every result whose key contains this element, and cancel it if it has not started."""
     with _lock:
-        for key, future in results().items():
-            if part in key:
-                _under_way.pop(key, None)
-                _finished[key[0]].pop(key, None)
-                future.cancel()
+        byte_cache.drop_where(lambda key: part in key)
+        for key in [key for key in _under_way if part in key]:
+            _under_way.pop(key).cancel()
 
 
 def results() -> dict[Key, Future[Any]]:
     """Return all results that are stored or under way, by their keys."""
     with _lock:
-        return {key: future for cache in (*_finished.values(), _under_way) for key, future in cache.items()}
+        return {key: value for key, value in byte_cache.items() if isinstance(value, Future)} | _under_way
 
 
 def reset() -> None:
     """Drop every result, and cancel work that has not started."""
     with _lock:
-        futures = results().values()
+        byte_cache.drop_where(lambda key: True)
+        futures = list(_under_way.values())
         _under_way.clear()
-        _finished.clear()
         for future in futures:
             future.cancel()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import lru_cache
 from itertools import pairwise
 
+from explorer.byte_cache import cached
 from explorer.catalogue import model_row, task_row
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub.suitable import Need, how_to_get, suitable_models
@@ -26,7 +26,7 @@ from explorer.run_store import store
 from explorer.web.background import Pool
 
 
-@lru_cache(maxsize=1)
+@cached()
 def all_lessons() -> dict[str, Lesson]:
     """Return every lesson by its name. Raises LessonError.
 
@@ -197,7 +197,7 @@ def _describe_networks(step: Step) -> list[str]:
     return [describe_network(name) for name in names]
 
 
-@lru_cache(maxsize=256)
+@cached()
 def describe_network(name: str) -> str:
     """Return the model, its size, its task and the number of seeds of an included run."""
     run = store.find(name)

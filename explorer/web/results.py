@@ -34,7 +34,7 @@ from explorer.tasks.text import corpora
 
 log = logging.getLogger(__name__)
 MAX_ANSWERS = 4_000  # sections and streams of open pages; the one used longest ago is dropped, and its page reruns
-MAX_BYTES = 200_000_000  # bytes of all registered arrays together
+MAX_BYTES = 64_000_000  # bytes of all registered arrays together
 HOLD_SECONDS = 1.0  # seconds for which a request waits for a result; a browser has only six connections to a server
 _FAILED = "Something went wrong on the server. Reload the page to try again."
 
@@ -80,7 +80,7 @@ class Section:
     async def _wait(self, shown: int) -> tuple[Mapping[str, Future[Any]], int]:
         """Wait a second at most for more results than are `shown`; return them and the number of the missing ones."""
         futures = self.submit()
-        waiting = [asyncio.wrap_future(future) for future in futures.values() if not future.done()]
+        waiting = [_wait_for(future) for future in futures.values() if not future.done()]
         if waiting and (not self.partly or len(futures) - len(waiting) <= shown):
             when = asyncio.FIRST_COMPLETED if self.partly else asyncio.ALL_COMPLETED
             await asyncio.wait(waiting, timeout=HOLD_SECONDS, return_when=when)
@@ -95,6 +95,19 @@ class Section:
         except Exception:  # an unexpected error ends this section only: log it and show a message
             log.exception("a section failed")
             return {"problems": [_FAILED]}
+
+
+def _wait_for(future: Future[Any]) -> asyncio.Future[None]:
+    """Return a future of the running loop that ends with this one, whatever its result is: `draw` reads that."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    future.add_done_callback(lambda _: loop.call_soon_threadsafe(_end, ended))
+    return ended
+
+
+def _end(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def is_ready(future: Future[Any]) -> bool:

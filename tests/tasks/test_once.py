@@ -9,7 +9,7 @@ from explorer.tasks.once import Once
 
 
 def test_once_computes_a_value_once_for_many_threads() -> None:
-    once: Once[str, list[int]] = Once(4)
+    once: Once[str, list[int]] = Once()
     began, made, answers = threading.Event(), [], []
 
     def make() -> list[int]:
@@ -28,14 +28,12 @@ def test_once_computes_a_value_once_for_many_threads() -> None:
     assert all(answer is answers[0] for answer in answers)
 
 
-def test_once_keeps_the_most_recent_values_but_no_failure_and_nothing_dropped() -> None:
-    once: Once[int, object] = Once(2)
-    first, second = once.get(1, object), once.get(2, object)
+def test_once_keeps_values_but_no_failure_and_nothing_dropped() -> None:
+    once: Once[int, object] = Once()
+    first = once.get(1, object)
     assert once.get(1, object) is first
-    once.get(3, object)
-    assert once.get(1, object) is first
-    assert once.get(2, object) is not second
-    names: Once[str, int] = Once(4)
+    assert once.get(2, object) is not first
+    names: Once[str, int] = Once()
 
     def fail() -> int:
         raise TextError("Not now.")

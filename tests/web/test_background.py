@@ -7,8 +7,11 @@ import time
 from collections.abc import Iterator
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
+from cachetools import LRUCache
 
+from explorer import byte_cache
 from explorer.errors import TextError
 from explorer.web import background
 from explorer.web.background import drop_results, submit
@@ -34,6 +37,13 @@ def kept_results() -> set[tuple[object, ...]]:
         assert time.monotonic() < until, "the work did not end"
         time.sleep(0.001)
     return set(background.results())
+
+
+def limit_cache(monkeypatch: pytest.MonkeyPatch, thousands: int) -> None:
+    """Let the cache have room for so many results of a thousand bytes, with what their objects take."""
+    size = 1_400 * thousands
+    monkeypatch.setattr(byte_cache, "MAX_BYTES", size)
+    monkeypatch.setattr(byte_cache, "_values", LRUCache(size, getsizeof=lambda value: value[1]))
 
 
 def test_the_same_key_is_computed_once(gate: threading.Event) -> None:
@@ -66,8 +76,8 @@ def test_drop_results_removes_the_results_of_a_text() -> None:
 
 
 def test_waiting_work_is_cancelled_on_request_only(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "_MAX_RESULTS", 2)
-    futures = [submit(("kind", i), lambda i=i: gate.wait() and i) for i in range(6)]  # type: ignore[misc]
+    limit_cache(monkeypatch, 2)
+    futures = [submit(("kind", i), lambda i=i: gate.wait() and bytes(1_000 + i)) for i in range(6)]  # type: ignore[misc]
     assert not any(future.cancelled() for future in futures), "unfinished work is not dropped"
     assert submit(("a",), lambda: 1).cancel()
     dropped = submit(("b", "sha"), lambda: 1)
@@ -75,7 +85,7 @@ def test_waiting_work_is_cancelled_on_request_only(gate: threading.Event, monkey
     drop_results("sha")
     assert dropped.cancelled()
     gate.set()
-    assert [future.result() for future in futures] == list(range(6))
+    assert [len(future.result()) for future in futures] == list(range(1_000, 1_006))
     assert submit(("a",), lambda: 2).result() == 2
     assert len(kept_results() - {("a",)}) == 2
 
@@ -93,11 +103,13 @@ def test_a_timing_delays_only_other_timings_and_quick_work_waits_for_no_slow_wor
     assert len(names) == 1
 
 
-def test_the_number_of_cached_results_of_one_kind_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "_MAX_RESULTS", 2)
-    for kind, i in (("a", 0), ("b", 0), ("a", 1)):
-        submit((kind, i), lambda: 1).result()
-    kept_results()
-    submit(("a", 0), lambda: 1).result()  # requested again
-    submit(("a", 2), lambda: 1).result()
-    assert kept_results() == {("a", 0), ("a", 2), ("b", 0)}
+def test_the_bytes_of_all_results_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_cache(monkeypatch, 2)
+    for key in (("a", 0), ("b", 0), ("a", 1)):
+        submit(key, lambda: np.zeros(1_000, np.uint8)).result()
+    assert kept_results() == {("b", 0), ("a", 1)}
+    submit(("b", 0), lambda: 1).result()  # used again
+    submit(("c", 0), lambda: [np.zeros(1_000, np.uint8)]).result()
+    assert kept_results() == {("b", 0), ("c", 0)}
+    submit(("d", 0), lambda: np.zeros(5_000, np.uint8)).result()
+    assert kept_results() == {("d", 0)}, "what is larger than the ceiling is kept alone"

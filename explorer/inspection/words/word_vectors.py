@@ -9,13 +9,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Condition
 
 import numpy as np
-from cachetools import LRUCache, cached
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.errors import DamagedRun, InvalidSetting, shorten
 from explorer.run_store.store import StoredRun
 from explorer.tasks.word_similarity import (
@@ -66,7 +65,7 @@ def load_table(run: StoredRun | Record) -> WordTable:
     return _load_stored(run) if isinstance(run, StoredRun) else _load(run)
 
 
-@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
+@cached(key=lambda run: run.cache_key)
 def _load_stored(run: StoredRun) -> WordTable:
     return _load(run)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import task_row
 from explorer.errors import LineageError
 from explorer.experiments.run_names import flat_settings, names_side_by_side
@@ -116,7 +116,7 @@ def differing_settings(runs: Sequence[ComparedRun]) -> dict[str, list[str]]:
     return {name: values for name, values in rows.items() if len(set(values)) > 1}
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _final_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis, smoothing: float) -> MetricCurve:
     """Return the curve of a finished run; the curves of a stored run are the same object as long as it is loaded."""
     return smooth(metric_curve(curves, config, measure, axis), smoothing)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 import streamlit as st
-from cachetools import LRUCache, cached
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.errors import LineageError
 from explorer.experiments.run_names import flat_settings, setting_label
 from explorer.inspection.compare import (
@@ -358,7 +357,7 @@ def settings_table(runs: Sequence[ComparedRun]) -> None:
     )
 
 
-@cached(LRUCache(32), key=lambda run: run.cache_key, lock=Lock())
+@cached(key=lambda run: run.cache_key)
 def _initial_weights(run: store.StoredRun) -> dict[str, ndarray]:
     return run.weights(0)
 

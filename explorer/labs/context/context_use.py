@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.figures.language import loss_by_context as figures
 from explorer.training.comparability import carries_state
@@ -104,7 +105,7 @@ def stored_context_use(run: str) -> ContextUse | None:
     return ContextUse(**arrays, targets=stored["targets"], limit=stored["limit"], diverged=stored["diverged"])
 
 
-@lru_cache(maxsize=1)
+@cached()
 def _read_stored() -> dict[str, Any]:
     """Return the measurements of included runs by key, from `benchmarks.language_models context-use`."""
     return dict(json.loads(FILE.read_text("utf-8"))) if FILE.exists() else {}

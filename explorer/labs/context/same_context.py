@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.table import draw_table
@@ -58,7 +58,7 @@ class SameContextTable:
     networks: Mapping[str, MeasuredNetwork]  # by the name of the run
 
 
-@lru_cache(maxsize=1)
+@cached()
 def read_table() -> SameContextTable:
     """Return the stored losses."""
     stored = json.loads(FILE.read_text("utf-8"))

@@ -10,7 +10,6 @@ import json
 import platform
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -18,6 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from explorer.byte_cache import cached
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState
 
@@ -52,7 +52,7 @@ def find_latest(points: Points) -> Measurement:
     return _measured.get(points) or _reference_measurement(points)
 
 
-@lru_cache(maxsize=512)
+@cached()
 def _reference_measurement(points: Points) -> Measurement:
     reference, (part, sizes) = read_reference(), points
     rows = np.array([reference.costs[part, size] for size in sizes])
@@ -86,7 +86,7 @@ def measure(points: Points) -> MeasuredCosts:
     return costs
 
 
-@lru_cache(maxsize=1)
+@cached()
 def read_reference() -> Reference:
     """Return the included measurements."""
     stored = json.loads(REFERENCE_FILE.read_text("utf-8"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.figures.transformer.depth import HeadMeasure, measure_by_heads
@@ -136,7 +137,7 @@ def _controls(session: PageSession[DepthState], stored: StoredModel) -> None:
         bind_widget(session, "block", st.selectbox, width=110)
 
 
-@lru_cache(maxsize=2)
+@cached()
 def _untrained_models(config: RunConfig, vocabulary: int) -> list[TransformerDecoder]:
     """Return untrained models of the same configuration, each initialized with its own seed."""
     from explorer.models.layers import replica
@@ -248,7 +249,7 @@ def heads_formulas() -> None:
     )
 
 
-@lru_cache(maxsize=32)
+@cached()
 def _panels(reading: AttentionReading) -> tuple[Panel, ...]:
     panels = []
     for name, title, axis_title in (

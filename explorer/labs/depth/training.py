@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import comparison_figure, variant_line
@@ -95,7 +95,7 @@ def _training_panels(views: Mapping[str, RunView]) -> list[Panel]:
     return [_training_panel(metric, curves_by_variant, last_step(views)) for metric in _METRICS]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
     lines = [

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from threading import Condition
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import streamlit as st
-from cachetools import LRUCache, cached
 
+from explorer.byte_cache import cached
 from explorer.figures.transformer.induction import next_symbol_map
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
@@ -62,7 +61,7 @@ def loaded_model(view: RunView) -> LoadedModel:
     return load_run_model(view.stored)
 
 
-@cached(LRUCache(32), key=lambda view: view.cache_key, condition=Condition())
+@cached(key=lambda view: view.cache_key)
 def head_scores(view: RunView) -> InductionScores:
     """Return the scores of the heads of a finished run, measured once for all visitors. Raises DamagedRun."""
     from explorer.inspection.transformer.induction import measure_scores

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import comparison_figure, variant_line
 from explorer.inspection.compare import first_crossing, median_and_range, metric_curve, metric_over_seeds
@@ -128,7 +129,7 @@ def _panels(state: InductionState, task: InductionConfig, views: Mapping[str, Ru
     return [_panel(metric, task, curves, last_step(views)) for metric in _METRICS]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _panel(
     metric: str,
     task: InductionConfig,

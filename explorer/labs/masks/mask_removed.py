@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -11,6 +11,7 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.transformer.masks import loss_figure
@@ -139,7 +140,7 @@ def _training_panels(state: MasksState, views: Mapping[str, RunView]) -> list[Pa
     return [_training_panel(metric, curves_by_variant, last, task_config(state)) for metric in _METRIC_TITLES]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _training_panel(
     metric: str,
     curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...],

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS, LENGTH, ClippingCell
 from explorer.figures.comparison import Line
@@ -111,7 +112,7 @@ def _draw_gains(gain: float, document: Document, results: Mapping[str, GainMeasu
     )
 
 
-@lru_cache(maxsize=16)
+@cached()
 def _gain_panel(measurement: GainMeasurement) -> Panel:
     from explorer.inspection.recurrent.exploding_gradients import linear_reference
 
@@ -246,7 +247,7 @@ def _axis_range(views: Mapping[str, RunView], quantity: str) -> tuple[float, flo
     return float(10.0**low), float(10.0 ** max(high, low + 1))
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _panel(
     cell: ClippingCell,
     quantity: str,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.recurrent.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
 from explorer.labs.memory import gradient_findings as findings
@@ -198,7 +199,7 @@ def draw_formulas() -> None:
     gated.latex(r"c_T = \Big(\prod_{k=t+1}^{T} f_k\Big) \odot c_t + \ldots")
 
 
-@lru_cache(maxsize=32)
+@cached()
 def _panel(drawn: tuple[tuple[ModelVariant, GradientHistory], ...], stops: tuple[int, ...]) -> Panel:
     """Return the chart; it is cached for all visitors of the same runs."""
     lines = [

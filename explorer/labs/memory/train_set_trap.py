@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.recall import NOTEBOOK_STEPS, notebook_configs
 from explorer.figures.comparison import Line
@@ -56,7 +57,7 @@ def _draw_panels(views: Mapping[str, RunView]) -> list[Panel]:
     return [_panel(model, view.curves, last) for model, view in views.items()]
 
 
-@lru_cache(maxsize=16)
+@cached()
 def _panel(model: str, curves: Curves | None, last: int) -> Panel:
     row, lines = MODELS[model], []
     for name, (label, words, dash) in _METRICS.items():

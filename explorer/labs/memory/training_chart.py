@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED
@@ -46,7 +47,7 @@ def recall_results(variants: Mapping[str, ModelVariant], views: Mapping[str, Run
     return results
 
 
-@lru_cache(maxsize=512)
+@cached()
 def _recall_result(variant: ModelVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
     return findings.recall_result(variant, config, curves)
 
@@ -241,7 +242,7 @@ def _learning_panels(
     ]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _learning_panel(
     model: str, variants: tuple[tuple[ModelVariant, Curves | None], ...], last: int, task: RecallConfig
 ) -> Panel:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.figures.words import linear_readout_ceiling
 from explorer.labs.negation import findings
 from explorer.labs.negation.session import NegationSession
@@ -129,7 +130,7 @@ def _formula_words(task: NegationConfig) -> str:
     )
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _accuracies_by_p_not(max_nots: int, held_out: str) -> tuple[list[float], list[float], list[float]]:
     """Return probabilities of "not", and for each the ceiling and the accuracy that cross-entropy leads to."""
     probabilities = [round(float(p), 4) for p in np.linspace(0.005, 0.995, 199)]
@@ -138,7 +139,7 @@ def _accuracies_by_p_not(max_nots: int, held_out: str) -> tuple[list[float], lis
     return probabilities, [ceiling(t) for t in tasks], [cross_entropy_accuracy(t) for t in tasks]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _ceiling_panel(task: NegationConfig, best: float, cross_entropy: float, final: tuple[float, ...]) -> Panel:
     """Return both accuracies over P(not), and the final accuracy of each seed of a bag of words."""
     probabilities, ceilings, cross_entropies = _accuracies_by_p_not(task.max_nots, task.held_out)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
+from inspect import unwrap
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS, model_row, models_of
 from explorer.figures.runs.learning_curves import HIGH, LOW, MEDIAN, learning_curve
 from explorer.inspection.compare import downsample
@@ -100,9 +102,7 @@ def _panels(lab: NegationLab, views: Mapping[str, RunView]) -> list[Panel]:
     marks = [(best, "ceiling" if i == 0 else "") if has_mark else None for i in range(len(views))]
     return [
         # The cache would keep the curves of a private run after the visit.
-        (_panel.__wrapped__ if view.config.own_text else _panel)(
-            view.curves, view.config, metric, last_epoch, span, mark
-        )
+        (unwrap(_panel) if view.config.own_text else _panel)(view.curves, view.config, metric, last_epoch, span, mark)
         for view, mark in zip(views.values(), marks, strict=True)
     ]
 
@@ -110,7 +110,7 @@ def _panels(lab: NegationLab, views: Mapping[str, RunView]) -> list[Panel]:
 _METRICS = {"exact_accuracy": "accuracy", "test_accuracy": "accuracy on held-out sentences", "train_loss": "loss"}
 
 
-@lru_cache(maxsize=256)
+@cached()
 def _panel(
     curves: Curves | None,
     config: RunConfig,

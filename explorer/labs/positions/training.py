@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_step
@@ -128,7 +129,7 @@ def _training_panels(state: PositionsState, views: Mapping[str, RunView]) -> lis
     return [_training_panel(curves_by_variant, last_step(views))]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _training_panel(curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw exact match by step; cached for all visitors who look at the same runs."""
     lines = [

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.byte_cache import cached
 from explorer.figures.transformer.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, quantity_by_width, weight_bars
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
@@ -106,7 +107,7 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
     )
 
 
-@lru_cache(maxsize=4)
+@cached()
 def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
     """Return a sentence for every width."""
     from explorer.inspection.transformer.softmax_scaling import WIDTHS
@@ -116,7 +117,7 @@ def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
     return tuple(findings.softmax_at_width(width, keys, largest[:, i], entropy[:, i]) for i, width in enumerate(WIDTHS))
 
 
-@lru_cache(maxsize=4)
+@cached()
 def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
     """Draw the panels, cached for all visitors; the frame shows the selected width."""
     from explorer.inspection.transformer.softmax_scaling import WIDTHS

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, comparison_figure, variant_line
 from explorer.inspection.compare import median_and_range, metric_over_seeds
@@ -83,7 +84,7 @@ def _training_panels(state: ScaledAttentionState, views: Mapping[str, RunView]) 
     return [_training_panel(metric, curves_by_variant, last_step(views)) for metric in _METRICS]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
     lines: list[Line] = [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_step
@@ -114,7 +115,7 @@ def _draw_comparison(document: Document, results: Mapping[str, SenseSimilarity])
     document.text(findings.nearest_neighbour_finding(trained.neighbour_agreement, untrained.neighbour_agreement))
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _panel(name: str, each: SenseSimilarity, lowest: float) -> Panel:
     same, other = (float(np.median(values[:, -1])) for values in (each.same_sense, each.other_sense))
     ends = f"{SAME} {same:.2f}, {OTHER} {other:.2f}"
@@ -166,7 +167,7 @@ def _training_panels(state: SentenceEncoderState, views: Mapping[str, RunView]) 
     return [_training_panel(state.task, curves_by_variant, last_step(views))]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _training_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw accuracy by step; cached for all visitors who look at the same runs."""
     metric = ACCURACY_METRICS[task]

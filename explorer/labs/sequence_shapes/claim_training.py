@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
+from explorer.byte_cache import cached
 from explorer.figures.comparison import TRACES_PER_RUN, Line
 from explorer.figures.seq2seq.translation import exact_match_by_step
 from explorer.inspection.compare import median_and_range, metric_over_seeds
@@ -71,7 +72,7 @@ def _panels(training: ClaimTraining, views: Mapping[str, RunView]) -> list[Panel
     ]
 
 
-@lru_cache(maxsize=32)
+@cached()
 def _panel(name: str, title: str, curves_by_spec: tuple[tuple[CurveSpec, Curves | None], ...], last: int) -> Panel:
     """Draw one chart; cached for all visitors who look at the same runs."""
     lines, summary = [], []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments import sequence_shapes
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
@@ -200,7 +201,7 @@ def _position_accuracies(rule: PositionRule, views: Mapping[str, RunView]) -> li
     return results
 
 
-@lru_cache(maxsize=16)
+@cached()
 def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves | None], ...]) -> Panel:
     trained = sequence_shapes.position_rule_config(rule, "rnn").task_as(PositionRuleConfig).length
     lines, summary = [], []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import VARIANTS
@@ -79,7 +80,7 @@ def _draw(trained: bool, document: Document, results: Mapping[str, StepGradients
     )
 
 
-@lru_cache(maxsize=8)
+@cached()
 def _shares(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
     """Draw how much of the whole gradient the last steps contribute."""
     lines = [_line(VARIANTS[name], each.projection[:, ::-1].cumsum(axis=1)) for name, each in results]
@@ -95,7 +96,7 @@ def _shares(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
     )
 
 
-@lru_cache(maxsize=8)
+@cached()
 def _sizes(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
     """Draw how large each term is."""
     lines = [_line(VARIANTS[name], np.maximum(each.norms[:, 1:], 1e-18), first=2) for name, each in results]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.paper_experiments import UNIFORM_BITS, Experiment, ExperimentPanel, Trial
 from explorer.figures.comparison import Line as Curve
@@ -123,7 +123,7 @@ class _Axis:
     log: bool
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _curve_panel(
     name: str, title: str, trials: tuple[tuple[Trial, Curves | None], ...], measure: str, scale: _Axis
 ) -> Panel:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
 from explorer.jobs.cost import estimate_cost
 from explorer.labs.text import experiment_findings as findings
@@ -69,7 +69,7 @@ def load_outcomes(experiment: Experiment, views: Mapping[str, RunView]) -> dict[
     return outcomes
 
 
-@lru_cache(maxsize=256)
+@cached()
 def _outcome(curves: Curves, trial: Trial, diverged: bool) -> Outcome | None:
     return findings.compute_outcome(trial, curves, diverged)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import _lru_cache_wrapper, lru_cache, partial
+from functools import partial
+from inspect import unwrap
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import model_row
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language.text import gradient_norms, train_and_held_out_loss
@@ -49,7 +51,6 @@ _AXIS_TITLES: dict[Along, str] = {
 }
 Result = TypeVar("Result")
 FindViews: TypeAlias = Callable[[], Mapping[str, RunView]]  # the current views, on any thread
-_CACHE_SIZE = 64  # drawings that are kept, and the curves that they were made from
 _AXIS_UNITS: dict[Along, str] = {"step": "step", "tokens": "token", "seconds": "second"}
 
 
@@ -144,7 +145,7 @@ def _axis(lab: TextLab, views: Mapping[str, RunView]) -> Axis:
     return Axis(_AXIS_UNITS[lab.along], round(end) or 1, round(reached))
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@cached()
 def _loss_panel(
     lines: tuple[Line, ...],
     along: Along,
@@ -186,12 +187,12 @@ def loss_line(view: RunView, along: Along, unit: Unit, characters: float | None)
     return _uncached_if_private(_loss_line, view)(view.curves, view.config, along, unit, characters)
 
 
-def _uncached_if_private(cached: _lru_cache_wrapper[Result], view: RunView) -> Callable[..., Result]:
+def _uncached_if_private(function: Callable[..., Result], view: RunView) -> Callable[..., Result]:
     """Return the cached function, or the plain one for a private text, of which nothing may be kept."""
-    return cached.__wrapped__ if view.config.task_as(TextConfig).corpus == "own" else cached
+    return unwrap(function) if view.config.task_as(TextConfig).corpus == "own" else function
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@cached()
 def _loss_line(curves: Curves, config: RunConfig, along: Along, unit: Unit, characters: float | None) -> Line:
     values = convert_loss(_held_out_loss(curves), unit, characters)
     values = np.where(np.isfinite(values), values, np.nan)
@@ -272,7 +273,7 @@ def _panel_range(curves: Sequence[ndarray]) -> tuple[float, float]:
     return max(low * 0.93, 0.0), max(min(high, 2 * low) * 1.02, low * 1.1, 1e-3)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@cached()
 def _gradient_panel(recorded: tuple[tuple[RunConfig, Curves], ...], last: int) -> Panel:
     """Return the panel with the gradient norms of all models."""
     norms = {}
@@ -289,7 +290,7 @@ def _gradient_panel(recorded: tuple[tuple[RunConfig, Curves], ...], last: int) -
     )
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
+@cached()
 def _model_panel(
     curves: Curves | None,
     config: RunConfig,

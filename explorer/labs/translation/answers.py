@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.model_picker import loaded_views
@@ -134,7 +135,7 @@ def compute_answers(view: RunView, task: TranslationConfig, source: tuple[int, .
     return SeedAnswers(task, source, answers, None if right is None else target_text(task, right))
 
 
-@lru_cache(maxsize=1)
+@cached()
 def _longest_date() -> int:
     """Return the number of letters of the longest date in any format."""
     return max(len(dates.format_date(date(1997, 9, day), way)) for day in range(1, 31) for way in DATE_FORMATS)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
@@ -44,7 +45,7 @@ def translation_results(state: TranslationState, views: Mapping[str, RunView]) -
     return results
 
 
-@lru_cache(maxsize=256)
+@cached()
 def _translation_result(variant: ModelVariant, task: TranslationConfig, curves: Curves) -> TranslationResult | None:
     return findings.translation_result(variant, task, curves)
 
@@ -175,7 +176,7 @@ def _learning_panels(state: TranslationState, views: Mapping[str, RunView]) -> l
     return [_learning_panel(state.task, curves_by_variant, last_step(views))]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _learning_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Return the panel; it is cached for all visitors of the same runs."""
     lines = [

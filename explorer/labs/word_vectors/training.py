@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
+from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import comparison_figure, variant_line
 from explorer.inspection.compare import median_and_range, metric_over_seeds
@@ -54,7 +55,7 @@ def _panels(state: WordVectorsState, metrics: tuple[str, ...], views: Mapping[st
     return [_panel(metric, curves, last_step(views)) for metric in metrics]
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     lines = [
         variant_line(variant, *metric_over_seeds(curves, metric, median_and_range), statistic="median")

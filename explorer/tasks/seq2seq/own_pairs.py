@@ -12,8 +12,8 @@ from explorer.tasks.seq2seq.pairs import Pair, PairsConfig, PairTable, character
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 
-_own: Once[PairsConfig, PairTable] = Once(8)
-_tasks: Once[str, PairsConfig] = Once(8)  # by the SHA-256 of a file
+_own: Once[PairsConfig, PairTable] = Once()
+_tasks: Once[str, PairsConfig] = Once()  # by the SHA-256 of a file
 
 
 def pair_table(config: PairsConfig) -> PairTable:

@@ -431,7 +431,7 @@ class Prefixes(Sentences):
         return _to_batch(ids, targets, mask)
 
 
-_data: Once[tuple[TextConfig, Part], TextData] = Once(8)
+_data: Once[tuple[TextConfig, Part], TextData] = Once()
 
 
 def text_data(config: TextConfig, part: Part = "validation") -> TextData:

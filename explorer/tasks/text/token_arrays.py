@@ -38,7 +38,6 @@ from explorer.tokenization.text import Tokenizer, from_json, train
 log = logging.getLogger(__name__)
 TOKENIZERS = version("tokenizers")  # read once: concurrent calls from two threads can fail
 _MAX_FOLDERS = 64  # in the cache; the least recently used ones are deleted
-_MAX_IN_MEMORY = 16
 TRAINING = 0  # the parts of a split at random
 VALIDATION = 1
 TEST = 2
@@ -90,7 +89,7 @@ def recipe_of(config: TextConfig, text: str) -> Recipe:
     )
 
 
-_made: Once[Recipe, Tokens] = Once(_MAX_IN_MEMORY)
+_made: Once[Recipe, Tokens] = Once()
 
 
 def load_tokens(config: TextConfig, text: str) -> Tokens:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from threading import Condition
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cachetools import LRUCache, cached
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_row
 from explorer.errors import DamagedRun
 from explorer.jobs.job import JobView
@@ -126,7 +125,7 @@ def run_views(
     return views
 
 
-@cached(LRUCache(128), key=lambda run: run.cache_key, condition=Condition())  # others wait while one loads
+@cached(key=lambda run: run.cache_key)
 def _load_run_model(run: StoredRun) -> LoadedModel:
     from explorer.inspection.load_model import load_model
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_row, task_row
 from explorer.errors import DamagedRun, InvalidSetting
 from explorer.models.configs import (
@@ -254,10 +254,10 @@ def _load_weights(weights_key: _WeightsKey) -> nn.Module:
     return load_model(weights_key.run, weights_key.step).single_replica(weights_key.replica)
 
 
-_model = lru_cache(maxsize=96)(_load_weights)
+_model = cached()(_load_weights)
 
 
-@lru_cache(maxsize=64)
+@cached()
 def _load_tokenizer(text: str) -> Tokenizer:
     from explorer.tokenization.text import from_json
 

@@ -1,0 +1,23 @@
+"""Give memory that has been freed back to the operating system.
+
+glibc's allocator keeps freed memory in an arena for each thread that has allocated: after a few large computations on
+different threads that is more than the program uses. Two arenas and a regular `malloc_trim` keep it small. Where there
+is no glibc (macOS, Windows, Alpine) nothing is done.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+from explorer.periodic_thread import PeriodicThread
+
+PAUSE = 10.0  # seconds between two times
+_M_ARENA_MAX = -8  # malloc.h of glibc
+
+
+def start() -> None:
+    """Limit the arenas, and begin to give freed memory back. Called once, before other threads allocate."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.mallopt(_M_ARENA_MAX, 2)
+        PeriodicThread("memory", lambda: libc.malloc_trim(0), PAUSE, "freed memory was not given back").start()
