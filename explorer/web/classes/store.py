@@ -252,7 +252,7 @@ def list_classes() -> list[ClassOverview]:
 
 
 def read_code(typed: str) -> str:
-    """Return the letters of a code that is typed in small letters, with spaces (as on the wall: CX BNX), or as a link."""
+    """Return the letters of a code, typed in small letters, with spaces (as on the wall: CX BNX) or as a link."""
     link = re.search(r"\b(?:class|join)[=/]([^&#/]+)", typed)
     return re.sub(r"[\W_]+", "", fold_word(unquote(link[1]) if link else typed)).upper()
 
