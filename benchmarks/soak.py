@@ -1,16 +1,23 @@
-"""A long day of a class in minutes: visitors train, export, delete, import, answer and leave, for as long as asked.
+"""Whether a server stays within its memory: random gestures on all pages, then rest; or a long day of a class.
 
-    python -m benchmarks.soak [--minutes 30] [--visitors 30] [--executor here|processes]
+    python -m benchmarks.soak [--gestures 3000] [--rest 60]
+    python -m benchmarks.soak --minutes 30 [--visitors 30] [--executor here|processes]
 
-Each minute a line about the server: resident memory of all its processes (PSS), open files, threads, exceptions. The
-last line says whether memory and open files stayed flat: what they grew by in the last two thirds, by a straight line
-through the lines of these minutes. A server keeps the sessions of those who left for two minutes, 128 at most, with
-three open files each; so the first minutes grow, and a soak of less than ten says little.
+The first form visits each page once, then lets four visitors at a time change random widgets of random pages, and waits.
+It fails if the server has more than 1,000 MB after the gestures, or if it has 150 MB more after the rest than after the
+first visits. The memory is that of all its processes (PSS). The log must have no traceback.
+
+The second form is a class: visitors train, export, delete, import, answer and leave, for as long as asked. Each minute
+a line about the server: resident memory of all its processes (PSS), open files, threads, exceptions. The last line says
+whether memory and open files stayed flat: what they grew by in the last two thirds, by a straight line through the lines
+of these minutes. A server keeps the sessions of those who left for two minutes, 128 at most, with three open files each;
+so the first minutes grow, and a soak of less than ten says little.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import platform
 import random
@@ -27,8 +34,10 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks.class_link import read_class_code
 from benchmarks.classroom import serve_app
+from benchmarks.load.gestures import wander
 from benchmarks.load.load_generator import open_negation_page, open_page
 from benchmarks.load.server_state import ServerState, read_log, read_state
+from explorer.catalogue import PAGES
 from tests.serving import Server
 
 PANEL = {"X-Lineage": "1"}
@@ -41,6 +50,9 @@ TRAININGS = {  # of a few seconds: page, its button, and the settings; every vis
     "translation": ("translation.run", "task=reverse&seeds=1&steps=10"),
 }
 LONGEST = 120.0  # seconds for which a visitor waits for a training
+EPISODE = 25  # gestures of one visitor
+SETTLE = 20.0  # seconds after the first visits, in which the imports end and freed memory is given back
+MOST_AFTER_GESTURES, MOST_LEFT = 1_000.0, 150.0  # MB
 MOST_MEGABYTES, MOST_FILES = 50.0, 20.0  # growth over the last two thirds that counts as flat
 
 
@@ -163,6 +175,36 @@ async def teach(server: Server, soak: Soak, end: float, begun: asyncio.Event) ->
             soak.done["reveals"] += 1
 
 
+async def wander_everywhere(server: Server, gestures: int, rest: float) -> tuple[bool, str]:
+    """Make random gestures on all pages, then rest; return whether the memory stayed below its limits, in a sentence."""
+    pages, chance, seeds = [row.address for row in PAGES], random.Random(0), itertools.count()
+    for page in pages:
+        await wander(server.url, page, 0, 0)
+    await asyncio.sleep(SETTLE)
+    first = await _measure(server, "first visits")
+    for done in range(0, gestures, 4 * EPISODE):
+        visits = (wander(server.url, chance.choice(pages), EPISODE, next(seeds)) for _ in range(4))
+        for ended in await asyncio.gather(*visits, return_exceptions=True):
+            if ended:
+                print(f"  {ended!r}", flush=True)
+        await _measure(server, f"{done + 4 * EPISODE} gestures")
+    end = await _measure(server, "end")
+    await asyncio.sleep(rest)
+    rested = await _measure(server, f"{rest:.0f} s of rest")
+    grown = rested - first
+    return (
+        end <= MOST_AFTER_GESTURES and grown <= MOST_LEFT,
+        f"{first:.0f} MB after the first visits, {end:.0f} MB after {gestures} gestures "
+        f"(at most {MOST_AFTER_GESTURES:.0f}), {grown:+.0f} MB after {rest:.0f} s of rest (at most {MOST_LEFT:.0f})",
+    )
+
+
+async def _measure(server: Server, moment: str) -> float:
+    state = await asyncio.to_thread(read_state, server)
+    print(f"  {moment:15} {state.megabytes:6.0f} MB {state.files:5} files {state.traces:3} tracebacks", flush=True)
+    return state.megabytes
+
+
 async def soak_server(server: Server, minutes: float, visitors: int, every: float) -> tuple[Soak, list[ServerState]]:
     """Let visitors come and go, and measure the server `every` so many seconds."""
     soak, states, start = Soak(), [], time.monotonic()
@@ -207,13 +249,21 @@ def _growth(values: list[float]) -> float:
 
 
 def main(
-    minutes: Annotated[float, typer.Option(help="How long visitors come.")] = 30,
+    gestures: Annotated[int, typer.Option(help="Random gestures on all pages.")] = 3_000,
+    rest: Annotated[float, typer.Option(help="Seconds of rest after them.")] = 60,
+    minutes: Annotated[float, typer.Option(help="How long a class comes, instead of random gestures.")] = 0,
     visitors: Annotated[int, typer.Option(help="How many are there at once.")] = 30,
     executor: Annotated[str, typer.Option(help="Where trainings run: here or processes.")] = "here",
     every: Annotated[float, typer.Option(help="Seconds between two lines.")] = 60,
 ) -> None:
     """Soak a server; the exit code is 1 if something went wrong or grew."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    if not minutes:
+        with serve_app() as server:
+            holds, sentence = asyncio.run(wander_everywhere(server, gestures, rest))
+            traces = read_log(server).count("Traceback")
+        print(f"{sentence}; {traces} tracebacks in the log")
+        raise typer.Exit(0 if holds and not traces else 1)
     with serve_app(LINEAGE_EXECUTOR=executor) as server:
         soak, states = asyncio.run(soak_server(server, minutes, visitors, every))
         traces = read_log(server).count("Traceback")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,15 +14,17 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.load.load_generator import Visitor, connect_page, wait_until
 
-SENTENCES = (
+_SENTENCES = (
     "human not destroy nature",
     "the cat that the dogs chase sleeps",
     "17",
     "To be, or not to be: " * 20,
-    "ä 🙂",
+    "ä🙂",
 )
-# Buttons that begin trainings, delete, or make files have parts of their own in other benchmarks.
-_FORBIDDEN = re.compile(r"Download|Delete|Upload|Forget|Train|Another seed|Go on|Resume|more seeds|Measure|Sign|Import")
+# Buttons that train, delete, make files or leave are pressed by other benchmarks.
+_NOT_PRESSED = re.compile(
+    r"Download|Delete|Upload|Forget|Train|Another seed|With another|Go on|Resume|more seeds|Measure|Sign|Import|as one"
+)
 
 
 @dataclass
@@ -31,62 +32,68 @@ class Wanderer(Visitor):
     """A visitor who changes a random widget of the page again and again."""
 
     chance: random.Random = field(default_factory=random.Random)
-    gestures: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)  # new states, by ids of widgets
+    elements: dict[str, tuple[str, Any]] = field(default_factory=dict)  # kind and description of widgets, by their ids
 
     async def change_something(self) -> bool:
-        """Change one widget, wait for the page, and for its sections or some of them; return whether the page is the same."""
-        page = self._page
-        widget = self.chance.choice(sorted(self.gestures))
-        state = WidgetState(id=widget, **self.gestures[widget]())
+        """Change one widget, wait for the page and for some of its sections; return whether it is still this page."""
+        page, widget = self._page, self.chance.choice(sorted(self.elements))
+        state = WidgetState(id=widget, **self._choose_value(*self.elements[widget]))
         is_press = state.WhichOneof("value") == "trigger_value"
         if not is_press:
             self._states[widget] = state
         await self._send(self._parts.get(widget, ""), (state,) if is_press else ())
         with suppress(TimeoutError):  # a fragment that the page has no more does not run
             await wait_until(lambda: not self.is_running, 5)
-        await self.fetch_sections(self.chance.choice((0.1, 1, 10)))
+        await self.fetch_sections(self.chance.choice((0.1, 1, 5)))
         return self._page == page
+
+    def _choose_value(self, kind: str, widget: Any) -> dict[str, Any]:
+        """Return a new value of a widget, as the browser would send it."""
+        options, choose = list(getattr(widget, "options", ())), self.chance.choice
+        match kind:
+            case "button":
+                return {"trigger_value": True}
+            case "checkbox":
+                return {"bool_value": choose((True, False))}
+            case "selectbox" | "radio":
+                return {"string_value": choose(options)}
+            case "multiselect":
+                return {"string_array_value": {"data": self.chance.sample(options, min(2, len(options)))}}
+            case "button_group":
+                return {"string_array_value": {"data": [choose(options).content]}}
+            case "slider" if options:
+                return {"string_array_value": {"data": [choose(options)]}}
+            case "text_input" | "text_area":
+                return {"string_value": choose(_SENTENCES)[: widget.max_chars or None]}
+        step = widget.step or 1
+        number = widget.min + step * self.chance.randint(0, min(20, round((widget.max - widget.min) / step)))
+        return {"double_value": number} if kind == "number_input" else {"double_array_value": {"data": [number]}}
 
     def _handle_element(self, element: Any, part: str) -> None:
         super()._handle_element(element, part)
-        kind = element.WhichOneof("type")
-        widget = getattr(element, kind) if kind else None
-        choose = self.chance.choice
-        gesture: Callable[[], dict[str, Any]] | None = None
-        if getattr(widget, "disabled", False) or getattr(widget, "form_id", ""):
+        kind = element.WhichOneof("type") or ""
+        widget: Any = getattr(element, kind, None)
+        if not getattr(widget, "id", "") or widget.disabled or widget.form_id or kind not in _KINDS:
             return
-        if kind == "button" and not _FORBIDDEN.search(widget.label):
-            gesture = lambda: {"trigger_value": True}
-        elif kind in ("selectbox", "radio") and widget.options:
-            gesture = lambda: {"string_value": choose(widget.options)}
-        elif kind == "multiselect" and widget.options:
-            gesture = lambda: {
-                "string_array_value": {"data": self.chance.sample(list(widget.options), min(2, len(widget.options)))}
-            }
-        elif kind == "button_group" and widget.options:
-            gesture = lambda: {"string_array_value": {"data": [choose(widget.options).content]}}
-        elif kind == "checkbox":
-            gesture = lambda: {"bool_value": choose((True, False))}
-        elif kind in ("text_input", "text_area"):
-            gesture = lambda: {"string_value": choose(SENTENCES)[: widget.max_chars or None]}
-        elif kind == "number_input" and widget.has_min and widget.has_max:
-            steps = round(min((widget.max - widget.min) / (widget.step or 1), 20))
-            gesture = lambda: {"double_value": widget.min + (widget.step or 1) * self.chance.randint(0, steps)}
-        elif kind == "slider" and not widget.options:
-            count = len(widget.default)
-            steps = round((widget.max - widget.min) / (widget.step or 1))
-            gesture = lambda: {
-                "double_array_value": {
-                    "data": sorted(widget.min + widget.step * self.chance.randint(0, steps) for _ in range(count))
-                }
-            }
-        if gesture:
-            self.gestures[widget.id] = gesture
+        if kind == "button":
+            usable = not _NOT_PRESSED.search(widget.label)
+        elif kind == "slider":
+            usable = len(widget.default) == 1
+        else:
+            usable = bool(kind not in ("selectbox", "radio", "multiselect", "button_group") or widget.options)
+        if usable and (kind != "number_input" or (widget.has_min and widget.has_max)):
+            self.elements[widget.id] = kind, widget
             self._parts[widget.id] = part
 
 
+_KINDS = (
+    *("button", "checkbox", "selectbox", "radio", "multiselect", "button_group"),
+    *("slider", "text_input", "text_area", "number_input"),
+)
+
+
 async def wander(address: str, page: str, count: int, seed: int) -> list[str]:
-    """Open a page as somebody new, make so many gestures, leave; return the exceptions that the page showed."""
+    """Open a page as somebody new, make so many gestures, and leave; return the exceptions that the page showed."""
     async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser:
         await browser.get(f"/{page}", headers={"Accept": "text/html"})
         async with await connect_page(address, browser) as socket:
@@ -95,11 +102,9 @@ async def wander(address: str, page: str, count: int, seed: int) -> list[str]:
             try:
                 await visitor.open()
                 await visitor.fetch_sections(20)
-                while count and visitor.gestures and await visitor.change_something():
-                    count -= 1
+                for _ in range(count):
+                    if not (visitor.elements and await visitor.change_something()):
+                        break
             finally:
-                for section in visitor._sections.values():
-                    section.stop()
-                visitor.listener.cancel()
-                await asyncio.gather(visitor.listener, return_exceptions=True)
+                await visitor.leave()
     return visitor.exceptions

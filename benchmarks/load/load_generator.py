@@ -157,6 +157,13 @@ class Visitor:
             task.cancel()
         return not pending
 
+    async def leave(self) -> None:
+        """End what the page still waits for."""
+        for section in self._sections.values():
+            section.stop()
+        self.listener.cancel()
+        await asyncio.gather(self.listener, return_exceptions=True)
+
     async def _run(self, part: str = "", *triggers: WidgetState) -> float:
         self._answered.clear()
         self._part_of_run = part
@@ -378,7 +385,4 @@ async def open_page(
             await visitor.open()
             yield visitor
         finally:
-            for section in visitor._sections.values():
-                section.stop()
-            visitor.listener.cancel()
-            await asyncio.gather(visitor.listener, return_exceptions=True)
+            await visitor.leave()
