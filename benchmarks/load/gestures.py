@@ -73,7 +73,7 @@ class Wanderer(Visitor):
         super()._handle_element(element, part)
         kind = element.WhichOneof("type") or ""
         widget: Any = getattr(element, kind, None)
-        if not getattr(widget, "id", "") or widget.disabled or widget.form_id or kind not in _KINDS:
+        if kind not in _KINDS or widget.disabled or widget.form_id:
             return
         if kind == "button":
             usable = not _NOT_PRESSED.search(widget.label)

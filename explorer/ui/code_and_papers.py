@@ -22,6 +22,7 @@ from explorer.training.config import key as run_key
 from explorer.ui.sections import folded_section
 from explorer.ui.state.fragments import draw_fragment
 from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.widgets import draw_choice
 
 Paper: TypeAlias = tuple[str, str, str]  # what it is about; authors, year and title; link
 _LANGUAGES = {".py": "python", ".js": "javascript"}
@@ -54,7 +55,8 @@ def _draw_code(key: str, sources: Mapping[str, str] | Iterable[RunConfig], defau
     files = sources if isinstance(sources, Mapping) else {title: _model_file(each) for title, each in configs.items()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         default = default or next(iter(files))
-        selected = st.pills("File", list(files), default=default, key=key, label_visibility="collapsed") or default
+        titles = {title: title for title in files}
+        selected = draw_choice(st.pills, "File", titles, key=key, default=default, label_visibility="collapsed")
         if selected in configs:
             draw_downloads(configs[selected], key, f"{selected}: this run as Python")
     st.caption(f"explorer/{files[selected]}")

@@ -19,6 +19,7 @@ from explorer.training.config import key as run_key
 from explorer.ui.page_sections import empty_panel, explanation, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import count_action, current_visitor
+from explorer.ui.state.widgets import draw_choice
 from explorer.web import rate_limits
 
 
@@ -34,7 +35,8 @@ def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]
         empty_panel("A branch needs a finished run among those above.", 80)
         return
     with st.container(border=True):
-        key = st.selectbox("From", list(parents), format_func=lambda k: parents[k].title, key="branch.from")
+        titles = {key: parent.title for key, parent in parents.items()}
+        key = draw_choice(st.selectbox, "From", titles, key="branch.from")
         run = parents[key].view.stored
         if run is None:
             return

@@ -56,7 +56,7 @@ def internals_section(session: NegationSession, views: Mapping[str, RunView]) ->
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.header("How does each model compute its answer?", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="top"):
-            seeds = {i: f"{first + i} (of {count})" for i in range(count)}
+            seeds = {i: str(first + i) for i in range(count)}
             bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=120)
             if "transformer" in views:
                 bind_widget(

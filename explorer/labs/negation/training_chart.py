@@ -21,7 +21,7 @@ from explorer.labs.negation.state import NegationLab
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
-from explorer.ui.state.widgets import bind_widget, reset_button, setting_widget
+from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
 from explorer.ui.training.learning_chart import draw_learning_chart, epoch_axis
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
@@ -52,7 +52,7 @@ def _training_settings(session: NegationSession) -> None:
     bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
     for name in ("replicas", "seed", "batch_size"):
         setting_widget(session, name, section="race")
-    model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="settings-of")
+    model = draw_choice(st.selectbox, "Settings of one model", titles, key="settings-of")
     for name in NegationLab.own_settings(model):
         setting_widget(session, name, model=model, section="race")
     if session.state != session.state.reset():

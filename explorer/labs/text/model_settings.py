@@ -12,7 +12,7 @@ from explorer.labs.text.text_choice import text_settings
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.open_experiment import setting_value
 from explorer.ui.state.session import ExperimentSession
-from explorer.ui.state.widgets import bind_widget, reset_button, setting_widget
+from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
 
 TEXT_PRESETS = {name: each for name, each in PRESETS.items() if each.task == "text"}
 
@@ -79,7 +79,7 @@ def _settings(session: ExperimentSession[TextLab]) -> None:
         for name in ("seed", "stop_at", "patience", "keep", "sample"):
             setting_widget(session, name, section="race", width=150)
     titles = {model: MODELS[model].title for model in models_of("text")}
-    model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="text.settings-of")
+    model = draw_choice(st.selectbox, "Settings of one model", titles, key="text.settings-of")
     left, right = st.columns(2)
     for i, name in enumerate(TextLab.own_settings(model)):
         with (left, right)[i % 2]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from inspect import signature
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
@@ -19,6 +19,7 @@ from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 from explorer.ui.state.session import ExperimentSession, PageSession, State, change
 
+_Option = TypeVar("_Option")
 _VERSIONS = "lineage.versions"  # by key of a widget: its version, its value, and the labels of its options
 _DRAWN = "lineage.drawn_widgets"  # the keys of the widgets that were drawn
 _FIELD = object()  # the widget shows the value of the field
@@ -81,6 +82,19 @@ def bind_widget(
     bound = _bind(session, key, value, labels, with_value, redraw)
     draw(**arguments, **_initial_value(draw, value, arguments), **bound)
     _take_first_value(bound, value)
+
+
+def draw_choice(
+    draw: Callable[..., Any], label: str, options: Mapping[_Option, str], *, key: str, **more: Any
+) -> _Option:
+    """Draw a choice among options with labels that is no part of a state; return what is chosen, or else the default.
+
+    Streamlit returns the label of an option that a widget had in an earlier run, so the labels belong to its version.
+    """
+    name = _version_of(key, None, list(options.values()))
+    chosen: _Option = draw(label, list(options), format_func=options.__getitem__, key=name, **more)
+    default: _Option = more.get("default", next(iter(options)))
+    return chosen if chosen in options else default
 
 
 def _take_first_value(bound: Mapping[str, Any], value: Any) -> None:
@@ -157,11 +171,9 @@ def _bind(
     widget therefore contains a version, which grows whenever something else than the widget changes its value, or the
     labels of its options: what a browser still sends for an older version concerns no widget any more.
     """
-    versions: dict[str, tuple[int, object, list[str]]] = st.session_state.setdefault(_VERSIONS, {})
-    version, *shown = versions.get(key, (0, value, labels))
-    version += shown != [value, labels]
-    versions[key] = version, value, labels
-    name = versioned_key(key, version)
+    name = _version_of(key, value, labels)
+    versions = st.session_state[_VERSIONS]
+    version = versions[key][0]
 
     def apply_value() -> None:
         if versions[key][0] == version:
@@ -170,6 +182,15 @@ def _bind(
             change(session, lambda state: update(state, new), redraw)
 
     return {"key": name, "on_change": apply_value}
+
+
+def _version_of(key: str, value: object, labels: list[str]) -> str:
+    """Return the key of the version of a widget that shows this value and these labels of options."""
+    versions: dict[str, tuple[int, object, list[str]]] = st.session_state.setdefault(_VERSIONS, {})
+    version, *shown = versions.get(key, (0, value, labels))
+    version += shown != [value, labels]
+    versions[key] = version, value, labels
+    return versioned_key(key, version)
 
 
 def versioned_key(key: str, version: int) -> str:
