@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.slides import walk_slides
-from tests.browser.steps import NEXT_FRAMES, go_to_page, wait_for_url_params, wait_until_idle
+from tests.browser.steps import NEXT_FRAMES, go_to_page, wait_for_url_params, wait_until_idle, wait_until_settled
 
 # Measure the visible elements: their right and bottom edges and the smallest font size of values.
 MEASURE_VISIBLE = """() => {
@@ -87,3 +88,47 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     main = page.get_by_test_id("stMainBlockContainer")
     assert main.evaluate("main => getComputedStyle(main).transform") == "none"
     expect(page.locator(".lineage-plot-frame .frame-area").first).to_have_css("height", default_height)
+
+
+# Count how often each element of the slide changes its visibility, and list what of the code of a class is not whole.
+WATCH = """() => {
+    const seen = new Map();
+    window.changes = () => Math.max(0, ...[...seen.values()].map(({ changes }) => changes));
+    (function look() {
+        for (const each of document.querySelectorAll("[data-testid=stMainBlockContainer] :is(h1, p, svg, .lineage)")) {
+            const isShown = each.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+            const before = seen.get(each) ?? { isShown, changes: 0 };
+            seen.set(each, { isShown, changes: before.changes + (before.isShown !== isShown) });
+        }
+        requestAnimationFrame(look);
+    })();
+}"""
+OUTSIDE = """() => {
+    const bar = document.querySelector(".lineage-presentation-bar").getBoundingClientRect().top;
+    return ["aside .qr svg", "aside .where", "aside .code", ".question"].filter((each) => {
+        const box = document.querySelector(`.lineage-classroom ${each}`).getBoundingClientRect();
+        return !box.width || box.top < 0 || box.bottom > bar || box.left < 0 || box.right > innerWidth;
+    });
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080), (1024, 768)])
+def test_the_slide_of_a_class_shows_the_whole_code_and_does_not_flicker(visit: Any, width: int, height: int) -> None:
+    teacher = visit("/negation?lesson=counting&part=2", width, height)
+    teacher.locator(".st-key-lesson-class button").click()
+    teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
+    wait_until_settled(teacher)
+    teacher.locator("body").press("p")
+    next(walk_slides(teacher))
+    assert teacher.evaluate(OUTSIDE) == []
+    teacher.evaluate(WATCH)
+    code = teacher.url.split("class=")[1][:5]
+    visit(f"/?class={code}", 390, 844)
+    board = teacher.locator(".lineage-classroom")
+    expect(board.locator(".say").first).to_have_text("0 of 1 answered")
+    next(walk_slides(teacher))
+    assert teacher.evaluate(OUTSIDE) == []
+    board.get_by_role("button", name="Everybody is in").click()
+    expect(board.locator("aside")).to_be_hidden()
+    next(walk_slides(teacher))
+    assert teacher.evaluate("() => window.changes()") <= 1
