@@ -15,21 +15,22 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-import numpy as np
 from cachetools import LRUCache
 from cachetools.keys import hashkey
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-MAX_BYTES = 128_000_000  # of all values together
+MAX_BYTES = 64_000_000  # of all values together
 _SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, threading.Thread)
+_ARRAYS = (("numpy", "ndarray"), ("torch", "Tensor"))
 _values: LRUCache[Hashable, tuple[Any, int]] = LRUCache(MAX_BYTES, getsizeof=lambda value: value[1])
 _lock = threading.RLock()  # a value that is dropped may drop others when it ends
 
 
 def count_bytes(value: object) -> int:
     """Return the bytes of an object and of all that it refers to, except classes, functions and modules."""
-    tensor = getattr(sys.modules.get("torch"), "Tensor", ())  # most processes that use no tensor do not import torch
+    # A process without arrays or tensors does not import them.
+    array, tensor = (getattr(sys.modules.get(name), kind, ()) for name, kind in _ARRAYS)
     seen: set[object] = set()
     total, waiting = 0, [value]
     while waiting:
@@ -38,7 +39,7 @@ def count_bytes(value: object) -> int:
             continue
         seen.add(id(one))
         total += sys.getsizeof(one)  # of an array with its values, unless it is a view
-        if isinstance(one, np.ndarray):
+        if isinstance(one, array):
             waiting += one.ravel().tolist() if one.dtype.hasobject else [one.base]
         elif isinstance(one, tensor):
             storage = one.untyped_storage()
@@ -55,17 +56,18 @@ def get(key: Hashable) -> Any:
         return _values.get(key, (None,))[0]
 
 
-def put(key: Hashable, value: object, size: int) -> None:
+def keep(key: Hashable, value: object, size: int) -> None:
     """Keep a value of so many bytes. Above the ceiling, what was used longest ago is dropped."""
     with _lock:
         _values[key] = value, min(size, MAX_BYTES)
 
 
 def drop_where(condition: Callable[[Any], bool]) -> None:
-    """Drop the values of all keys for which the condition holds."""
+    """Drop the values of all keys for which the condition holds; what is being computed for one is not kept."""
     with _lock:
-        for key in [key for key in _values if condition(key)]:
-            del _values[key]
+        for cache in (_values, _turns):
+            for key in [key for key in cache if condition(key)]:
+                cache.pop(key, None)
 
 
 def items() -> list[tuple[Any, Any]]:
@@ -88,7 +90,10 @@ def get_or_compute(key: Hashable, make: Callable[[], _R]) -> _R:
             if key in _values:
                 return _values[key][0]  # type: ignore[no-any-return]
         value = make()
-        put(key, value, count_bytes((key, value)))
+        size = count_bytes((key, value))
+        with _lock:
+            if _turns.get(key) is turn:  # the key was not dropped meanwhile
+                keep(key, value, size)
         return value
 
 

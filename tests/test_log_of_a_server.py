@@ -89,7 +89,7 @@ async def train_own_text(visitor: Visitor) -> None:
         await asyncio.sleep(0.05)
     query = f"corpus=own&text={address[1]}&models=rnn&steps=20"
     async with open_page(visitor.browser, visitor.address, "text", query, is_new=False) as page:
-        await page.press("train")
+        await page.press("train-missing")
     while not (jobs := await visitor.jobs()) or jobs[0]["state"] in ("waiting", "running"):
         await asyncio.sleep(0.05)
     assert [job["state"] for job in jobs] == ["failed"]

@@ -81,7 +81,7 @@ def _keep_result(key: Key, future: Future[object]) -> None:
     size = 0 if failed else byte_cache.count_bytes(future.result())
     with _lock:
         if _under_way.get(key) is future:
-            byte_cache.put(key, _under_way.pop(key), size)
+            byte_cache.keep(key, _under_way.pop(key), size)
 
 
 def drop_results(part: Hashable) -> None:

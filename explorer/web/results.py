@@ -34,7 +34,7 @@ from explorer.tasks.text import corpora
 
 log = logging.getLogger(__name__)
 MAX_ANSWERS = 4_000  # sections and streams of open pages; the one used longest ago is dropped, and its page reruns
-MAX_BYTES = 64_000_000  # bytes of all registered arrays together
+MAX_BYTES = 32_000_000  # bytes of all registered arrays together
 HOLD_SECONDS = 1.0  # seconds for which a request waits for a result; a browser has only six connections to a server
 _FAILED = "Something went wrong on the server. Reload the page to try again."
 

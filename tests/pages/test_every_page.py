@@ -16,12 +16,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import PAGES
+from explorer.export.notebook import as_notebook
 from explorer.inspection.transformer import depth
 from explorer.jobs.scheduler import service
 from explorer.labs.runs.state import RunsState
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key
-from explorer.ui.code_and_papers import _notebook_text
 from explorer.ui.state.page_states import STATES
 from explorer.web import background
 from tests.pages import screen
@@ -184,10 +184,10 @@ def test_the_run_of_one_page_is_opened_on_the_others() -> None:
 def test_a_lab_and_an_open_run_offer_the_file_and_the_notebook() -> None:
     for file, address in (("negation.py", {"unfold": "code"}), ("runs.py", {"run": "negation-half-gru"})):
         labels = [element.proto.label for element in screen.page(file, address).get("download_button")]
-        assert labels[-1] == "As a notebook" and labels[-2].endswith("s one file")
+        assert labels[-1] == "As a notebook" and labels[-2].endswith("s Python")
     stored = store.find("negation-half-gru")
-    head = json.loads(_notebook_text(stored.config, "ada"))["cells"][0]["source"]
-    assert f"{stored.curves.losses[-1][0]:.6g} (seed {stored.config.seed})" in head
+    head = json.loads(as_notebook(stored.config, stored).program)["cells"][0]["source"]
+    assert f"{stored.curves.losses[-1][0]:.3g} at step {stored.config.steps}." in head
 
 
 def test_a_stopped_training_is_no_basis_for_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,7 @@ def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
         partial(_draw_bars, state.omitted == "counted", settings.n, int(state.vocabulary)),
         "The n-gram is fitted to the text once for each tokenizer …",
         430,
+        pool="patient",  # each takes 200 MB while it counts
         partly=True,
     )
 

@@ -71,6 +71,7 @@ def trained_head_section(session: PageSession[ScaledAttentionState], selected: S
         empty_panel("Choose a model with attention above.", HEIGHT)
         return
 
+    show_problems(stored.describe_unread(state.say))
     key = ("scaled-model", *stored.cache_key, stored.text_or_example(state.say), state.layer, state.head)
 
     def requests() -> Mapping[str, Request[HeadActivations]]:

@@ -8,16 +8,27 @@ is no glibc (macOS, Windows, Alpine) nothing is done.
 from __future__ import annotations
 
 import ctypes
+import gc
+import itertools
 import sys
 
 from explorer.periodic_thread import PeriodicThread
 
 PAUSE = 10.0  # seconds between two times
+_COLLECT_EVERY = 6  # times; sessions of visitors who left are cycles, which Python would keep for long
 _M_ARENA_MAX = -8  # malloc.h of glibc
 
 
 def start() -> None:
     """Limit the arenas, and begin to give freed memory back. Called once, before other threads allocate."""
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
-        libc.mallopt(_M_ARENA_MAX, 2)
-        PeriodicThread("memory", lambda: libc.malloc_trim(0), PAUSE, "freed memory was not given back").start()
+    if sys.platform != "linux" or not hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        return
+    libc.mallopt(_M_ARENA_MAX, 2)
+    turns = itertools.count()
+
+    def give_back() -> None:
+        if next(turns) % _COLLECT_EVERY == 0:
+            gc.collect()
+        libc.malloc_trim(0)
+
+    PeriodicThread("memory", give_back, PAUSE, "freed memory was not given back").start()
