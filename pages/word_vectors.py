@@ -18,7 +18,7 @@ from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
 PAPERS = (
@@ -71,8 +71,8 @@ def page(session: PageSession[WordVectorsState]) -> None:
     controls(session)
     show_problems(session.problems)
     request = TrainRequest.for_section("word_vectors")
-    request.session = session
-    state, views = session.state, request.views(session.state.configs)
+    shown = request.session_with_results(session)
+    state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
     words = {name: each.words for name, each in session.state.variants.items()}
     draw_missing_runs(
@@ -81,13 +81,14 @@ def page(session: PageSession[WordVectorsState]) -> None:
         lambda names: join_words([words[name] for name in names]),
         draw_learning=lambda: training_section(session.state, request),
     )
+    draw_earlier_note(request)
     left, right = st.columns(2, gap="large")
     with left, page_section("neighbours", "Neighbours of a word"):
-        neighbours_section(session, views)
+        neighbours_section(shown, views)
     with right, page_section("analogies", "Analogies: a is to b as c is to …"):
-        analogy_section(session, views)
+        analogy_section(shown, views)
     with page_section("map", "Words on a map"):
-        map_section(session, views)
+        map_section(shown, views)
     if not request.offers_missing:
         folded_section("training", "How are the vectors trained?", partial(training, session.state, request))
     folded_section("frequency", "Are the neighbours of rare words reliable?", partial(frequency_section, state, views))

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages import screen
+from tests.words import assert_mentions
 
 
 def open_page(**address: str) -> AppTest:
@@ -22,6 +23,13 @@ def test_the_page_answers_without_interaction() -> None:
     assert any("in 48 of 48 cases" in heading for heading in screen.headings(at))
     assert any(heading.startswith("Two seeds share") for heading in screen.headings(at)) and at.latex
     assert len(screen.plot_frame_figures(at, "words-training")) == 3
+
+
+def test_other_settings_are_offered_for_training_and_the_earlier_results_stay() -> None:
+    at = open_page(seeds="2", steps="100")
+    assert_mentions(screen.page_text(at), "No finished run of skip-gram")
+    assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds, 1,000 steps)")
+    assert any(heading.startswith("Nearest to “queen”") for heading in screen.headings(at))
 
 
 def test_words_without_a_vector_are_named_with_known_ones() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from explorer.errors import InvalidSetting
-from explorer.ui.state.fields import PageState, setting
+from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS
+from explorer.training.config import RunConfig
+from explorer.ui.state.experiment_state import ExperimentState
+from explorer.ui.state.fields import setting
 
 MAX_CHARACTERS_READ = 24  # of a text: tiles of 8 heads are still large enough to point at
 MAX_CHARACTERS = 200  # of a typed text
@@ -37,8 +40,10 @@ def _check_text(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class DepthState(PageState):
+class DepthState(ExperimentState):
     """An attention layer that is split into heads, and a stack of blocks."""
+
+    MODELS_FIELD: ClassVar[str] = ""
 
     say: str = setting("the night and the day", "Text", check=_check_text)
     who: Literal["trained", "untrained"] = setting("trained", "Weights", options=_WEIGHTS)
@@ -62,6 +67,16 @@ class DepthState(PageState):
         help="Another seed draws other matrices and rows.",
     )
     real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
+
+    @property
+    def selected_models(self) -> tuple[str, ...]:
+        return DEPTH_VARIANTS
+
+    def config(self, name: str) -> RunConfig:
+        return VARIANTS[name].config(seed=self.first)
+
+    def reset(self) -> Self:
+        return replace(self, first=0)
 
     @property
     def text_read(self) -> str:

@@ -18,7 +18,6 @@ from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
-from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
@@ -27,7 +26,7 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.steps_to_solve import finished_loss_curves
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 320, 240
@@ -35,15 +34,10 @@ _METRICS = {"loss": "Loss on new rows, nats", "exact": "Share of rows reversed c
 _AXIS_MIN = 1e-3  # nats: the end of the axis
 
 
-def run_configs(state: DepthState) -> dict[str, RunConfig]:
-    """Return the configuration of each stack."""
-    return {name: VARIANTS[name].config(seed=state.first) for name in DEPTH_VARIANTS}
-
-
 def training_section(session: PageSession[DepthState]) -> None:
     """Draw the finding and the training curves of the stacks."""
-    state, request = session.state, TrainRequest.for_section("deep")
-    configs = run_configs(state)
+    request, configs = TrainRequest.for_section("deep"), session.state.configs
+    shown = request.session_with_results(session).state
     first = configs[DEPTH_VARIANTS[0]]
     model, task = first.model, first.task_as(DelayedCopyConfig)
     assert isinstance(model, TransformerTaggerConfig)  # all stacks are of this model
@@ -55,7 +49,8 @@ def training_section(session: PageSession[DepthState]) -> None:
     )
     show_problems(request.problems)
     draw_missing_runs(request, configs, lambda names: join_words([VARIANTS[name].words for name in names]))
-    ends = finished_loss_curves(request.views(configs))
+    draw_earlier_note(request)
+    ends = finished_loss_curves(request.views(shown.configs))
     if sentence := findings.learning_finding(blocks, {stack_name(name): end for name, end in ends.items()}):
         st.subheader(escape_markdown(sentence), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -30,7 +30,13 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import comparison_settings
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls, is_finished
+from explorer.ui.training.train_controls import (
+    TrainRequest,
+    draw_earlier_note,
+    draw_missing_runs,
+    draw_train_controls,
+    is_finished,
+)
 from explorer.ui.wording import count_seeds, join_words
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
@@ -40,33 +46,37 @@ _METRIC_TITLES = {"loss": "Whole row at once, as in training", "prefix_loss": "L
 
 def mask_removed_section(session: PageSession[MasksState]) -> None:
     """Draw the finding and the texts that both models generate, then the settings."""
-    state, request = session.state, TrainRequest.for_section(session.state.reads)
-    views, task = request.views(state.configs), task_config(state)
+    request = TrainRequest.for_section(session.state.reads)
+    shown = request.session_with_results(session)
+    state, views, task = session.state, request.views(shown.state.configs), task_config(shown.state)
     bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    draw_earlier_note(request)
     losses, baseline = final_losses(views), findings.loss_baseline(task)
     causal, unmasked = losses.get("causal"), losses.get("open")
     if sentence := findings.leak_verdict(baseline, causal, unmasked):
         st.subheader(escape_markdown(sentence), anchor=False)
-    generated_text_section(session, views)
+    generated_text_section(shown, views)
     if unmasked is not None:
         explanation(escape_markdown(findings.generation_finding(baseline, causal, unmasked)))
     with st.container(horizontal=True, vertical_alignment="center"):
         _settings(session)
-    st.caption(escape_markdown(_task_description(task)))
+    st.caption(escape_markdown(_task_description(task_config(state))))
 
 
 def training_section(session: PageSession[MasksState]) -> None:
     """Draw the losses by training step and by position."""
     state, request = session.state, TrainRequest.for_section(session.state.reads)
-    views, baseline = request.views(state.configs), findings.loss_baseline(task_config(state))
+    shown = request.session_with_results(session).state
+    views, baseline = request.views(shown.configs), findings.loss_baseline(task_config(shown))
     draw_train_controls(request, state.configs, keys=("masks.run", "masks.stop"))
     _training_chart(state, request)
+    draw_earlier_note(request)
     unmasked = final_losses(views).get("open")
     if unmasked is not None:
-        _position_charts(state, views)
+        _position_charts(shown, views)
         explanation(escape_markdown(findings.position_finding(baseline, unmasked)))
 
 
