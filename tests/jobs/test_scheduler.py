@@ -507,6 +507,28 @@ def test_running_and_waiting_jobs_go_on_in_the_next_process(make_executor: MakeE
     assert stored_run(configs[0]).card.owner == "ada"
 
 
+def test_two_crashes_give_up_only_the_training_that_was_running(
+    make_executor: MakeExecutor, monkeypatch: Patch
+) -> None:
+    """All of these jobs have a slot, but only the first one has had a turn when the server crashes."""
+    executor, turns, has_crashed = make_executor(), list[object](), False
+
+    async def wait_for_turn(_: object, turn: object) -> None:
+        turns.append(turn)
+        while turn is not turns[0] and not has_crashed:
+            await asyncio.sleep(0.001)
+
+    monkeypatch.setattr(executor_module._Turns, "wait", wait_for_turn)
+    configs = [executor.hold(short_config(seed=seed), 0, Evaluation) for seed in range(3)]
+    for config in configs:
+        executor.service.submit(config, "ada")
+    wait(lambda: executor.holding and len(executor.started) == 3)
+    files = [environment().jobs / key(config) / "job.json" for config in configs]
+    crashes = sorted(json.loads(file.read_text())["crashes"] for file in files)
+    has_crashed = True  # the test ends
+    assert crashes == [0, 0, 1]
+
+
 def job_file(config: RunConfig, /, **changes: object) -> str:
     return json.dumps({"config": to_json(config), "starter": "ada", "asked": ["ada"], **changes})
 
