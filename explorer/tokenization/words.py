@@ -22,10 +22,12 @@ APOSTROPHES = "‘’‚‛´ʹʻʼʽˈ′՚ꞌ"
 QUOTES = "“”„‟″"
 HYPHENS = "‐‑"
 # Unicode's Default_Ignorable_Code_Point: soft hyphens, joiners, zero-width spaces, variation selectors, …
-INVISIBLE = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
+INVISIBLE = "".join(
+    (
+        "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164",
+        "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff",
+    )
+)  # in pieces that an export writes as lines
 DOTTED_I = "i\u0307"  # the small letter of İ, of which Turkish has no other spelling than “i”
 SPLIT_AT_SPACES = "Words are split at spaces: write spaces between the words of Chinese, Japanese or Thai."
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]{5}")
