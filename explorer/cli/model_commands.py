@@ -67,13 +67,15 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Evaluate a run again and compare the metrics with its card."""
+    from explorer.experiments.trimming import SAME_ANSWERS
     from explorer.inspection.evaluate import evaluate as evaluate_run
 
     stored = stored_run(run)
+    tolerance = SAME_ANSWERS if stored.shipped else 1e-6  # of rounded weights, or of another machine
     if corpus:
         check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
-    same = all(_is_close(card.metrics.get(name), metric) for name, metric in stored.card.metrics.items())
+    same = all(_is_close(card.metrics.get(name), metric, tolerance) for name, metric in stored.card.metrics.items())
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in card.metrics.items()}
         print_json({"kind": "evaluation", "run": stored.key, "as_on_card": same, "metrics": metrics})
@@ -83,12 +85,15 @@ def evaluate(
     print("equal to its card" if same else "different from its card: the card was not measured with these weights")
 
 
-def _is_close(one: store.Metric | None, other: store.Metric) -> bool:
-    """Return whether two metrics are equal for each seed up to 1e-6; machines differ in rounding."""
+def _is_close(one: store.Metric | None, other: store.Metric, tolerance: float) -> bool:
+    """Return whether two metrics are equal for each seed up to the tolerance, relative where they are above 1."""
     if one is None or len(one.values) != len(other.values):
         return False
     pairs = zip(one.values, other.values, strict=True)
-    return all(a == b or (a is not None and b is not None and abs(a - b) < 1e-6) for a, b in pairs)
+    return all(
+        a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance))
+        for a, b in pairs
+    )
 
 
 def predict(
