@@ -23,9 +23,16 @@ LineageError
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class LineageError(Exception):
     """An error caused by user input (a form, a URL, the command line, a file). Its message may be shown to users."""
+
+    def for_operator(self, advice: str) -> Self:
+        """Add what only whoever started the program can do: the terminal and Python show it, a page does not."""
+        self.add_note(advice)
+        return self
 
 
 class SentenceError(LineageError):

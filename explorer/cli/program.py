@@ -116,11 +116,8 @@ def print_json(message: Mapping[str, Any]) -> None:
 
 
 def _describe(error: LineageError) -> str:
-    return (
-        f"{error} On the command line, give its file with --corpus FILE."
-        if isinstance(error, NeedsText)
-        else str(error)
-    )
+    advice = ["On the command line, give its file with --corpus FILE."] if isinstance(error, NeedsText) else []
+    return " ".join((str(error), *getattr(error, "__notes__", ()), *advice))
 
 
 def _report(message: str, code: int = IMPOSSIBLE) -> int:

@@ -85,9 +85,9 @@ def _parse(entry: str) -> Repository:
     known = _KNOWN.get(given.casefold(), "")
     if not known and "/" not in given:
         raise InvalidSetting(
-            f"LINEAGE_MODELS names “{shorten(given)}”, which is no short name that Lineage knows. Give the id of the "
-            f"repository, OWNER/NAME, or one of {', '.join(_KNOWN)}."
-        )
+            f"The list of allowed models names “{shorten(given)}”, which is no short name that Lineage knows. Give the "
+            f"id of the repository, OWNER/NAME, or one of {', '.join(_KNOWN)}."
+        ).for_operator("The list is LINEAGE_MODELS.")
     if not known:  # the revision that is known for this repository
         known = next((each for each in _KNOWN.values() if each.partition("@")[0].casefold() == given.casefold()), given)
     id_, _, pinned = known.partition("@")

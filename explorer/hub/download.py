@@ -333,8 +333,8 @@ def _check_disk(remote: RemoteModel, wanted: tuple[RemoteFile, ...]) -> None:
     if needed + _ROOM > free:
         raise InvalidSetting(
             f"The model needs {format_bytes(max(needed, 0))} on disk, and {format_bytes(free)} are free in {there}. "
-            "Delete files, or set LINEAGE_CACHE to a folder on another disk."
-        )
+            "Delete files, or open a smaller model."
+        ).for_operator("Or set LINEAGE_CACHE to a folder on another disk.")
 
 
 def _has_checksum(file: Path, wanted: RemoteFile) -> bool:
@@ -406,7 +406,6 @@ def hub_errors(repository: str) -> Iterator[None]:
     except OSError as error:
         if is_disk_full(error):
             raise InvalidSetting(
-                "The disk is full. Delete files, or set LINEAGE_CACHE to a folder on another disk, and open the model "
-                "again: what has arrived is kept."
-            ) from error
+                "The disk is full. Delete files and open the model again: what has arrived is kept."
+            ).for_operator("Or set LINEAGE_CACHE to a folder on another disk.") from error
         raise InvalidSetting(f"The model could not be written: {error.strerror or error}.") from error

@@ -187,8 +187,8 @@ def check_memory(numbers: int) -> None:
     if 4 * numbers > most:
         raise InvalidSetting(
             f"This model needs {format_bytes(4 * numbers)} in 32 bits; all loaded models together may have "
-            f"{format_bytes(most)}. Open a smaller model, or raise LINEAGE_MODELS_MEMORY (bytes)."
-        )
+            f"{format_bytes(most)}. Open a smaller model."
+        ).for_operator("The limit is LINEAGE_MODELS_MEMORY (bytes).")
 
 
 def read_json(file: Path) -> dict[str, Any]:

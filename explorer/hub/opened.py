@@ -200,8 +200,8 @@ def _parse_source(given: str) -> tuple[Repository | None, str]:
     names = ", ".join(allowed_models()) or "none"
     problem = InvalidSetting(
         f"“{shorten(given, 80)}” is neither a folder on this machine nor a model of the allow list. Allowed are: "
-        f"{names}. The operator sets the list in LINEAGE_MODELS."
-    )
+        f"{names}."
+    ).for_operator("The list is LINEAGE_MODELS.")
     try:
         if not given.strip() or len(given) > _MOST_PATH or not (folder := Path(given.strip()).expanduser()).is_dir():
             raise problem

@@ -225,9 +225,8 @@ def _download(shared: Storage, copy: _Copy) -> None:
             return
         if run.bytes > environment().most_copies:
             raise StoreError(
-                f"Run {key} has {format_bytes(run.bytes)}, more than all copies of runs may take on this server "
-                "(LINEAGE_MOST_COPIES)."
-            )
+                f"Run {key} has {format_bytes(run.bytes)}, more than all copies of runs may take on this server."
+            ).for_operator("The limit is LINEAGE_MOST_COPIES.")
         runs.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=runs, prefix=".writing-") as work:
             new = Path(work) / "run"

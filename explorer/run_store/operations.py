@@ -275,9 +275,9 @@ def _free_disk_space(need: int, replaced: str = "") -> list[str]:
             chosen.append(entry.key)
     if used + need - free > limit:
         raise StoreError(
-            f"There is no space for {need:,} more bytes: stored runs take {used:,} of {limit:,} "
-            "(LINEAGE_MOST_DISK). Delete runs, or unpin some."
-        )
+            f"There is no space for {need:,} more bytes: stored runs take {used:,} of {limit:,}. "
+            "Delete runs, or unpin some."
+        ).for_operator("The limit is LINEAGE_MOST_DISK.")
     for key in chosen:
         if shared := storage.current():
             shared.erase(key)

@@ -397,8 +397,8 @@ def _check_number(sweep: Sweep) -> None:
         count = sweep.number
     if count > most:
         raise InvalidSetting(
-            f"This sweep has {count:,} trials; {most:,} are possible (LINEAGE_MOST_TRIALS). Give fewer values."
-        )
+            f"This sweep has {count:,} trials; {most:,} are possible. Give fewer values."
+        ).for_operator("The limit is LINEAGE_MOST_TRIALS.")
 
 
 def _make_trial(sweep: Sweep, number: int, values: Iterable[Value]) -> Trial:

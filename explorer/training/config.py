@@ -244,7 +244,7 @@ def default_config(task: str, model: str) -> RunConfig:
     if task not in TASKS:
         raise InvalidSetting(_unknown_name_message("task", task, TASKS))
     if model not in MODELS:
-        raise InvalidSetting(_unknown_name_message("model", model, MODELS))
+        raise InvalidSetting(_unknown_name_message("model", model, models_of(task)))
     return _cached_default(task, model)
 
 

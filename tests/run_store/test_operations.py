@@ -87,11 +87,11 @@ def test_the_oldest_unpinned_runs_of_visitors_are_deleted_first(set_disk_limit: 
     set_disk_limit(sum(sizes) - sizes[1])
     assert operations.free_disk_space(sizes[0] + 1) == [runs[0].key, runs[4].key]
     assert trash_keys() == []
-    with pytest.raises(StoreError, match=r"no space for .* \(LINEAGE_MOST_DISK\). Delete runs, or unpin some"):
+    with pytest.raises(StoreError, match=r"no space for .* Delete runs, or unpin some"):
         operations.free_disk_space(sum(sizes))
     folder = write_finished_job(5)
     set_disk_limit(1)
-    with pytest.raises(StoreError, match="LINEAGE_MOST_DISK"):
+    with pytest.raises(StoreError, match="no space for"):
         operations.add_run(folder)
     assert folder.exists()
     assert indexed_keys() == stored_keys() == sorted([runs[2].key, runs[3].key])
@@ -228,7 +228,7 @@ def test_what_was_trained_again_meanwhile_stays(set_disk_limit: Callable[[int], 
     assert store.find(run.key).card.note == "newest"
     assert stored_keys() == [run.key]
     set_disk_limit(1)
-    with pytest.raises(StoreError, match="LINEAGE_MOST_DISK"):
+    with pytest.raises(StoreError, match="no space for"):
         operations.restore_runs([other.key], "ada", False)
     assert trash_keys() == sorted([run.key, other.key])
 

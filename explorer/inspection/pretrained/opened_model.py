@@ -123,9 +123,8 @@ class OpenedModel:
         size = 4 * sum(weight.numel() for weight in self.module.model.parameters())
         if memory.loaded_bytes() + size > environment().models_memory:
             raise InvalidSetting(
-                "A random network of this size does not fit into the memory for models. The operator sets it in "
-                "LINEAGE_MODELS_MEMORY."
-            )
+                "A random network of this size does not fit into the memory for models; a smaller model would."
+            ).for_operator("The limit is LINEAGE_MODELS_MEMORY (bytes).")
         return random_network(self.module, seed)
 
     def answers_by_depth(self) -> answer_depth.AnswersByDepth:

@@ -47,9 +47,9 @@ def random_word_similarity(
     size = sum(each.numel() for each in module.model.parameters()) * BYTES
     if 2 * size > environment().models_memory:
         raise InvalidSetting(
-            f"A random network of the same size needs {size / 1e9:.1f} GB more, so it is not shown. The operator sets "
-            "the limit in LINEAGE_MODELS_MEMORY."
-        )
+            f"A random network of the same size needs {size / 1e9:.1f} GB more than this server has for models, so it "
+            "is not shown. Choose a smaller model."
+        ).for_operator("The limit is LINEAGE_MODELS_MEMORY (bytes).")
     return word_similarity(random_network(module, seed), tokenizer, sentences, word)
 
 

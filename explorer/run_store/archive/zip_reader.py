@@ -148,7 +148,8 @@ def _read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, room
 
 def refuse_size() -> DamagedRun:
     """Return the error for a zip that unpacks to more than the limit."""
-    return refusal(f"the zip unpacks to more than {environment().most_upload:,} bytes (LINEAGE_MOST_UPLOAD).")
+    problem = refusal(f"the zip unpacks to more than {environment().most_upload:,} bytes.")
+    return problem.for_operator("The limit is LINEAGE_MOST_UPLOAD.")
 
 
 # What zipfile raises on invalid files: mostly BadZipFile, the others on unusual fields.

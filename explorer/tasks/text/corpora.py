@@ -59,12 +59,13 @@ def _load_tinyshakespeare(data_dir: Path | None, cache: Path) -> str:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise CorpusMissing(f"{path} cannot be read: {error.strerror}. {_ALTERNATIVES}") from error
+            raise CorpusMissing(
+                f"Tiny Shakespeare cannot be read on this machine: {error.strerror}. {_ALTERNATIVES}"
+            ).for_operator(f"The file is {path}.") from error
         if hashlib.sha256(content).hexdigest() != TINYSHAKESPEARE_SHA256:
             raise CorpusMissing(
-                f"{path}, found by LINEAGE_DATA_DIR, is not Tiny Shakespeare as it was published: "
-                f"its checksum is another one. Replace or delete it. {_ALTERNATIVES}"
-            )
+                f"The file of Tiny Shakespeare on this machine is not the published one. {_ALTERNATIVES}"
+            ).for_operator(f"It is {path}, found by LINEAGE_DATA_DIR: replace or delete it.")
     else:
         content = _download(cache)
     return content.decode()
@@ -89,16 +90,15 @@ def _download(cache: Path) -> bytes:
         return Path(file).read_bytes()
     except ValueError as error:  # pooch raises it for a wrong checksum
         problem = "the checksum of the downloaded file differs from the published one"
-        raise CorpusMissing(_format_missing(problem)) from error
+        raise _missing(problem) from error
     except OSError as error:  # of the network (also everything that `requests` raises), or of the disk
-        raise CorpusMissing(_format_missing(f"the attempt failed ({type(error).__name__})")) from error
+        raise _missing(f"the attempt failed ({type(error).__name__})") from error
 
 
-def _format_missing(problem: str) -> str:
-    return (
-        f"Tiny Shakespeare is not on this machine and could not be downloaded: {problem}. "
-        f"Put {TINYSHAKESPEARE} into a folder and set LINEAGE_DATA_DIR to it. {_ALTERNATIVES}"
-    )
+def _missing(problem: str) -> CorpusMissing:
+    return CorpusMissing(
+        f"Tiny Shakespeare is not on this machine and could not be downloaded: {problem}. {_ALTERNATIVES}"
+    ).for_operator(f"To use it, put {TINYSHAKESPEARE} into a folder and set LINEAGE_DATA_DIR to that folder.")
 
 
 def text_length(config: TextConfig) -> int:
@@ -224,9 +224,8 @@ def validated_text(content: bytes | str, name: str = "", least: int = MIN_CHARAC
         size = len(content.encode() if isinstance(content, str) else content)
         max_bytes = environment().most_corpus
         if size > max_bytes:
-            raise TextError(
-                f"{source} has {size:,} bytes; at most {max_bytes:,} are read (LINEAGE_MOST_CORPUS). Cut it."
-            )
+            problem = TextError(f"{source} has {size:,} bytes; at most {max_bytes:,} are read. Cut it.")
+            raise problem.for_operator("The limit is LINEAGE_MOST_CORPUS.")
         if isinstance(content, bytes):
             content, encoding = _decode(content, source)
             if encoding == "cp1252":

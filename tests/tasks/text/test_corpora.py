@@ -258,5 +258,5 @@ def test_texts_up_to_the_size_limit_are_accepted(monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_MOST_CORPUS", "100")
     assert validated_text("é" * 50) == "é" * 50
     for content in ("é" * 50 + "!", b"x" * 101):
-        with pytest.raises(TextError, match=r"has 101 bytes; at most 100 are read \(LINEAGE_MOST_CORPUS\)\. Cut it\."):
+        with pytest.raises(TextError, match=r"has 101 bytes; at most 100 are read\. Cut it\."):
             validated_text(content)
