@@ -202,7 +202,7 @@ def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, seed: int) -
     press_train(narrow)
     expect(narrow.locator(".frame-say")).to_have_text(PROGRESS)
     expect(jobs_panel(narrow)).to_be_hidden()  # there is one progress on this page
-    go_to_page(narrow, "Runs")
+    open_page(narrow, f"{origin(narrow)}/runs")
     expect(jobs_panel(narrow)).to_be_visible()
     expect(jobs_panel(idle)).to_be_hidden()
     pill = jobs_panel(narrow).get_by_role("button").first

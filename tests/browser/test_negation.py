@@ -38,12 +38,14 @@ TYPE_AFTER_BACK = """() => window.addEventListener("popstate", () => {
     box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
 }, {once: true})"""
 # Note the heights of the frame and the widths of the curves that are shown, in each animation frame.
-WATCH_PLAYBACK = """place => {
+WATCH_PLAYBACK = """() => {
     window.seen = { heights: new Set(), veils: new Set() };
-    (function look() {
-        window.seen.heights.add(Math.round(place.getBoundingClientRect().height));
-        window.seen.veils.add(Number(place.querySelector("[id^=lineage-cut] rect").getAttribute("width")));
-        if (place.isConnected) requestAnimationFrame(look);
+    (function look() {  // at the end of the training the frame goes to its own section
+        const frame = document.querySelector(".lineage-plot-frame:has(.frame-controls)");
+        const veil = frame?.querySelector("[id^=lineage-cut] rect");
+        if (veil) window.seen.heights.add(Math.round(frame.getBoundingClientRect().height));
+        if (veil) window.seen.veils.add(Number(veil.getAttribute("width")));
+        requestAnimationFrame(look);
     })();
 }"""
 
@@ -156,8 +158,10 @@ def test_a_training_is_played_back_and_does_not_disturb_another_visitor(visit: A
         "() => [...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
     )
     frame = playback_frame(page)
-    expect(frame.locator("[id^=lineage-cut] rect").first).to_be_attached()  # the first curve has been drawn
-    frame.evaluate(WATCH_PLAYBACK)
+    expect(frame.locator(".frame-say")).to_have_text(re.compile("^trained"))  # then the frame is in its own section
+    wait_until_settled(page)
+    frame.get_by_role("button", name="Play").click()
+    page.evaluate(WATCH_PLAYBACK)
     first = playback_epoch(page)
     wait_until(lambda: playback_epoch(page) > first)
     frame.get_by_role("button", name="Pause").click()

@@ -96,15 +96,15 @@ def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
 def test_own_texts_are_pasted_and_uploaded_shown_as_text_and_needed_elsewhere(visit: Any, tmp_path: Path) -> None:
     page = visit("/tokens?corpus=own&tokenizer=word&unfold=tokens-cut")
     page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
-    unreadable, readable = tmp_path / "bad.txt", tmp_path / "good.txt"
-    unreadable.write_bytes("a text in UTF-16".encode("utf-16"))
+    too_short, readable = tmp_path / "bad.txt", tmp_path / "good.txt"
+    too_short.write_bytes("a text too short".encode("utf-16"))
     readable.write_text(OWN_TEXT)
-    page.locator("input[type=file]").set_input_files(unreadable)
-    expect(page.get_by_text("“bad.txt” is in UTF-16; only UTF-8 is read.")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(too_short)
+    expect(page.get_by_text("“bad.txt” has 16 characters")).to_be_visible()
     wait_until_settled(page)
     page.locator("input[type=file]").set_input_files(readable)
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    expect(page.get_by_text("is in UTF-16")).to_have_count(0)
+    expect(page.get_by_text("has 16 characters")).to_have_count(0)
     expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("wood")
     wait_until_settled(page)
     (uploaded,) = re.findall("text=([0-9a-f]+)", page.url)
