@@ -208,6 +208,12 @@ def database() -> Database:
         return _opened[place]
 
 
+def stores_nothing() -> bool:
+    """Return whether the open database has no file, because the home folder cannot be written."""
+    opened = _opened.get(("", environment().home))
+    return opened is not None and opened.engine.url.database is None
+
+
 def _open_database(given: str, home: Path) -> Database:
     """Open a database and migrate it to this version; one in memory if the home folder cannot be written.
 

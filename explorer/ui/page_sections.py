@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer.database.engine import stores_nothing
+
 if TYPE_CHECKING:
     from explorer.ui.training.run_view import RunView
 
@@ -14,8 +16,10 @@ LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 
 
 def page_head(question: str) -> None:
-    """Draw the title of a page, a question."""
+    """Draw the title of a page, a question, and say if the server can store nothing."""
     st.title(question, anchor=False)
+    if stores_nothing():
+        st.caption("The disk of this server is full or cannot be written: the runs can be read, and nothing is stored.")
 
 
 def lead(text: str) -> None:

@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.database import engine
+from explorer.environment import environment
 from explorer.experiments.pretraining import shipped_configs
 from explorer.run_store import index, operations, store
 from explorer.run_store.archive.write import pack
@@ -213,3 +215,12 @@ def test_selected_runs_are_compared_in_their_order() -> None:
     keys = [store.find(f"negation-single-{model}").key for model in ("gru", "rnn")]
     [link] = runs_page({"runs": ",".join(keys)}).get("page_link")
     assert (link.proto.page, dict(parse_qsl(link.proto.query_string))) == ("compare", {"runs": ",".join(keys)})
+
+
+def test_a_folder_that_cannot_be_written_leaves_the_included_runs_and_a_sentence() -> None:
+    at = page("runs.py", {})
+    assert "nothing is stored" not in page_text(at)
+    engine._use_memory(environment().home)
+    at = page("runs.py", {})
+    assert "nothing is stored" in page_text(at)
+    assert any("are included" in heading.value for heading in at.subheader)
