@@ -152,6 +152,7 @@ class _Simplifier(ast.NodeTransformer):
         self._settings = settings
         self._known = self._names()
         self._taps: set[str] = set()  # of the class that is visited
+        self._taps_of_file: set[str] = set()
         self._tables: dict[str, dict[str, ast.expr]] = {}  # constants of the file
 
     def _names(self) -> dict[str, Any]:
@@ -179,13 +180,14 @@ class _Simplifier(ast.NodeTransformer):
             return None
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        self._known, self._taps = self._names(), set()
-        for part in ast.walk(node):
-            if isinstance(part, ast.Assign) and self._is_identity(part.value):
-                self._taps |= {target.attr for target in ast.walk(part.targets[0]) if isinstance(target, ast.Attribute)}
+        self._known, self._taps = self._names(), self._find_taps(node)
         self.generic_visit(node)
         node.body = _with_short_docstring(node.body)
         return node
+
+    def _find_taps(self, node: ast.AST) -> set[str]:
+        targets = [p.targets[0] for p in ast.walk(node) if isinstance(p, ast.Assign) and self._is_identity(p.value)]
+        return {part.attr for target in targets for part in ast.walk(target) if isinstance(part, ast.Attribute)}
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef | None:
         if "raise NotImplementedError" in map(ast.unparse, node.body):  # every subclass has its own
@@ -243,6 +245,8 @@ class _Simplifier(ast.NodeTransformer):
         match node.func:
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self._taps and len(node.args) == 1:
                 return node.args[0]
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr=name) if name in self._taps_of_file:
+                return node.args[0]  # a tap of a part of the model
         return node
 
     def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
@@ -259,6 +263,7 @@ class _Simplifier(ast.NodeTransformer):
         return node if value is None else node.body if value else node.orelse
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
+        self._taps_of_file = self._find_taps(node)
         for part in node.body:
             match part:
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict() as table):

@@ -59,6 +59,7 @@ SPECIAL: dict[str, tuple[str, str, dict[str, object]]] = {
     "gain": ("recall", "rnn", {"start": "orthogonal", "gain": 1.2}),
     "characters": ("string", "lstm", {"recurrent": False}),
     "pre": ("copy", "transformer_encoder_decoder", {"norm_place": "pre", "positions": "learned", "start": "zero"}),
+    "additive": ("reverse", "encoder_decoder", {"attention": "additive"}),
     "reversed": ("echo", "transformer", {"again": "reverse", "positions": "rotary"}),
     "modified": ("text", "ngram", {"smoothing": "modified_kneser_ney", "cache": 0.1}),
     "stupid": ("text", "ngram", {"smoothing": "stupid_backoff", "rows": "sentences", "split": "pairs"}),
