@@ -3,15 +3,15 @@
     python -m benchmarks.soak [--gestures 3000] [--rest 60]
     python -m benchmarks.soak --minutes 30 [--visitors 30] [--executor here|processes]
 
-The first form visits each page once, then lets four visitors at a time change random widgets of random pages, and waits.
-It fails if the server has more than 1,000 MB after the gestures, or if it has 150 MB more after the rest than after the
-first visits. The memory is that of all its processes (PSS). The log must have no traceback.
+The first form visits each page once, then lets four visitors at a time change random widgets of random pages, and
+waits. It fails if the server has more than 1,000 MB after the gestures, or if it has 150 MB more after the rest than
+after the first visits. The memory is that of all its processes (PSS). The log must have no traceback.
 
-The second form is a class: visitors train, export, delete, import, answer and leave, for as long as asked. Each minute
-a line about the server: resident memory of all its processes (PSS), open files, threads, exceptions. The last line says
-whether memory and open files stayed flat: what they grew by in the last two thirds, by a straight line through the lines
-of these minutes. A server keeps the sessions of those who left for two minutes, 128 at most, with three open files each;
-so the first minutes grow, and a soak of less than ten says little.
+The second form is a class: visitors train, export, delete, import, answer and leave, for as long as asked. Each
+minute a line about the server: resident memory of all its processes (PSS), open files, threads, exceptions. The last
+line says whether memory and open files stayed flat: what they grew by in the last two thirds, by a straight line
+through the lines of these minutes. A server keeps the sessions of those who left for two minutes, 128 at most, with
+three open files each; so the first minutes grow, and a soak of less than ten says little.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ async def teach(server: Server, soak: Soak, end: float, begun: asyncio.Event) ->
 
 
 async def wander_everywhere(server: Server, gestures: int, rest: float) -> tuple[bool, str]:
-    """Make random gestures on all pages, then rest; return whether the memory stayed below its limits, in a sentence."""
+    """Make random gestures on all pages, then rest; return whether the memory kept its limits, in a sentence."""
     pages, chance, seeds = [row.address for row in PAGES], random.Random(0), itertools.count()
     for page in pages:
         await wander(server.url, page, 0, 0)
