@@ -78,9 +78,8 @@ def _check_port(host: str, port: int) -> None:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InvalidSetting(
-                f"Port {port} is in use, perhaps by this app in another terminal: see http://{HOST}:{port}. "
-                f"To start another one, choose another port: "
-                f"{program_name()} app --port {port + 1 if port < 65_535 else PORT}"
+                f"Port {port} is in use, perhaps by this app in another terminal: see http://{HOST}:{port}. To start "
+                f"another one, choose another port: {program_name()} app --port {port + 1 if port < 65_535 else PORT}"
             ) from error
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             raise _not_an_address(host) from error

@@ -273,9 +273,8 @@ def print_folders(as_json: Json = False) -> None:
         print_wrapped(f"{row['content'][0].upper()}{row['content'][1:]}.", "         ")
     print_wrapped(f"Versions: {', '.join(f'{name} {number}' for name, number in versions.items())}.")
     print_wrapped(
-        "To remove everything that this program has written, delete the folders home and cache. "
-        f"The program itself is in {escape_invisible(str(PACKAGE))}. "
-        f"To remove single runs: {program_name()} delete KEY."
+        "To remove everything that this program has written, delete the folders home and cache. The program itself is "
+        f"in {escape_invisible(str(PACKAGE))}. To remove single runs: {program_name()} delete KEY."
     )
 
 

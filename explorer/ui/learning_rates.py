@@ -74,9 +74,8 @@ def search_description(comparison: str, searches: Mapping[str, RateSearch]) -> s
     return (
         f"{defaults}The search gives every model the same {number_word(len(RATES))} rates "
         f"({join_words([f'{rate:g}' for rate in RATES])}), {count_seeds(len(SEEDS))} that the comparison does not use "
-        f"({SEEDS.start} to {SEEDS.stop - 1}), and the number of steps of the comparison. The best "
-        "of these rates has the lowest mean loss on "
-        f"{_VALIDATION[comparison]}. {search_finding(searches) * _has_defaults(searches)}"
+        f"({SEEDS.start} to {SEEDS.stop - 1}), and the number of steps of the comparison. The best of these rates has "
+        f"the lowest mean loss on {_VALIDATION[comparison]}. {search_finding(searches) * _has_defaults(searches)}"
     ).strip()
 
 

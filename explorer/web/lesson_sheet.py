@@ -83,8 +83,7 @@ def _head(lesson: Lesson, for_teacher: bool) -> str:
         f'<p class="screen small">Print this page with your browser. <a href="{other}">{link}</a></p>'
         f"<h1>{escape(lesson.title)}</h1>{name}<p>{escape(lesson.about)}</p>"
         f'<p class="small">{escape(needs)}About {lesson.minutes} minutes. '
-        f"{escape(lesson_results.describe_real_models(lesson))}</p>"
-        f"<h2>Goals</h2>{_list(lesson.goals)}{notes}"
+        f"{escape(lesson_results.describe_real_models(lesson))}</p><h2>Goals</h2>{_list(lesson.goals)}{notes}"
     )
 
 

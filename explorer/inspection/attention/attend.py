@@ -196,9 +196,8 @@ def check_head(layout: AttentionLayout, layer: int, head: int) -> None:
     """Raise InvalidSetting for a head that a model does not have."""
     if not (0 <= layer < layout.layers and 0 <= head < layout.heads):
         raise InvalidSetting(
-            f"There is no head {head} in layer {layer}. Give a layer from 0 to {layout.layers - 1} and a head "
-            f"from 0 to "
-            f"{layout.heads - 1}."
+            f"There is no head {head} in layer {layer}. Give a layer from 0 to {layout.layers - 1} and a head from 0 "
+            f"to {layout.heads - 1}."
         )
 
 

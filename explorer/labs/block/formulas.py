@@ -37,9 +37,8 @@ def formulas_section(model: object, cross: bool) -> None:
     """
     norm, norm_first = getattr(model, "norm", "layer"), getattr(model, "norm_place", "post") == "pre"
     explanation(
-        "Each part of a block reads the residual stream and adds its output to it; nothing is overwritten. So there "
-        "is a "
-        "direct path from the tokens to the prediction, and one for the gradient in the backward pass."
+        "Each part of a block reads the residual stream and adds its output to it; nothing is overwritten. So there is "
+        "a direct path from the tokens to the prediction, and one for the gradient in the backward pass."
     )
     st.latex(block_formula(norm_first, norm != "none"))
     explanation(norm_placement_text(norm_first, norm != "none"))
@@ -95,7 +94,6 @@ def norm_example_text(example: NormExample) -> str:
     bias = f" and the bias {format_number(example.bias, 3)}" if example.biased else ""
     return (
         f"At the first norm of this block the numbers of “{example.token}” have {mean}a {kind} of "
-        f"{format_number(example.mean_square, 3)}. With "
-        f"the gain {format_number(example.gain, 3)}{bias} its number 0 changes from {format_number(example.before, 3)} "
-        f"to {format_number(example.after, 3)}."
+        f"{format_number(example.mean_square, 3)}. With the gain {format_number(example.gain, 3)}{bias} its number 0 "
+        f"changes from {format_number(example.before, 3)} to {format_number(example.after, 3)}."
     )

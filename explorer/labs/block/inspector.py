@@ -58,8 +58,7 @@ def select_model(session: PageSession[BlockState]) -> StoredModel | None:
         if task.name not in tasks or model not in models:
             raise InvalidSetting(
                 f"Run {stored.name} is not an {KINDS[state.kind].lower()} that this page can show. Choose another "
-                "model; "
-                f"this run is on the page {page_title(task.page)}."
+                f"model; this run is on the page {page_title(task.page)}."
             )
     except LineageError as error:
         session.problems += (str(error),)
@@ -293,9 +292,8 @@ def _draw(state: BlockState, stored: StoredModel, document: Document, results: M
         document.caption(" ".join(block_view.notes))
     document.component("block_diagram", _component_data(block_view, stored, state, default_flow), _KEY)
     document.caption(
-        "Dashed boxes: other blocks. Heat map: one row per token; brown is negative, teal positive, blue a share "
-        "from 0 "
-        "to 1. A masked pair has no tile."
+        "Dashed boxes: other blocks. Heat map: one row per token; brown is negative, teal positive, blue a share from "
+        "0 to 1. A masked pair has no tile."
     )
     observations = "\n".join(f"- {escape_markdown(sentence)}" for sentence in block_view.observations)
     document.markdown(f"**In numbers**\n\n{observations}")

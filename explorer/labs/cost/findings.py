@@ -122,8 +122,7 @@ def width_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
     below = sum(time < formula - 0.1 for time, formula in powers.values())
     sentence = (
         f"Time grows with the width to the power of {powers[flat][0]:.1f} ({PART_NAMES[flat]}) to "
-        f"{powers[steep][0]:.1f} "
-        f"({PART_NAMES[steep]})"
+        f"{powers[steep][0]:.1f} ({PART_NAMES[steep]})"
     )
     if not below:
         return f"{sentence}, nowhere less than predicted."

@@ -101,10 +101,8 @@ def _draw(state: DepthState, document: Document, results: Mapping[str, PackedMea
     share = MEAN_SQUARE_GAIN[result.start]
     document.caption(
         f"Line: median of {SEEDS} random initializations, band: lowest to highest. Pale: the other combinations, "
-        "dotted "
-        "without a residual. Dashed in the first panel: the expected range. Input: "
-        f"{TOKENS} random symbols out of {SYMBOLS}. Width {WIDTH}, {result.heads} heads. "
-        f"{findings.initialization_text(result.start, share)}"
+        f"dotted without a residual. Dashed in the first panel: the expected range. Input: {TOKENS} random symbols out "
+        f"of {SYMBOLS}. Width {WIDTH}, {result.heads} heads. {findings.initialization_text(result.start, share)}"
     )
 
 

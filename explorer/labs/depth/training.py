@@ -43,9 +43,8 @@ def training_section(session: PageSession[DepthState]) -> None:
     assert isinstance(model, TransformerTaggerConfig)  # all stacks are of this model
     blocks, width = model.layers, model.width
     explanation(
-        f"Stacks of {blocks} blocks of width {width} learn to write {task.longest} digits in reverse order, with "
-        "Adam at "
-        f"a learning rate of {first.optimiser.learning_rate:g} and without a warm-up (one stack at a quarter of it)."
+        f"Stacks of {blocks} blocks of width {width} learn to write {task.longest} digits in reverse order, with Adam "
+        f"at a learning rate of {first.optimiser.learning_rate:g} and without a warm-up (one stack at a quarter of it)."
     )
     show_problems(request.problems)
     draw_missing_runs(request, configs, lambda names: join_words([VARIANTS[name].words for name in names]))

@@ -64,9 +64,8 @@ def statistics_caption(measured: Sequence[tuple[str, MeasuredTexts]], state: Gen
     """Return what lines, bands and the dashed line of the charts mean."""
     seeds = measured[0][1].generated.distinct4.shape[1]
     parts_of_caption = [
-        f"Line: the mean of {number_word(seeds)} texts of {state.tokens} tokens, band: from the lowest to the "
-        "highest; the "
-        "random numbers of each text are the same at every temperature."
+        f"Line: the mean of {number_word(seeds)} texts of {state.tokens} tokens, band: from the lowest to the highest; "
+        "the random numbers of each text are the same at every temperature."
     ]
     held_out = [title for title, each in measured if each.corpus is not None and each.held_out]
     training = [title for title, each in measured if each.corpus is not None and not each.held_out]

@@ -153,8 +153,7 @@ def control_text(title: str, without: Seeds, other_title: str, other: Seeds) -> 
         verdict = f" Difference in nats (95 % confidence interval): {describe_judgement(judge([difference])[0])}."
     return (
         f"Median and range over the seeds: {_median_and_range(without)} nats without {title}, "
-        f"{_median_and_range(other)} "
-        f"without {other_title}. Removing {title} costs more in "
+        f"{_median_and_range(other)} without {other_title}. Removing {title} costs more in "
         f"{_count_of_all(higher, len(other))}.{verdict}"
     )
 

@@ -64,9 +64,8 @@ def leak_verdict(baseline: LossBaseline, causal: FinalLosses | None, unmasked: F
                 f"{baseline.floor_text}: the model sees the answer."
             )
         return (
-            f"Without the mask the loss is {end:.2f} nats per {baseline.unit}, not below {baseline.floor_text}: "
-            "there is "
-            "no sign of a leak."
+            f"Without the mask the loss is {end:.2f} nats per {baseline.unit}, not below {baseline.floor_text}: there "
+            "is no sign of a leak."
         )
     if causal is None:
         return ""
@@ -95,8 +94,7 @@ def generation_finding(baseline: LossBaseline, causal: FinalLosses | None, unmas
         masked = f" The model with the mask has {_median(causal.prefix_loss):.2f}."
     return (
         f"When it generates, a model reads only what is there already. The loss without the mask is then {loss:.2f} "
-        "nats "
-        f"per {baseline.unit} ({statistic}).{masked} {guess}."
+        f"nats per {baseline.unit} ({statistic}).{masked} {guess}."
     )
 
 

@@ -98,8 +98,7 @@ def _caption(state: MasksState) -> str:
     if state.reads == "tale":
         return (
             f"Sampled letter by letter from the last {MAX_PROMPT} letters, with the same random numbers for both "
-            "models. "
-            f"Shown: one text of each of at most {number_word(SHOWN_SEEDS)} seeds. The percentages are over "
+            f"models. Shown: one text of each of at most {number_word(SHOWN_SEEDS)} seeds. The percentages are over "
             f"{TEXTS_PER_SEED} texts of each of {count_seeds(state.seeds)}."
         )
     return (

@@ -129,9 +129,8 @@ def _training_chart(state: MasksState, request: TrainRequest) -> None:
         request,
         state.configs,
         partial(_training_panels, state),
-        f"Loss in nats per {baseline.unit} on new rows of {task.max_length} {baseline.unit}s, logarithmic axis. "
-        "Left: the "
-        f"model reads the whole row. Right: it reads only the {baseline.unit}s before the one it predicts. "
+        f"Loss in nats per {baseline.unit} on new rows of {task.max_length} {baseline.unit}s, logarithmic axis. Left: "
+        f"the model reads the whole row. Right: it reads only the {baseline.unit}s before the one it predicts. "
         f"{_band_caption(state.seeds)} Dashed line: the lowest possible loss.",
         run=state.reads,
         height=HEIGHT,

@@ -90,8 +90,7 @@ class MasksState(LabellingComparison):
             if words > MAX_WORDS:
                 messages.append(
                     f"The {name} sentence has {words} words. The matrices have room for {number_word(MAX_WORDS)}, so "
-                    "the "
-                    f"first {number_word(MAX_WORDS)} are shown."
+                    f"the first {number_word(MAX_WORDS)} are shown."
                 )
         if not any(self.batch):
             messages.append("The batch is empty: write a word in one of the three sentences.")

@@ -146,10 +146,9 @@ def other_length_findings(results: Mapping[str, RecallResult], length: int) -> l
         if below.any():
             sentences.append(
                 f"At {length + 1:,} symbols, one more than in training, {number_word(int(below.sum()))} of the "
-                f"{count_seeds(each.solved)} of {describe_variants([each.variant])} "
-                f"{_be(int(below.sum()))} right on only {_format_shares(accuracy[below])} of the sequences, less than "
-                f"guessing: the network has learned to answer at exactly {length:,}."
-                f"{_others_sentence(accuracy[~below])}"
+                f"{count_seeds(each.solved)} of {describe_variants([each.variant])} {_be(int(below.sum()))} right on "
+                f"only {_format_shares(accuracy[below])} of the sequences, less than guessing: the network has learned "
+                f"to answer at exactly {length:,}.{_others_sentence(accuracy[~below])}"
             )
     return sentences
 

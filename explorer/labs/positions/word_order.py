@@ -87,9 +87,8 @@ def _draw(document: Document, results: Mapping[str, OrderComparison]) -> None:
     add_plot_frame(document, [panel], key="positions-order-figure", height=330, narrow_height=330, columns=1)
     document.caption(
         "Distance of the two sentence vectors relative to their length, a dot for each of "
-        f"{count_seeds(apart.shape[1])}. "
-        "The models are untrained Transformers with two layers; a sentence vector is the mean of the outputs. Circles: "
-        "encoders, where every word attends to every other. Hollow: causal decoders."
+        f"{count_seeds(apart.shape[1])}. The models are untrained Transformers with two layers; a sentence vector is "
+        "the mean of the outputs. Circles: encoders, where every word attends to every other. Hollow: causal decoders."
     )
     if sorted(comparison.first) == sorted(comparison.second) and comparison.first != comparison.second:
         document.text(findings.causal_mask_finding(comparison.models))

@@ -100,8 +100,7 @@ def _draw(document: Document, results: Mapping[str, FirstTokenAttention]) -> Non
     label = "Attention to the first token"
     add_table(document, columns, rows, key="first-token-table", label=label)
     document.caption(
-        f"Heads: those that give more than half of their attention to the first token, from all later tokens of "
-        f"{len(unchanged.shares)} sentences. Mean share: over all heads. Uniform: what the "
-        "first token would get if each token attended to all visible ones equally. In brackets: 95 % intervals over "
-        "texts (bootstrap)."
+        "Heads: those that give more than half of their attention to the first token, from all later tokens of "
+        f"{len(unchanged.shares)} sentences. Mean share: over all heads. Uniform: what the first token would get if "
+        "each token attended to all visible ones equally. In brackets: 95 % intervals over texts (bootstrap)."
     )

@@ -28,8 +28,7 @@ def _check_table(given: object) -> None:
     if len(values) > MAX_SIZE * MAX_SIZE or not all(math.isfinite(v) and abs(v) <= MAX_ABSOLUTE for v in values):
         raise InvalidSetting(
             f"A table of this page has at most {MAX_SIZE} rows and {MAX_SIZE} columns of numbers from "
-            f"−{MAX_ABSOLUTE:g} to "
-            f"{MAX_ABSOLUTE:g}; one in the address was left out."
+            f"−{MAX_ABSOLUTE:g} to {MAX_ABSOLUTE:g}; one in the address was left out."
         )
 
 
@@ -105,8 +104,7 @@ class ScaledAttentionState(LabellingComparison):
         if broken:
             messages.append(
                 f"The numbers of {' and '.join(broken)} do not fill rows of {self.width}; the default numbers are "
-                "shown. "
-                f"Give a multiple of {self.width} numbers, or another width."
+                f"shown. Give a multiple of {self.width} numbers, or another width."
             )
         return messages
 

@@ -39,8 +39,7 @@ def training_section(session: PageSession[ScaledAttentionState]) -> None:
     width, task = head_width(config), config.task_as(DelayedCopyConfig)
     explanation(
         f"Two Transformers with one layer and one head of width {width} learn to write {task.longest} digits in "
-        "reverse "
-        "order. Their queries and keys are initialized with variance 1. They differ only in the division."
+        "reverse order. Their queries and keys are initialized with variance 1. They differ only in the division."
     )
     shown = request.session_with_results(session).state
     show_problems(request.problems)

@@ -85,9 +85,8 @@ def _clipping_training() -> ClaimTraining:
         "clipping",
         {name: sequence_shapes.clipping_config(clip) for name, clip in _CLIPS.items()},
         {"The first of 50 symbols": specs},
-        "Share of new sequences whose first symbol is named; guessing is right in 50 %. Line: median of eight "
-        "seeds; band: "
-        "lowest to highest.",
+        "Share of new sequences whose first symbol is named; guessing is right in 50 %. Line: median of eight seeds; "
+        "band: lowest to highest.",
     )
 
 
@@ -129,8 +128,7 @@ def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -
         key="shapes-clipping",
         label="An RNN with and without clipping",
         caption="A dot for each seed, and how many learn the task; guessing is right in 50 %. Gradient at the "
-        "first symbol "
-        "divided by that at the last, after training: median of the seeds.",
+        "first symbol divided by that at the last, after training: median of the seeds.",
     )
 
 
@@ -233,10 +231,8 @@ def heads_section(session: PageSession[SequenceShapesState]) -> None:
     """Draw the heads of a small Transformer that predicts a verb and a pronoun."""
     explanation(
         "“The king near the queens … proud of …”: a small Transformer predicts “is” or “are”, and at the end "
-        "“himself”, "
-        "“herself” or “themselves”. It is tested where the noun before the verb is misleading, and each of its "
-        "heads is "
-        "removed in turn (its output is set to zero)."
+        "“himself”, “herself” or “themselves”. It is tested where the noun before the verb is misleading, and each of "
+        "its heads is removed in turn (its output is set to zero)."
     )
     word = session.state.agreeing
     bind_widget(session, "agreeing", st.segmented_control)

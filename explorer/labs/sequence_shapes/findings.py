@@ -77,9 +77,8 @@ def clipping_caption(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
     first, second = (format_significant(_median_ratio(each)) for each in (clipped, unclipped))
     gradients = f": {verdict_words(judgements[1])}" if ratio else ""
     return (
-        f"Seeds that learn the task: {verdict_words(judgements[0])}. Gradient at the first symbol divided by that "
-        "at the "
-        f"last, after training (median): {first} with clipping, {second} without{gradients}."
+        f"Seeds that learn the task: {verdict_words(judgements[0])}. Gradient at the first symbol divided by that at "
+        f"the last, after training (median): {first} with clipping, {second} without{gradients}."
     )
 
 

@@ -34,9 +34,8 @@ HEIGHT = 360
 def gradient_section(session: PageSession[SequenceShapesState]) -> None:
     """Draw the terms of the gradient before or after training."""
     explanation(
-        "Unrolled over time, a recurrent network is a deep network whose layers share one matrix U. The gradient "
-        "of U is "
-        "the sum of the gradients of all steps:"
+        "Unrolled over time, a recurrent network is a deep network whose layers share one matrix U. The gradient of U "
+        "is the sum of the gradients of all steps:"
     )
     st.latex(
         r"h_t = f(W x_t, U h_{t-1}) \qquad \frac{\partial L}{\partial U} "

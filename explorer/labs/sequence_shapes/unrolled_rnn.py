@@ -240,8 +240,7 @@ EXAMPLES = {
         "date",
         "Date",
         "An encoder reads the whole date without an output. Its last state becomes one vector, which the decoder "
-        "receives "
-        "at every step (through C). The output has its own order and length.",
+        "receives at every step (through C). The output has its own order and length.",
         50,
         partial(read_source, DatesConfig()),
         _read_date,

@@ -145,9 +145,8 @@ def _final_values(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> No
     draw_plot_frame(end_panels(experiment, outcomes), key="experiment-ends", height=300, columns=len(experiment.panels))
     many = experiment.trials[0].config.replicas
     st.caption(
-        f"Bits per character on all held-out text at the end; lower is better. A dot for each of "
-        f"{count_seeds(many)}, the "
-        "line through their means."
+        f"Bits per character on all held-out text at the end; lower is better. A dot for each of {count_seeds(many)}, "
+        "the line through their means."
     )
 
 

@@ -36,9 +36,8 @@ _ROW = 42  # px
 def section(state: TranslationState, views: Mapping[str, RunView]) -> None:
     """Draw the exact match of every model under every ablation, and the control experiment on copying."""
     explanation(
-        "The trained models are evaluated again while one part is changed: attention is uniform, or stays as at "
-        "step 1; "
-        "the source tokens are shuffled; or the decoder receives nothing from the encoder. Nothing is retrained."
+        "The trained models are evaluated again while one part is changed: attention is uniform, or stays as at step "
+        "1; the source tokens are shuffled; or the decoder receives nothing from the encoder. Nothing is retrained."
     )
     pending = {
         name: (("translation-touch", *view.cache_key, state.text), partial(_exact_by_ablation, view))

@@ -42,9 +42,8 @@ from explorer.web.results import pack, register_arrays
 HEIGHT, EMPTY = 720, 200
 ATTENTION_KINDS: tuple[Look, ...] = get_args(Look)
 ATTENTION_TEXT = (
-    "Rows: tokens that the decoder writes (queries). Columns: tokens of the source (keys). The stronger the "
-    "colour, the "
-    "larger the attention weight. Point at a row, or use the arrow keys; a click keeps it."
+    "Rows: tokens that the decoder writes (queries). Columns: tokens of the source (keys). The stronger the colour, "
+    "the larger the attention weight. Point at a row, or use the arrow keys; a click keeps it."
 )
 VECTOR_TEXT = (
     "This model has no attention: the decoder receives one vector of the whole source. Point at a source token to see "

@@ -181,14 +181,12 @@ def sensitivity_finding(source: Sequence[str], moved: Float[ndarray, " source"])
     if most == least:
         return (
             f"Another symbol instead of “{visible_whitespace(source[0])}” changes the vector by {moved[0]:.2f} "
-            "(Euclidean "
-            "distance, mean over the other symbols)."
+            "(Euclidean distance, mean over the other symbols)."
         )
     return (
-        f"Another symbol at position {most + 1}, instead of “{visible_whitespace(source[most])}”, changes the "
-        "vector most: "
-        f"by {moved[most]:.2f} (Euclidean distance, mean over the other symbols). At position {least + 1}, instead of "
-        f"“{visible_whitespace(source[least])}”, it changes least, by {moved[least]:.2f}."
+        f"Another symbol at position {most + 1}, instead of “{visible_whitespace(source[most])}”, changes the vector "
+        f"most: by {moved[most]:.2f} (Euclidean distance, mean over the other symbols). At position {least + 1}, "
+        f"instead of “{visible_whitespace(source[least])}”, it changes least, by {moved[least]:.2f}."
     )
 
 

@@ -62,8 +62,7 @@ def _draw(document: Document, results: Mapping[str, CopyAccuracy]) -> None:
     add_plot_frame(document, panels, key="translation-copying", height=_HEIGHT, columns=2)
     document.caption(
         "Share of right tokens in new sequences of 12 tokens, of 20 different ones. Median of three seeds; band: "
-        "lowest to "
-        "highest. Dashed line: guessing."
+        "lowest to highest. Dashed line: guessing."
     )
 
 

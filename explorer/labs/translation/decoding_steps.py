@@ -224,7 +224,6 @@ def _draw_exposure(
     }.get(task, f"{SOURCES} new sources of {length} digits")
     band = "; band: lowest to highest" if len(found.free_running_loss) > 1 else ""
     document.caption(
-        f"{variant.title} on {asked}; the last position is the end token. Solid: after correct tokens; dotted: "
-        "after its "
-        f"own output. Median of {count_seeds(len(found.free_running_loss))}{band}."
+        f"{variant.title} on {asked}; the last position is the end token. Solid: after correct tokens; dotted: after "
+        f"its own output. Median of {count_seeds(len(found.free_running_loss))}{band}."
     )

@@ -156,9 +156,8 @@ def capacity_finding(task: TranslationConfig, one: TranslationResult | None, wid
             return sentence
         share = format_percent(one.exact.min())
         return (
-            f"{sentence} The worst seed of {one.variant.words} reads {share} of new dates correctly, so dates do "
-            "not need "
-            "attention."
+            f"{sentence} The worst seed of {one.variant.words} reads {share} of new dates correctly, so dates do not "
+            "need attention."
         )
     bits = task.longest * np.log2(10)
     sentence = f"{task.longest} random digits are {bits:.0f} bits."

@@ -123,8 +123,7 @@ def associations_finding(
     words = [join_words(list(group)) for group in groups]
     numbers = (
         f"similarity to “he” minus similarity to “she” is on average {format_signed(float(leans[0].mean()))} for "
-        f"{words[0]}, and "
-        f"{format_signed(float(leans[1].mean()))} for {words[1]}"
+        f"{words[0]}, and {format_signed(float(leans[1].mean()))} for {words[1]}"
     )
     planted = (
         f"The text says “he” in {format_percent(share, 0)} of the sentences about the first, and “she” in as many of "
