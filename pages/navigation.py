@@ -7,10 +7,7 @@ import streamlit as st
 from explorer.catalogue import PAGES
 from explorer.jobs.scheduler import service
 from explorer.program_files import STATIC_FILES
-from explorer.ui.classroom.page_shell import draw_page_in_shell
-from explorer.ui.classroom.presentation_mode import draw_presentation_mode
-from explorer.ui.components.address import watch_address
-from explorer.ui.components.jobs_panel import draw_jobs_panel
+from explorer.ui.classroom.page_shell import draw_jobs_panel, draw_page_in_shell, draw_presentation_mode, watch_address
 from explorer.ui.page_turns import page_turn
 from explorer.ui.state.fragments import run_after_reconnecting
 from explorer.ui.state.session import focus_run, focused_run, has_just_arrived, page_url_params, record_page

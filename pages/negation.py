@@ -11,10 +11,9 @@ from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.linear_readout_ceiling import ceiling_section
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
 from explorer.labs.negation.padding_trap import padding_section
-from explorer.labs.negation.results_tables import results_section
+from explorer.labs.negation.results_tables import results_section, task_section
 from explorer.labs.negation.sentence_input import drop_missing_file, language_lead, sentence_row, version_row
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.task_description import task_section
 from explorer.labs.negation.training_chart import training_section
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of

@@ -5,7 +5,6 @@ Needs no torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 
 from explorer.experiments.model_variant import ModelVariant
@@ -189,11 +188,6 @@ MASK_VARIANTS = ("noise-causal", "noise-open", "tale-causal", "tale-open")
 POSITION_VARIANTS = ("echo-learned", "echo-sinusoidal", "echo-rotary", "echo-none")
 SCALING_VARIANTS = ("echo-scaled", "echo-raw")
 DEPTH_VARIANTS = ("echo-deep", "echo-deep-after", "echo-deep-gentle", "echo-deep-none", "echo-deep-bare")
-
-
-def variants_of(task: str, names: Iterable[str]) -> dict[str, ModelVariant]:
-    """Return the variants of a task by their names without the task."""
-    return {name: VARIANTS[f"{task}-{name}"] for name in names}
 
 
 def shipped_configs() -> dict[str, RunConfig]:

@@ -462,8 +462,7 @@ def perplexity_per_unit(settings: Settings) -> list[float]:
 @_measures("stream_gradient")
 def stack_gradient_ratio(settings: Settings) -> list[float]:
     """Return the gradient norm of the residual stream at the input of a stack, divided by that at its output."""
-    residual = settings["residual"] in ("yes", "true", "True")
-    combination = depth.Combination(residual, settings["norm"])
+    combination = depth.Combination(settings["residual"] == "yes", settings["norm"])
     return _floats(depth.stream_gradient_ratios(combination, STACK_HEADS, "usual", settings["layers"]))
 
 

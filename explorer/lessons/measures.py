@@ -41,7 +41,7 @@ class Setting:
     low: int | float = 0
     high: int | float = 0
     default: object = None  # None if it must be given
-    choices: tuple[str, ...] = ()  # the possible texts, if there are few; the check of a measure compares them
+    choices: tuple[str, ...] = ()  # the possible texts, if there are few
 
     @property
     def type_name(self) -> str:
@@ -89,7 +89,10 @@ class Measure:
                 raise InvalidSetting(f"“{self.name}” needs the setting {name}.")
             return setting.default
         if setting.kind is str:
-            return given[name]
+            text = _yes_or_no(given[name]) if setting.choices == ("yes", "no") else given[name]
+            if setting.choices:
+                _check_choice(name, setting.choices, text)
+            return text
         try:
             value = float(given[name]) if setting.kind is float else int(given[name])
         except ValueError:
@@ -119,13 +122,13 @@ def _config(given: Mapping[str, Any]) -> RunConfig:
     return store.find(given["run"]).config
 
 
-def _check_choice(name: str, known: tuple[str, ...], given: Mapping[str, Any]) -> None:
-    if given[name] not in known:
-        raise InvalidSetting(f"{name} = “{shorten(given[name])}” is not possible. Give one of {', '.join(known)}.")
+def _check_choice(name: str, known: tuple[str, ...], text: str) -> None:
+    if text not in known:
+        raise InvalidSetting(f"{name} = “{shorten(text)}” is not possible. Give one of {', '.join(known)}.")
 
 
 def _check_metric(given: Mapping[str, Any]) -> None:
-    _check_choice("metric", tuple(store.find(given["run"]).card.metrics), given)
+    _check_choice("metric", tuple(store.find(given["run"]).card.metrics), given["metric"])
 
 
 def _check_fall(given: Mapping[str, Any]) -> None:
@@ -162,8 +165,6 @@ def _check_words(given: Mapping[str, Any]) -> None:
         count = len(given[name].split())
         if not 1 <= count <= _MOST_WORDS:
             raise InvalidSetting(f"“{shorten(given[name])}” has {count} words. Give 1 to {_MOST_WORDS}.")
-    _check_choice("positions", POSITIONS, given)
-    _check_choice("sees", VISIBLE, given)
 
 
 def _check_vectors(given: Mapping[str, Any]) -> None:
@@ -177,7 +178,6 @@ def _check_width(given: Mapping[str, Any]) -> None:
         WIDTHS,  # here: numpy is not needed on the way to the first page
     )
 
-    _check_choice("divided", ("yes", "no"), given)
     if given["width"] not in WIDTHS:
         raise InvalidSetting(f"width = {given['width']} is not possible. Give one of {', '.join(map(str, WIDTHS))}.")
 
@@ -202,7 +202,6 @@ def _check_digits(given: Mapping[str, Any]) -> None:
 
 
 def _check_intervention(given: Mapping[str, Any]) -> None:
-    _check_choice("touch", INTERVENTIONS, given)
     if given["touch"] in ("uniform", "frozen"):
         _check_attention(given)
     _check_length(given)
@@ -229,23 +228,13 @@ def _check_head_scores(given: Mapping[str, Any]) -> None:
 
 
 def _check_role(given: Mapping[str, Any]) -> None:
-    _check_choice("role", induction.ROLES, given)
     if getattr(_config(given).model, "layers", 0) < 2:
         raise InvalidSetting(f"Run “{given['run']}” has one layer, and so no induction head. Name one with two layers.")
 
 
 def _check_head_score(given: Mapping[str, Any]) -> None:
     _check_head(given)
-    _check_choice("habit", HEAD_SCORES, given)
     _check_step(given)
-
-
-def _check_choices(given: Mapping[str, Any]) -> None:
-    """Check the settings of a measure of real models that have few possible texts."""
-    known = {"head": REAL_HEADS, "removed": REAL_REMOVALS, "texts": FIRST_TOKENS, "weights": WEIGHTS, "nouns": NOUNS}
-    for name, choices in known.items():
-        if name in given:
-            _check_choice(name, choices, given)
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
@@ -272,22 +261,9 @@ def _check_probabilities(given: Mapping[str, Any]) -> None:
             raise InvalidSetting(f"“{shorten(text)}” is not a probability above 0 and up to 1.")
 
 
-def _check_stack(given: Mapping[str, Any]) -> None:
-    _check_choice("residual", ("yes", "no"), {"residual": _yes_or_no(given["residual"])})
-    _check_choice("norm", NORMS, given)
-
-
 def _yes_or_no(text: str) -> str:
     """Return a boolean of a URL as a lesson writes it."""
     return {"true": "yes", "True": "yes", "false": "no", "False": "no"}.get(text, text)
-
-
-def _check_part(given: Mapping[str, Any]) -> None:
-    from explorer.inspection.transformer.cost_formulas import PARTS  # here: the first page needs no numpy
-
-    for name in ("part", "other"):
-        if name in given:
-            _check_choice(name, PARTS, given)
 
 
 def _share(given: Mapping[str, Any]) -> tuple[float, float, str]:
@@ -624,7 +600,6 @@ MEASURES = {
             "after (post) or before (pre) each part.",
             (),
             {"residual": _YES_OR_NO, "norm": Setting(str, choices=NORMS), "layers": Setting(int, 1, 24)},
-            check=_check_stack,
             span=_above_zero(""),
         ),
         Measure(
@@ -632,7 +607,6 @@ MEASURES = {
             "The number of multiplications of a part at twice the length, divided by that at the length.",
             (),
             {"part": _PART, "length": Setting(int, 1, 100_000), "width": Setting(int, 1, 10_000)},
-            check=_check_part,
             over="",
             span=_above_zero("times"),
         ),
@@ -646,7 +620,6 @@ MEASURES = {
                 "length": Setting(int, 1, 100_000),
                 "width": Setting(int, 1, 10_000),
             },
-            check=_check_part,
             over="",
             span=_above_zero("times"),
         ),
@@ -668,7 +641,6 @@ MEASURES = {
                 "width": Setting(int, 1, 10_000),
                 "heads": Setting(int, 1, 64, default=4),
             },
-            check=_check_part,
             over="",
             span=_above_zero("MB"),
         ),
@@ -678,7 +650,6 @@ MEASURES = {
             "token after the earlier occurrence, or of the previous-token head below it to the token before.",
             (),
             {"head": Setting(str, choices=REAL_HEADS)},
-            check=_check_choices,
             over="random sequences",
             span=_share,
             real_model="language model",
@@ -690,7 +661,6 @@ MEASURES = {
             "best ones (control).",
             (),
             {"removed": Setting(str, choices=REAL_REMOVALS)},
-            check=_check_choices,
             over="random sequences",
             span=_above_zero("nats"),
             real_model="language model",
@@ -702,7 +672,6 @@ MEASURES = {
             "sentences in a row (longer), or in a network with random weights.",
             (),
             {"texts": Setting(str, choices=FIRST_TOKENS)},
-            check=_check_choices,
             over="texts",
             span=_share,
             real_model="language model",
@@ -723,7 +692,6 @@ MEASURES = {
             "encoder or in one with random weights, after `depth` layers (-1: after the last one).",
             (),
             {"weights": Setting(str, choices=WEIGHTS), "depth": Setting(int, -1, 1_000, default=-1)},
-            check=_check_choices,
             over="words",
             span=_share,
             real_model="encoder",
@@ -734,7 +702,6 @@ MEASURES = {
             "noun in both: of the actual right nouns, or the mean with random nouns as the right ones (chance).",
             (),
             {"nouns": Setting(str, choices=NOUNS)},
-            check=_check_choices,
             over="",
             span=_share,
             real_model="encoder",

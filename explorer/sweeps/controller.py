@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -112,7 +112,7 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
             kept = best_trials(sweep, list(found.values()), survivors(sweep, rung))
             for trial in competing:
                 if trial not in kept and found[trial.number].state == "finished":
-                    statuses[trial.number] = _with_state(found[trial.number], "given up")
+                    statuses[trial.number] = replace(found[trial.number], state="given up")
             competing = [trial for trial in competing if trial in kept]
     finalists = best_trials(sweep, [statuses[trial.number] for trial in competing], sweep.finalists)
     if len(finalists) < 2:
@@ -198,10 +198,6 @@ def _confirm(sweep: Sweep, trial: Trial, find_run: Callable[[RunConfig], RunStat
 
 def _needs_submission(run: RunStatus) -> bool:
     return run.state not in ("waiting", "running")
-
-
-def _with_state(status: TrialStatus, state: TrialState) -> TrialStatus:
-    return TrialStatus(status.trial, state, status.step, status.values, status.run)
 
 
 def _in_order(every: Sequence[Trial], statuses: Mapping[int, TrialStatus]) -> tuple[TrialStatus, ...]:

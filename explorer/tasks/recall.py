@@ -42,7 +42,8 @@ def evaluation_lengths(length: int) -> tuple[int, ...]:
     """
     neighbours = {each for each in range(length - 3, length + 4) if each >= 1}
     logarithmic = {round(10 ** (i / 8)) for i in range(25)}
-    return tuple(sorted(neighbours | logarithmic | {length // 5 or 1, length // 2 or 1, *_multiples(length)}))
+    multiples = {length * times for times in (2, 4, 10) if length * times <= MAX_EVALUATED_LENGTH}
+    return tuple(sorted(neighbours | logarithmic | {length // 5 or 1, length // 2 or 1, *multiples}))
 
 
 def orderless_accuracy(length: int) -> float:
@@ -52,7 +53,3 @@ def orderless_accuracy(length: int) -> float:
     above, half = length - 1, (length - 1) // 2
     logarithm = math.lgamma(above + 1) - math.lgamma(half + 1) - math.lgamma(above - half + 1) - length * math.log(2)
     return 0.5 + math.exp(logarithm)
-
-
-def _multiples(length: int) -> set[int]:
-    return {length * times for times in (2, 4, 10) if length * times <= MAX_EVALUATED_LENGTH}

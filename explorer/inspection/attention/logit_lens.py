@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Float32, Int
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import nn
 
 from explorer.inspection.attention.attend import (
     NO_ABLATION,
@@ -99,9 +99,4 @@ def tap_arrays(
     query key", a decoder's `mask` is "query key". Weights are 0 where the mask hides a token. Raises InvalidSetting.
     """
     _, trace = forward_with_taps(model, ids, ablation)
-    return {name: _drop_batch_axis(name, value) for name, value in trace.items()}
-
-
-def _drop_batch_axis(name: str, value: Tensor) -> ndarray:
-    """Return the value of the only row; a mask has no batch axis."""
-    return to_array(value if name.endswith(".mask") else value[0])
+    return {name: to_array(value if name.endswith(".mask") else value[0]) for name, value in trace.items()}

@@ -7,14 +7,12 @@ gate of an LSTM or the update gate of a GRU (here the share that is kept); over 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
-from torch import Tensor
 
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.load_model import LoadedModel, to_array
@@ -90,7 +88,7 @@ def read_gates(loaded: LoadedModel, ids: tuple[int, ...], replica: int) -> GateR
         answers = model.prefix_logits(torch.tensor([ids])).softmax(dim=-1)[0]
         values_of = {name: trace[f"cell.{name}"][0].T for name in _TITLES if f"cell.{name}" in trace}
     traces = tuple(GateTrace(_TITLES[name], name in _SIGNED, to_array(values)) for name, values in values_of.items())
-    keep_gate = _keep_gate(values_of)
+    keep_gate = next((values_of[name] for name in _KEEP_GATES if name in values_of), None)
     lives = None if keep_gate is None else half_lives(to_array(keep_gate.double().log().mean(dim=-1)))
     return GateReading(ids, traces, lives, to_array(answers))
 
@@ -112,7 +110,3 @@ def half_lives(logs: Float[ndarray, "*units"]) -> Float[ndarray, "*units"]:
     with np.errstate(divide="ignore"):
         lives: ndarray = np.where(logs < 0, math.log(0.5) / np.minimum(logs, 0.0), np.inf)
     return lives
-
-
-def _keep_gate(seen: Mapping[str, Float[Tensor, "units time"]]) -> Float[Tensor, "units time"] | None:
-    return next((seen[name] for name in _KEEP_GATES if name in seen), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
+from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
@@ -35,7 +36,7 @@ def attention_model_titles(selected: str) -> dict[str, str]:
     The selected model is always among them.
     """
     stored = stored_models.model_titles(ATTENTION_TASKS, ("transformer",), selected=(selected,))
-    included = stored_models.included_names()
+    included = frozenset(store.pretrained_folders().values())
     names = [name for name in stored if name not in included or name in MENU or name == selected]
     real = pretrained_titles("decoder", "encoder", "encoder-decoder")
     order = {name: i for i, name in enumerate(MENU)}

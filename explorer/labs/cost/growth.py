@@ -164,7 +164,7 @@ def _one_model_lines(results: Results, model: str, corpus: str) -> tuple[list[Gr
         _line(
             results,
             [Cell(model, size, share) for size in sizes],
-            _share_label(share),
+            "whole text" if share == 1 else f"1/{1 / share:.0f}",
             colour,
             dash,
             _parameters_of(results),
@@ -194,10 +194,6 @@ def _parameters_of(results: Results) -> Callable[[Cell], float]:
 
 def _characters_of(corpus: str) -> Callable[[Cell], float]:
     return lambda cell: cell.share * _CHARACTERS[corpus]
-
-
-def _share_label(share: float) -> str:
-    return "whole text" if share == 1 else f"1/{1 / share:.0f}"
 
 
 def _size_labels(results: Results, model: str) -> list[str]:

@@ -131,11 +131,6 @@ def _format_errors(found: Sequence[Sequence[GeneratedError]]) -> str:
     return f"{join_range(str(low), str(high))} error{'' if high == 1 else 's'}"
 
 
-def duration_caption(seconds: float, replicas: int) -> str:
-    """Return how long both trainings took."""
-    return f"Both were trained in {seconds:.2f} s, {count_seeds(replicas)} each, when this string was first requested."
-
-
 def error_hint(error: GeneratedError, written: str, first: str) -> str:
     """Return why a generated character is an error."""
     before = (first + written)[error.position]

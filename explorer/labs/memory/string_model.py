@@ -34,6 +34,7 @@ from explorer.ui.page_sections import empty_panel, escape_markdown, explanation,
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
+from explorer.ui.wording import count_seeds
 from explorer.web.background import Pool
 
 SEEDS = 8
@@ -145,7 +146,10 @@ def _draw_losses(document: Document, results: Mapping[str, StringTraining]) -> N
         findings.solved_step_finding(with_state.evaluated, with_state.metrics["accuracy"], transitions),
     )
     document.text(" ".join(finding))
-    document.caption(findings.duration_caption(training.seconds, SEEDS))
+    document.caption(
+        f"Both were trained in {training.seconds:.2f} s, {count_seeds(SEEDS)} each, when this string was first "
+        "requested."
+    )
     panel = _loss_panel(training, low)
     add_plot_frame(document, [panel], key="memory-string", height=HEIGHT, narrow_height=260, columns=1)
 

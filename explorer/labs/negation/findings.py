@@ -330,7 +330,7 @@ def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " repli
     counts = {title: int(_is_solved(values).sum()) for title, values in ends}
     most, seeds = max(counts.values()), len(ends[0][1])
     if not most:
-        return f"{first} No model gets it right{_in_any_seed(seeds)}."
+        return f"{first} No model gets it right{' with any seed' if seeds > 1 else ''}."
     best = [title for title, count in counts.items() if count == most]
     names = join_words(best) if len(best) < 3 else f"{capitalize(number_word(len(best)))} models"
     often = f" with {most} of {seeds} seeds" if seeds > 1 else ""
@@ -341,10 +341,6 @@ def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " repli
         else ""
     )
     return f"{first} {names} {'gets' if len(best) == 1 else 'get'} it right{often}{rest}."
-
-
-def _in_any_seed(seeds: int) -> str:
-    return " with any seed" if seeds > 1 else ""
 
 
 def padding_finding(alone: Sequence[ModelAnswer], padded: Sequence[ModelAnswer]) -> str:

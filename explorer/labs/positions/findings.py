@@ -77,11 +77,6 @@ def _model_name(model: OrderDistance) -> str:
     return f"{'a causal decoder' if model.causal else 'an encoder'} {with_}"
 
 
-def row_label(model: OrderDistance) -> str:
-    """Return the label of a model beside the axis."""
-    return f"{SCHEME_NAMES[model.positions]}{', causal' if model.causal else ''}"
-
-
 # ---- digits
 
 

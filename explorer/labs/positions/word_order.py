@@ -74,7 +74,7 @@ def _compare(first: tuple[str, ...], second: tuple[str, ...]) -> OrderComparison
 def _draw(document: Document, results: Mapping[str, OrderComparison]) -> None:
     comparison = results["read"]
     document.finding(findings.order_finding(comparison.first, comparison.second, comparison.models))
-    rows = [findings.row_label(one) for one in comparison.models]
+    rows = [f"{findings.SCHEME_NAMES[one.positions]}{', causal' if one.causal else ''}" for one in comparison.models]
     apart = np.stack([one.sentence_distance for one in comparison.models])
     summary = "; ".join(
         f"{row} {values.min():.2g} to {values.max():.2g}" for row, values in zip(rows, apart, strict=True)

@@ -11,9 +11,8 @@ import streamlit as st
 from numpy import ndarray
 
 from explorer.labs.sentence_encoder import findings
-from explorer.labs.sentence_encoder.sentence_input import sentence_input
 from explorer.labs.sentence_encoder.state import MAX_SENTENCES, Kind, SentenceEncoderState, TypedSentences
-from explorer.tasks.sequence_labelling.homographs import SENSES, SYNONYMS
+from explorer.tasks.sequence_labelling.homographs import FRAMES, NOUNS, SENSES, SYNONYMS
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
@@ -22,6 +21,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import join_words
 
 HEIGHT = 700
 _MAP = "sentences-map-figure"
@@ -231,3 +231,22 @@ def _draw_sentence(state: SentenceEncoderState, document: Document, sense_map: S
         f"Sentence {state.chosen + 1}: “{' '.join(words)}”. Left: attention weights of one head; rows are query words, "
         "columns are key words. Right: the vector of the selected word at every layer."
     )
+
+
+def sentence_input(session: PageSession[SentenceEncoderState]) -> None:
+    """Draw the field for the visitor's sentences and the vocabulary of the language."""
+    state = session.state
+    bind_widget(session, "say", st.text_area, shown=state.text, update=SentenceEncoderState.with_sentences, height=282)
+    st.button(
+        "Back to the examples",
+        icon=":material/undo:",
+        disabled=not state.say,
+        on_click=lambda: session.change(lambda s: replace(s, say="", chosen=0)),
+    )
+    st.markdown("**Vocabulary**")
+    for topic, nouns in NOUNS.items():
+        word = next(word for word, topics in SENSES.items() if topic in topics)
+        st.markdown(f"**{word}: {topic}**, synonym “{SYNONYMS[topic]}”. {', '.join(nouns)}")
+    st.caption("The last two of each eight nouns never stand next to the word with two senses in training.")
+    small = sorted({word for frame in FRAMES for word in frame} - {"X", "A", "B"})
+    st.markdown(f"Function words: {join_words(small)}.")

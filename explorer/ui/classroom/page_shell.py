@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from explorer.errors import shorten
 from explorer.ui.classroom import classroom_card, hidden_controls, lesson_card, share_form
+from explorer.ui.components.base import event_callbacks, register
+from explorer.ui.page_sections import show_problems
 from explorer.ui.sections import draw_contents, forget_sections
 from explorer.ui.state.session import shared_url_params
 
@@ -36,3 +39,33 @@ def _draw_card_above(page: str) -> bool:
     if lesson_step := lesson_card.current_lesson_step():
         return lesson_card.draw_lesson_card(*lesson_step, page)
     return True
+
+
+_address = register("address")
+
+
+def watch_address(page: str) -> None:
+    """Mount the component on the page of this path; see `static/components/address/view.js`."""
+    _address(data={"page": page}, key="address", **event_callbacks("address", "visited"))
+
+
+_jobs = register("jobs_panel")
+
+
+def draw_jobs_panel(key: str, current_run: str = "", version: int = 0) -> None:
+    """Draw the panel of jobs, which polls the server by itself; see `static/components/jobs_panel/view.js`.
+
+    `current_run` is the key of the run on this page. When `version` changes, the panel polls at once.
+    """
+    _jobs(data={"here": current_run, "news": version}, key=key)
+
+
+_projector = register("presentation")
+
+
+def draw_presentation_mode(page: str, key: str = "projector") -> None:
+    """Draw the button for presentation mode, which runs in the browser (`static/components/presentation/view.js`)."""
+    screen = shared_url_params().get("screen", "projector")
+    if screen != "projector":
+        show_problems([f"There is no screen “{shorten(screen)}”. There is projector; without it the page is as usual."])
+    _projector(data={"page": page}, key=key)

@@ -243,7 +243,8 @@ class LabellingComparison(VariantComparison):
 
     @property
     def choices(self) -> Mapping[str, ModelVariant]:
-        return labelling.variants_of(self.task_name, type(self)().who)  # type: ignore[attr-defined]  # see the base
+        names = type(self)().who  # type: ignore[attr-defined]  # see the base
+        return {name: labelling.VARIANTS[f"{self.task_name}-{name}"] for name in names}
 
     def variant_of_run(self) -> ModelVariant:
         first = next(iter(self.choices.values()))

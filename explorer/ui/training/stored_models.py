@@ -118,11 +118,6 @@ def model_titles(
     return {name: name for name in selected if name not in titles} | titles
 
 
-def included_names() -> frozenset[str]:
-    """Return the names of the included runs."""
-    return frozenset(store.pretrained_folders().values())
-
-
 def _has_private_weights(view: JobView) -> bool:
     """Return whether a job on an own text has ended with weights."""
     is_text = isinstance(view.config.task, TextConfig)  # others have pages of their own
