@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import islice
+from pkgutil import resolve_name
 from string import ascii_lowercase
 from typing import Any
 
@@ -58,24 +59,6 @@ def stored_tensors(config: RunConfig, run: StoredRun | Record | None) -> bytes:
     return save(tensors, {"facts": json.dumps(_facts(config, tokenizer), ensure_ascii=False)})
 
 
-def model_sizes(config: RunConfig, run: StoredRun | Record | None) -> list[int]:
-    """Return the sizes that the constructor of the model takes after its settings."""
-    task, facts = config.task, _facts(config, (run.tokenizer if run else "") or _tokenizer(config))
-    if isinstance(task, NegationConfig):
-        return [len(facts["words"]), len(facts["classes"]), facts["words"].index("<PAD>")]
-    if isinstance(task, RecallConfig):
-        return [task.symbols, task.length]
-    if isinstance(task, StringConfig):
-        return [len(task.vocabulary)]
-    if isinstance(task, TextConfig):
-        return [facts["tokens"], task.context]
-    if isinstance(task, WordVectorsConfig):
-        return [len(facts["words"])]
-    if isinstance(task, LabellingConfig):
-        return [len(task.vocabulary), len(task.labels), task.max_length]
-    return [len(facts["sources"]) + 1, len(facts["targets"]), len(facts["sources"])]
-
-
 def _tokenizer(config: RunConfig) -> str:
     """Return the tokenizer or the language of the data of a run that is not trained, as JSON. Raises NeedsText."""
     from explorer.tasks.own_sentences import language_of, negation_data
@@ -116,7 +99,6 @@ def _facts(config: RunConfig, tokenizer: str) -> dict[str, Any]:
         known = from_json(tokenizer)
         return {
             "tokenizer": tokenizer,
-            "tokens": len(known.tokens),
             "context": task.context,
             "padding": padding_token(task, known),
             "start": prompt_ids(known, "")[0].tolist(),
@@ -158,8 +140,7 @@ def _examples(config: RunConfig) -> Examples:
     elif isinstance(task, WordVectorsConfig):
         from explorer.tasks.word_vectors_rows import draw_batch, word_data
 
-        module, _, name = model_for_task(config.model).class_path.partition(":")
-        neighbours = getattr(import_module(module), name).predicts_neighbours
+        neighbours = resolve_name(model_for_task(config.model).class_path).predicts_neighbours
         for step in range(config.steps):
             drawn = draw_batch(word_data(task), seed, f"{order}/{step}", size, neighbours)
             yield {"inputs": drawn.inputs, "present": drawn.present.bool(), "words": drawn.words}

@@ -158,8 +158,10 @@ def _conditions(config: RunConfig) -> dict[str, Any]:
 
 def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
     """Return the constants of a program."""
-    from explorer.export.contents import model_sizes
+    from explorer.training.objective import objective_class
 
+    objective = objective_class(config.task)
+    vocabulary = objective.parse_tokenizer(run.tokenizer)[1] if run and run.tokenizer else None
     names = ["learning_rate", "schedule", "warmup", "end", "clip", "weight_decay", *_OF_METHOD[config.optimiser.method]]
     training = {name: getattr(config.optimiser, name) for name in names} | {"steps": config.steps}
     training |= {name: getattr(config, name) for name in ("average", "order") if getattr(config, name)}
@@ -168,7 +170,7 @@ def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
         [
             'FILE = Path(__file__).with_suffix(".safetensors")  # the weights of the run and its examples',
             f"SEEDS = {list(config.seeds)}",
-            f"SIZES = {model_sizes(config, run)}",
+            f"SIZES = {list(objective.model_sizes(config, vocabulary))}",
             f"COMMAND = {command_of(config)[0]!r}",
             f"OPTIONS = {_OPTIONS if command_of(config)[0] == 'generate' else {}}",
             wrap_line(f"MODEL = {_namespace(vars(config.model))}"),

@@ -9,14 +9,14 @@ from abc import ABC, abstractmethod
 from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TypeAlias, TypeVar
 
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Generator, Tensor, nn
 
-from explorer.catalogue import TaskConfig, task_row
+from explorer.catalogue import TaskConfig, model_for_task, task_row
 from explorer.training.config import RunConfig
 from explorer.training.events import EvaluationPart
 
@@ -66,10 +66,17 @@ class Objective(ABC):
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         """`model` holds every replica, with a leading replica axis if there are several."""
 
+    @classmethod
+    def build_model(cls, config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        """Return the initialized model of one replica. `vocabulary`: see `model_sizes`."""
+        make = resolve_name(model_for_task(config.model).class_path)
+        model: nn.Module = make(config.model, *cls.model_sizes(config, vocabulary), generator)
+        return model
+
     @staticmethod
     @abstractmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
-        """Return the initialized model of one replica.
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
+        """Return the sizes that the constructor of the model takes after its settings.
 
         `vocabulary`: its size if a stored run knows it, so that a model can be loaded without its training data.
         """
@@ -120,12 +127,14 @@ class Objective(ABC):
     def restore(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027  # most carry nothing
         """Continue from what `state` returned."""
 
-    @staticmethod
-    @abstractmethod
+    @classmethod
     def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+        cls, answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
     ) -> Measurements:
-        """Return the metrics of several evaluations, from what `evaluate` returned."""
+        """Return the metrics of several evaluations, from what `evaluate` returned: unchanged unless overridden."""
+        layout = cls.layout(config)
+        metrics, parts = ({name: answers[name].numpy() for name in names} for names in (layout.metrics, layout.answers))
+        return Measurements(metrics, parts)
 
     @staticmethod
     @abstractmethod
@@ -145,6 +154,5 @@ def complete(parts: Parts[Result]) -> Result:
 
 def objective_class(task: TaskConfig) -> type[Objective]:
     """Return the objective of a task."""
-    module, _, name = task_row(task).objective.partition(":")
-    found: type[Objective] = getattr(import_module(module), name)
+    found: type[Objective] = resolve_name(task_row(task).objective)
     return found.variant_for(task)

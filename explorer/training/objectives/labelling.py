@@ -11,14 +11,13 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import model_for_task
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.rows import position_losses, stack_replicas
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
-from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.objective import Objective, RecordLayout
 
 
 class LabellingObjective(Objective):
@@ -29,12 +28,9 @@ class LabellingObjective(Objective):
         self.rows: Any = import_module(f"{type(self.task).__module__}_rows")
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
         task = labelling_task(config)
-        module, _, name = model_for_task(config.model).class_path.partition(":")
-        make = getattr(import_module(module), name)
-        model: nn.Module = make(config.model, len(task.vocabulary), len(task.labels), task.max_length, generator)
-        return model
+        return len(task.vocabulary), len(task.labels), task.max_length
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config, task = self.config, self.task
@@ -51,14 +47,6 @@ class LabellingObjective(Objective):
             self.task, on_processor(self.model), self.config.replicas, full
         )
         return found
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        task = labelling_task(config)
-        metrics, parts = ({name: answers[name].numpy() for name in names} for names in (task.metrics, task.answers))
-        return Measurements(metrics, parts)
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import import_module
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from numpy import ndarray
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import TaskConfig, model_for_task
+from explorer.catalogue import TaskConfig
 from explorer.seeds import generator
 from explorer.tasks.distinct_rows import batch_weights, row_ids, row_labels, row_lookup
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig
@@ -58,13 +57,8 @@ class NegationObjective(Objective):
         )
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
-        module, _, name = model_for_task(config.model).class_path.partition(":")
-        padding = VOCABULARY.id(VOCABULARY.padding)
-        model: nn.Module = getattr(import_module(module), name)(
-            config.model, len(VOCABULARY.tokens), len(CLASSES), padding, generator
-        )
-        return model
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
+        return len(VOCABULARY.tokens), len(CLASSES), VOCABULARY.id(VOCABULARY.padding)
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         logits = self._logits(step)

@@ -13,7 +13,7 @@ from explorer.tasks.seq2seq.batches import Pairs, batch_of_table, encode_pairs
 from explorer.tasks.seq2seq.own_pairs import pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.training.config import RunConfig
-from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.objective import Objective, RecordLayout
 from explorer.training.objectives.translation import METRICS, TranslationObjective
 
 FEW_PAIRS = 200  # in an evaluation on the way
@@ -39,12 +39,6 @@ class OwnPairsObjective(TranslationObjective):
         pairs = encode_pairs(self._pairs, self._table.held_out[: None if full else FEW_PAIRS])
         correct, losses = self._grade(pairs)
         return {"exact": correct.mean(dim=-1), "loss": losses.sum(dim=-1) / pairs.mask.sum()}
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        return Measurements({each: answers[each].numpy() for each in METRICS}, {})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

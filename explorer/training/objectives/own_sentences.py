@@ -7,20 +7,18 @@ A file has hundreds of distinct sentences, so a step reads the rows of its batch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import model_for_task
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language, language_of, negation_data
 from explorer.tasks.own_sentences_rows import batch_rows, sentence_rows
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
-from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.objective import Objective, RecordLayout
 
 METRICS = (
     "train_loss",
@@ -51,13 +49,10 @@ class OwnSentencesObjective(Objective):
         return language.to_json(), len(language.vocabulary.tokens)
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
-        module, _, name = model_for_task(config.model).class_path.partition(":")
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
         task = config.task_as(NegationConfig)
         tokens = len(negation_data(task).vocabulary.tokens) if vocabulary is None else vocabulary
-        padding = tokens - 1  # the last token
-        model: nn.Module = getattr(import_module(module), name)(config.model, tokens, task.classes, padding, generator)
-        return model
+        return tokens, task.classes, tokens - 1  # the last token is the padding
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         ids, labels, tokens = move_batch(self._rows.batch(self._order[step]), device_of(self.model))
@@ -96,12 +91,6 @@ class OwnSentencesObjective(Objective):
             ids = self._rows.batch(indices.expand(replicas, -1)).ids
             parts.append(model(ids if replicas > 1 else ids[0]).view(replicas, len(indices), -1))
         return torch.cat(parts, dim=1)
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        return Measurements({name: answers[name].numpy() for name in METRICS}, {})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

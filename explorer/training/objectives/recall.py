@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import model_for_task
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.tasks.recall import RecallConfig, evaluation_lengths
 from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequences
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
-from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.objective import Objective, RecordLayout
 
 EVALUATION_SEQUENCES = 256  # new sequences of each length
 _SYMBOLS_PER_FORWARD = 2**17  # of one replica
@@ -35,11 +33,9 @@ class RecallObjective(Objective):
         self._device = device_of(model)
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
-        module, _, name = model_for_task(config.model).class_path.partition(":")
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
         task = config.task_as(RecallConfig)
-        model: nn.Module = getattr(import_module(module), name)(config.model, task.symbols, task.length, generator)
-        return model
+        return task.symbols, task.length
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
@@ -98,13 +94,6 @@ class RecallObjective(Objective):
         logits = self.model(ids)
         surprisal = F.cross_entropy(logits.flatten(0, -2), ids[..., 0].flatten(), reduction="none")
         return surprisal.view(ids.shape[:-1])
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        metrics = {name: answers[name].numpy() for name in RecallObjective.layout(config).metrics}
-        return Measurements(metrics, {"by_length": answers["by_length"].numpy()})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -7,15 +7,13 @@ because the task is to memorize the string. Only the initialization and the samp
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import model_for_task
 from explorer.generation.generate import TextGenerator
 from explorer.generation.sampling import Sampling, choose, gumbel_noise, noise_generator
 from explorer.models.language import State
@@ -23,7 +21,7 @@ from explorer.models.recurrence import RecurrentStringModel
 from explorer.tasks.string import StringConfig
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, on_processor
-from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.objective import Objective, RecordLayout
 
 METRICS = ("loss", "accuracy")
 
@@ -37,11 +35,8 @@ class StringObjective(Objective):
         self._ids = ids.expand(config.replicas, *ids.shape) if config.replicas > 1 else ids
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
-        module, _, name = model_for_task(config.model).class_path.partition(":")
-        symbols = len(config.task_as(StringConfig).vocabulary)
-        model: nn.Module = getattr(import_module(module), name)(config.model, symbols, generator)
-        return model
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
+        return (len(config.task_as(StringConfig).vocabulary),)
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         surprisal, _ = self._surprisal_and_hits()
@@ -78,12 +73,6 @@ class StringObjective(Objective):
             generated.append(ids)
         rows = torch.cat(generated, dim=-1).view(config.replicas, -1).tolist()
         return tuple("".join(vocabulary[id] for id in row) for row in rows)
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        return Measurements({name: answers[name].numpy() for name in METRICS}, {})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

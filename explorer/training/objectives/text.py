@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 
 import torch
 from jaxtyping import Float
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import model_for_task
 from explorer.errors import InvalidSetting
 from explorer.generation.generate import TextGenerator, generate_ids, prompt_ids
 from explorer.generation.sampling import Sampling
@@ -28,7 +26,7 @@ from explorer.tasks.text.rows import Batch, TextData, text_data
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.events import EvaluationPart
-from explorer.training.objective import Measurements, Objective, Parts, RecordLayout, complete
+from explorer.training.objective import Objective, Parts, RecordLayout, complete
 from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal, stack_batches
 
 METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
@@ -47,17 +45,13 @@ class TextObjective(Objective):
         self._device, self._state = device_of(model), State()
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
         if isinstance(config.model, NgramTextConfig) and config.task_as(TextConfig).rows == "prefixes":
             raise InvalidSetting("An n-gram reads lines, not padded prefixes. Choose rows = sentences: the same pairs.")
         if isinstance(config.model, NgramTextConfig) and config.replicas > 1:
             raise InvalidSetting("An n-gram has no random numbers: every seed gives the same one. Give replicas = 1.")
-        module, _, name = model_for_task(config.model).class_path.partition(":")
-        vocabulary = text_data(config.task_as(TextConfig)).vocabulary if vocabulary is None else vocabulary
-        model: nn.Module = getattr(import_module(module), name)(
-            config.model, vocabulary, config.task_as(TextConfig).context, generator
-        )
-        return model
+        task = config.task_as(TextConfig)
+        return text_data(task).vocabulary if vocabulary is None else vocabulary, task.context
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config, size = self.config, self.config.batch_size
@@ -135,12 +129,6 @@ class TextObjective(Objective):
         count = sum(name.startswith("carried.") for name in state)
         parts = [move_batch(state[f"carried.{i}"], self._device) for i in range(count)]
         self._state = tuple(parts if self.config.replicas > 1 else (part[0] for part in parts))
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        return Measurements({name: answers[name].numpy() for name in METRICS}, {})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

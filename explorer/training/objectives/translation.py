@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from importlib import import_module
 
 import torch
 from jaxtyping import Float
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import TaskConfig, model_for_task
+from explorer.catalogue import TaskConfig
 from explorer.errors import InvalidSetting
 from explorer.generation.seq2seq_decoding import grade_targets, surprisal
 from explorer.models.configs import TransformerEncoderDecoderConfig
@@ -31,7 +30,7 @@ from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
-from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.objective import Objective, RecordLayout
 
 PER_LENGTH, PER_WAY = 100, 25  # sources of each length or spelling in the last evaluation
 FEW_SOURCES = 8  # in the others
@@ -54,17 +53,15 @@ class TranslationObjective(Objective):
         self.config, self.model, self.task = config, model, translation_task(config)
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
         task = translation_task(config)
         most = max_answer_length(task, MAX_SOURCE_TOKENS)
         if isinstance(config.model, TransformerEncoderDecoderConfig) and config.model.places < most:
             raise InvalidSetting(
                 f"places = {config.model.places} is not enough: a target may have {most} tokens. Give at least {most}."
             )
-        module, _, name = model_for_task(config.model).class_path.partition(":")
-        sources, targets = len(source_vocabulary(task)), len(target_vocabulary(task))
-        model: nn.Module = getattr(import_module(module), name)(config.model, sources, targets, sources - 1, generator)
-        return model
+        sources = len(source_vocabulary(task))
+        return sources, len(target_vocabulary(task)), sources - 1
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
@@ -104,13 +101,6 @@ class TranslationObjective(Objective):
             "loss": losses[:, :trained_rows].sum(dim=-1) / sources.mask[:trained_rows].sum(),
             name: exact_by_part if full else torch.full((replicas, _answer_parts(task)[1]), math.nan),
         }
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        name, *_ = _answer_parts(translation_task(config))
-        return Measurements({each: answers[each].numpy() for each in METRICS}, {name: answers[name].numpy()})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -8,14 +8,12 @@ in another text the analogies are English pairs of words that differ in gender, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import cast
 
 import torch
 from jaxtyping import Float
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
-from explorer.catalogue import model_for_task
 from explorer.models.word_vectors import WordVectors, negative_sampling_loss
 from explorer.tasks.word_similarity import analogy_hits, purity, questions_of, unit_vectors
 from explorer.tasks.word_vectors import WordVectorsConfig
@@ -23,7 +21,7 @@ from explorer.tasks.word_vectors_rows import Batch, draw_batch, stack_batches, w
 from explorer.tokenization.word_level import WordLevel
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
-from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.objective import Objective, RecordLayout
 
 EVALUATED_ROWS = 4_096  # of the text, the same for all models and seeds
 ANALOGIES, RAW_ANALOGIES, PURITY = "analogy_accuracy", "analogy_accuracy_raw", "neighbour_purity"
@@ -44,11 +42,8 @@ class WordVectorsObjective(Objective):
         self._evaluated = move_batch(evaluated, self._device)
 
     @staticmethod
-    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
-        module, _, name = model_for_task(config.model).class_path.partition(":")
-        vocabulary = len(word_data(config.task_as(WordVectorsConfig)).words) if vocabulary is None else vocabulary
-        model: nn.Module = getattr(import_module(module), name)(config.model, vocabulary, generator)
-        return model
+    def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
+        return (len(word_data(config.task_as(WordVectorsConfig)).words) if vocabulary is None else vocabulary,)
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
@@ -68,12 +63,6 @@ class WordVectorsObjective(Objective):
             pure = [torch.from_numpy(purity(each, self.data.words)) for each in unit]
             answers[PURITY] = torch.stack(pure).float().mean(dim=-1)
         return answers
-
-    @staticmethod
-    def compute_metrics(
-        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
-    ) -> Measurements:
-        return Measurements({name: answers[name].numpy() for name in metric_names(config)}, {})
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import streamlit as st
@@ -118,7 +118,6 @@ def _draw_task_result(done: str, document: Document, results: Mapping[str, TaskR
 
 def _page_state(page: str) -> dict[str, str]:
     """Return the fields of a page's state as texts: those of the URL, and the defaults of the others."""
-    module, name = STATES[page].split(":")
-    kind: Any = getattr(import_module(module), name)
+    kind: Any = resolve_name(STATES[page])
     defaults = {field: value for field, value in vars(kind()).items() if isinstance(value, str | int | float)}
     return {field: str(value) for field, value in defaults.items()} | page_url_params()

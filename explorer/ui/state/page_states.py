@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from explorer.catalogue import page_title
@@ -41,6 +41,5 @@ def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
         return ()
     if page not in STATES:
         return (f"The page {page_title(page)} cannot be given a state yet: it has no row in page_states.py.",)
-    module, name = STATES[page].split(":")
-    kind: type[Any] = getattr(import_module(module), name)
+    kind: type[Any] = resolve_name(STATES[page])
     return url_codec.read(kind, state)[1]
