@@ -13,7 +13,6 @@ from explorer.environment import environment
 from explorer.experiments.presets import PRESETS
 from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.inspection.language.final_losses import final_test_loss
-from explorer.jobs.cost import estimate_cost
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
 from explorer.run_store import store
@@ -175,13 +174,3 @@ def test_a_preset_sets_its_settings_and_is_described() -> None:
     lab = lab_of(screen.assert_no_errors(at))
     assert lab.config("lstm").optimiser == PRESETS["paper-lstm"].config().optimiser
     assert "Theirs had up to seven layers" in screen.page_text(at)
-
-
-def test_a_quick_run_takes_under_half_a_minute_and_is_not_offered_again() -> None:
-    words = {"corpus": "repeats", "tokenizer": "word", "vocabulary": "60", "replicas": "3", "models": "transformer"}
-    at = screen.wait_until_ready(text_page(words | {"transformer.iterations": "9000"}))
-    at.button("brief").click().run()
-    lab = lab_of(screen.assert_no_errors(at))
-    assert lab.value("replicas") == 1 and lab.config("transformer").iterations <= 300
-    assert estimate_cost(lab.config("transformer")).seconds <= 30
-    assert not [button for button in at.button if button.key == "brief"]

@@ -17,11 +17,11 @@ from explorer.catalogue import model_row
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language.text import gradient_norms, train_and_held_out_loss
 from explorer.inspection.compare import downsample, median_and_range
+from explorer.labs.text.current_standings import characters_per_token
 from explorer.labs.text.findings import overfitting_finding
 from explorer.labs.text.samples import SampleTexts, samples_data
 from explorer.labs.text.standings import (
     Standing,
-    characters_per_token,
     compute_standing,
     convert_loss,
     gradient_norm,

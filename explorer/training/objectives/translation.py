@@ -17,7 +17,15 @@ from explorer.catalogue import TaskConfig
 from explorer.errors import InvalidSetting
 from explorer.generation.seq2seq_decoding import grade_targets, surprisal
 from explorer.models.configs import TransformerEncoderDecoderConfig
-from explorer.tasks.seq2seq.batches import Pairs, batch, evaluation_dates, evaluation_digits, stack_replicas
+from explorer.tasks.seq2seq.batches import (
+    Pairs,
+    batch,
+    batch_of_table,
+    encode_pairs,
+    evaluation_dates,
+    evaluation_digits,
+    stack_replicas,
+)
 from explorer.tasks.seq2seq.config import (
     MAX_SOURCE_TOKENS,
     TranslationConfig,
@@ -27,6 +35,7 @@ from explorer.tasks.seq2seq.config import (
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
+from explorer.tasks.seq2seq.own_pairs import pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
@@ -43,11 +52,7 @@ class TranslationObjective(Objective):
 
     @classmethod
     def variant_for(cls, task: TaskConfig) -> type[Objective]:
-        if not isinstance(task, PairsConfig):
-            return cls
-        from explorer.training.objectives.own_pairs import OwnPairsObjective
-
-        return OwnPairsObjective
+        return OwnPairsObjective if isinstance(task, PairsConfig) else cls
 
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         self.config, self.model, self.task = config, model, translation_task(config)
@@ -119,3 +124,32 @@ def _answer_parts(task: TranslationConfig) -> tuple[str, int, int]:
         return "by_way", len(DATE_FORMATS), len(DATE_FORMATS)
     assert not isinstance(task, PairsConfig)
     return "by_length", len(evaluation_lengths(task)), task.longest
+
+
+FEW_PAIRS = 200  # in an evaluation on the way
+
+
+class OwnPairsObjective(TranslationObjective):
+    """The objective on the pairs of a table: draws training pairs, and is evaluated on the held-out ones."""
+
+    @classmethod
+    def variant_for(cls, task: TaskConfig) -> type[Objective]:
+        return cls
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        super().__init__(config, model)
+        self._pairs = config.task_as(PairsConfig)
+        self._table = pair_table(self._pairs)
+
+    def _batch(self, seed: int, step: int) -> Pairs:
+        return batch_of_table(self._pairs, self._table, seed, self.config.order, step, self.config.batch_size)
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        pairs = encode_pairs(self._pairs, self._table.held_out[: None if full else FEW_PAIRS])
+        correct, losses = self._grade(pairs)
+        return {"exact": correct.mean(dim=-1), "loss": losses.sum(dim=-1) / pairs.mask.sum()}
+
+    @staticmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        return RecordLayout(METRICS, signals=("gradient_norm",))

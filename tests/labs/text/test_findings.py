@@ -18,8 +18,9 @@ from explorer.inspection.language.bits_per_byte import HeldOutText
 from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
 from explorer.labs.text import findings, results_table, text_choice, training_chart
+from explorer.labs.text.current_standings import current_standings
 from explorer.labs.text.samples import CAPTION, SampleTexts, samples_data
-from explorer.labs.text.standings import Standing, compute_standing, convert_loss, current_standings
+from explorer.labs.text.standings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
