@@ -15,7 +15,7 @@ from explorer.labs.memory import (
     gate_viewer,
     gradient_flow,
     results,
-    small_data,
+    train_set_trap,
     training_chart,
 )
 from explorer.labs.memory.state import MemoryState
@@ -117,7 +117,7 @@ def page(session: PageSession[MemoryState]) -> None:
     folded_section(
         "small-data",
         "What does a network learn from a single string, or from 256 sequences?",
-        partial(small_data.section, session),
+        partial(train_set_trap.small_data_section, session),
     )
     by_architecture = training_chart.group_by_architecture(variants)
     code_and_papers(

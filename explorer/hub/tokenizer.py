@@ -25,12 +25,6 @@ from explorer.tokenization.subwords import readable_bytes
 
 _MAX_FILE = 50_000_000  # bytes of a tokenizer file
 _WORD_START = "▁"  # in SentencePiece, stands for a space
-KIND_TITLES = {
-    "bytes": "BPE on bytes",
-    "wordpiece": "WordPiece",
-    "unigram": "SentencePiece (unigram)",
-    "sentencepiece": "SentencePiece (BPE)",
-}
 
 
 class PretrainedTokenizer:

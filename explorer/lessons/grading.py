@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, mode
 
 import numpy as np
 
 from explorer.errors import LineageError
 from explorer.inspection.verdicts import MINIMUM_SEEDS, compare_with_best
-from explorer.lessons.lesson import Axis, Measurement, Step
+from explorer.lessons.lesson import Axis, Measurement, Step, Task
+from explorer.lessons.parse import fill_settings
 from explorer.number_format import format_rounded, format_scientific, format_significant
 from explorer.run_store import store
 
@@ -284,3 +285,31 @@ def describe_unexpected_answer(step: Step, found: Answer) -> str:
         f"The author of this lesson expected {expected}. These runs measure something else, so read the explanation "
         "with care:"
     )
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a task measured, and whether its goal is reached."""
+
+    is_done: bool
+    text: str
+
+
+def check_task(task: Task, state: Mapping[str, str], measure_function: MeasureFunction) -> TaskResult:
+    """Measure a task with the state of its page (texts by field). Raises LineageError."""
+    settings = task.measure.parse_settings(fill_settings(task.settings, state))
+    values = measure_function(task.measure.name, settings)
+    if task.measure.labels:
+        label = mode(map(str, values))
+        return TaskResult(task.goal.is_reached(label), f"With your settings the answer is “{label}”.")
+    value = task.times * median(map(float, values))
+    edges = [edge for edge in (task.goal.low, task.goal.high) if edge is not None]
+    style = number_style([value, *edges], Axis(unit=task.unit))
+    over = f" (the median over {len(values)} {task.measure.over})" if len(values) > 1 else ""
+    measured = f"With your settings it is {style.with_unit(value)}{over}."
+    if task.goal.is_reached(value):
+        return TaskResult(True, measured)
+    if task.goal.low is not None and value < task.goal.low:
+        return TaskResult(False, f"{measured} The goal is at least {style.with_unit(task.goal.low)}.")
+    assert task.goal.high is not None
+    return TaskResult(False, f"{measured} The goal is less than {style.with_unit(task.goal.high)}.")

@@ -14,14 +14,15 @@ from explorer.lessons.grading import (
     Answer,
     NumberStyle,
     Row,
+    TaskResult,
     answer_axis,
+    check_task,
     describe_measurement,
     describe_result,
     describe_unexpected_answer,
     grade_step,
 )
 from explorer.lessons.lesson import Axis, Lesson, Question, Step, Task
-from explorer.lessons.tasks import TaskResult, check_task
 from explorer.run_store import store
 from explorer.web.background import Pool
 

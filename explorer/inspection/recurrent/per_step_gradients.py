@@ -35,7 +35,6 @@ class StepGradients:
 
     norms: Float[ndarray, "replicas time"]  # |dL/dU_t|
     projection: Float[ndarray, "replicas time"]  # component of dL/dU_t along dL/dU, divided by |dL/dU|; sums to 1
-    total_norm: Float[ndarray, " replicas"]  # |dL/dU|
     max_error: float  # largest difference of an entry between the sum of the terms and autograd's gradient
 
 
@@ -53,10 +52,9 @@ def step_gradients(loaded: LoadedModel) -> StepGradients:
     gradients = torch.stack(torch.autograd.grad(_loss(model, inputs), per_step.step_weights))
     flat = gradients.view(len(gradients), replicas, -1)
     total = flat.sum(dim=0)
-    norm = total.norm(dim=-1)
-    projection = (flat * total).sum(dim=-1) / norm.square()
+    projection = (flat * total).sum(dim=-1) / total.square().sum(dim=-1)
     max_error = (gradients.sum(dim=0) - reference).abs().max()
-    return StepGradients(to_array(flat.norm(dim=-1).T), to_array(projection.T), to_array(norm), float(max_error))
+    return StepGradients(to_array(flat.norm(dim=-1).T), to_array(projection.T), float(max_error))
 
 
 class PerStepWeights(Linear):

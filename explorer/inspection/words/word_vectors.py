@@ -171,7 +171,6 @@ class FrequencyEffects:
     counts: Int[ndarray, " words"]  # without the row of no word, as all others
     lengths: Float[ndarray, "replicas words"]  # of the vectors
     groups: tuple[str, ...]  # of words by count, as “11–20”
-    group_sizes: tuple[int, ...]
     agreement: Float[ndarray, "pairs groups"] | None  # of the nearest neighbours in two seeds; None with one seed
 
 
@@ -189,8 +188,7 @@ def frequency_effects(table: WordTable) -> FrequencyEffects:
         near = [_neighbour_sets(unit) for unit in table.unit]
         shares = np.stack([(near[i][1:, :, None] == near[j][1:, None, :]).any(axis=2).mean(axis=1) for i, j in pairs])
         agreement = np.stack([shares[:, group == g].mean(axis=1) for g in used], axis=1)
-    sizes = tuple(int((group == g).sum()) for g in used)
-    return FrequencyEffects(counts, lengths, tuple(_group_name(counts[group == g]) for g in used), sizes, agreement)
+    return FrequencyEffects(counts, lengths, tuple(_group_name(counts[group == g]) for g in used), agreement)
 
 
 def _neighbour_sets(unit: Float[ndarray, "words width"]) -> Int[ndarray, "words neighbours"]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+import streamlit as st
+
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.recall import NOTEBOOK_STEPS, notebook_configs
 from explorer.figures.comparison import Line
 from explorer.figures.recurrent.recall import train_and_test_accuracy
 from explorer.inspection.compare import median_and_range, metric_over_seeds
-from explorer.labs.memory import findings
+from explorer.labs.memory import findings, string_model
+from explorer.labs.memory.state import MemoryState
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step, step_axis
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls, is_finished
@@ -71,3 +75,11 @@ def _panel(model: str, curves: Curves | None, last: int) -> Panel:
         colour=row.colour,
         tracks=value_tracks([(words, row.colour) for _, words, _ in _METRICS.values()]),
     )
+
+
+def small_data_section(session: PageSession[MemoryState]) -> None:
+    """Draw both experiments."""
+    st.subheader("A language model of one string", anchor=False)
+    string_model.section(session)
+    st.subheader("Accuracy on the training sequences and on new ones", anchor=False)
+    section()

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.seq2seq.translation import exact_match_by_ablation
-from explorer.labs.translation import copy_control, findings
+from explorer.figures.comparison import Line
+from explorer.figures.seq2seq.translation import copy_accuracy_by_step, exact_match_by_ablation
+from explorer.inspection.compare import median_and_range
+from explorer.labs.translation import findings
 from explorer.labs.translation.state import Task, TranslationState
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, join_words
+
+if TYPE_CHECKING:
+    from explorer.inspection.seq2seq.copy_control import CopyAccuracy
 
 ABLATIONS = {
     "none": "unchanged",
@@ -48,7 +55,7 @@ def section(state: TranslationState, views: Mapping[str, RunView]) -> None:
         _draw_ablations(state, pending)
     if state.task != "pairs":
         st.subheader("Does copying need attention?", anchor=False)
-        copy_control.section()
+        copy_control_section()
 
 
 def _draw_ablations(
@@ -103,4 +110,74 @@ def _draw_tiles(
     document.caption(
         f"Exact match over {what}: median of {count_seeds(seeds)}, in brackets lowest to "
         "highest. No tile: the model has no such part."
+    )
+
+
+_COPY_TITLES = {"plain": "Repeat the current token", "separated": "Repeat the sequence after a separator"}
+_COPY_KINDS = {True: ("attention", "with attention", "solid"), False: ("none", "without attention", "6px,4px")}
+_COPY_HEIGHT = 260
+
+
+def copy_control_section() -> None:
+    """Draw two copy tasks, each trained with and without attention."""
+    explanation(
+        "A small causal Transformer learns to repeat the token it has just read, or to repeat a whole sequence after a "
+        "separator; each with and without attention."
+    )
+    pending = {name: (("copying", name), partial(_train_copy, name == "separated")) for name in _COPY_TITLES}
+    result_section(
+        "translation-copying",
+        pending,
+        partial(_draw_copy),
+        "Four small Transformers are training, three seeds each …",
+        _COPY_HEIGHT,
+        pool="patient",
+    )
+
+
+def _train_copy(separated: bool) -> CopyAccuracy:
+    from explorer.inspection.seq2seq.copy_control import train_copy_models
+
+    return train_copy_models(separated)
+
+
+def _draw_copy(document: Document, results: Mapping[str, CopyAccuracy]) -> None:
+    if len(results) < len(_COPY_TITLES):
+        return
+    ends = {
+        name: {with_attention: values[-1] for with_attention, values in each.by_attention.items()}
+        for name, each in results.items()
+    }
+    finding = findings.copy_finding(ends["plain"], ends["separated"], results["plain"].steps[-1])
+    document.text(finding)
+    panels = [_copy_panel(name, each) for name, each in results.items()]
+    add_plot_frame(document, panels, key="translation-copying", height=_COPY_HEIGHT, columns=2)
+    document.caption(
+        "Share of right tokens in new sequences of 12 tokens, of 20 different ones. Median of three seeds; band: "
+        "lowest to highest. Dashed line: guessing."
+    )
+
+
+def _copy_panel(name: str, results: CopyAccuracy) -> Panel:
+    row, lines = MODELS["transformer"], []
+    for with_attention, (label, words, dash) in _COPY_KINDS.items():
+        steps = np.array(results.steps, float)
+        lines.append(
+            Line(
+                label,
+                words,
+                row.colour,
+                dash,
+                steps,
+                *median_and_range(results.by_attention[with_attention]).T,
+                statistic="median",
+            )
+        )
+    ends = {with_attention: float(np.median(values[-1])) for with_attention, values in results.by_attention.items()}
+    return Panel(
+        f"copying-{name}",
+        copy_accuracy_by_step(lines, results.steps[-1], 1 / 20),
+        alt=f"{_COPY_TITLES[name]}: at the end {ends[True]:.2f} right with attention, {ends[False]:.2f} without.",
+        title=_COPY_TITLES[name],
+        tracks=value_tracks([(words, row.colour) for _, words, _ in _COPY_KINDS.values()]),
     )

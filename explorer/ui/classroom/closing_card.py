@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
+from explorer.lessons.grading import TaskResult
 from explorer.lessons.lesson import Lesson, Reason, Task
-from explorer.lessons.tasks import TaskResult
 from explorer.ui.components.base import register
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION
