@@ -29,7 +29,7 @@ import logging
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -488,12 +488,6 @@ def find_by_config(
         if run.config == config and run.cache_key not in excluded and not foreign and (run.card.finished or unfinished):
             return run
     return None
-
-
-def run_folders() -> Iterable[Path]:
-    """Return every run folder of this machine and of the program, including damaged ones."""
-    for place in (environment().runs, PRETRAINED):
-        yield from sorted(file.parent for file in place.glob("*/config.json"))
 
 
 def folder_size(folder: Path) -> int:

@@ -81,10 +81,6 @@ class Optimiser:
         label="Weight decay of the rest",
     )
 
-    def learning_rate_at(self, step: int, steps: int) -> float:
-        """Return the learning rate of step number `step` (counted from 1) of `steps`."""
-        return self.learning_rate * self.schedule_factor(step, steps)
-
     def schedule_factor(self, step: int, steps: int) -> float:
         """Return the factor by which the schedule multiplies every learning rate in a step (counted from 1)."""
         left = 1 - (step - 1) / steps

@@ -31,6 +31,11 @@ def count_seeds(count: int) -> str:
     return f"{number_word(count)} seed{'' if count == 1 else 's'}"
 
 
+def describe_line(seeds: int) -> str:
+    """Return what a line of a chart and its band show, for so many seeds."""
+    return f"Line: median of {count_seeds(seeds)}. Band: lowest to highest." if seeds > 1 else "Line: one seed."
+
+
 def capitalize(words: str) -> str:
     """Return the words with a capital first letter."""
     return words[:1].upper() + words[1:]

@@ -10,12 +10,13 @@ import pytest
 from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
 
-from explorer.inspection.attention.attend import attend, unpack_weights
+from explorer.inspection.attention.attend import attend
 from explorer.labs.attention.measurements import compute_reading, tokenize_text
 from explorer.labs.attention.state import AttentionState
 from explorer.run_store import store
 from explorer.ui.training.stored_models import find_run
 from explorer.web import background, results
+from tests.inspection.attention.small import unpack_weights
 from tests.pages.screen import (
     component_data,
     headings,

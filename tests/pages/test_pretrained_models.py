@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load
 
 from explorer.hub import memory, opened
-from explorer.inspection.attention.attend import attend, pack_weights, unpack_weights
+from explorer.inspection.attention.attend import attend, pack_weights
 from explorer.inspection.pretrained import opened_model
 from explorer.inspection.pretrained.answer_depth import AnswersByDepth
 from explorer.inspection.pretrained.texts import PROMPTS
@@ -22,6 +22,7 @@ from explorer.ui.document import Document
 from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.web import results
 from tests import needs
+from tests.inspection.attention.small import unpack_weights
 from tests.pages import screen
 from tests.words import assert_mentions
 

@@ -235,14 +235,12 @@ def test_neither_an_empty_folder_nor_a_damaged_run_is_found_by_its_configuration
         with pytest.raises(UnknownRun):
             find(name)
     assert store.find_by_config(CONFIG) is None
-    assert store.run_folder(CONFIG) not in list(store.run_folders())
     saved = store.save_run(record(), store.run_folder(CONFIG))
     assert store.find(key(CONFIG)).config == CONFIG
     assert store.find_by_config(CONFIG, excluded={saved.cache_key}) is None
     (saved.folder / "events.parquet").write_bytes(b"")
     store._load.cache_clear()
     assert store.find_by_config(CONFIG) is None
-    assert saved.folder in list(store.run_folders())  # it uses space and can be deleted
     store.remove_folder(saved.folder)
     assert not saved.folder.exists()
     assert not list(saved.folder.parent.iterdir())

@@ -208,20 +208,18 @@ def test_a_schedule_starts_at_the_learning_rate_and_ends_near_its_goal(
     schedule: Any, first: float, middle: float, last: float
 ) -> None:
     optimiser = Optimiser(learning_rate=0.5, schedule=schedule)
-    assert optimiser.learning_rate_at(1, 100) == first
-    assert optimiser.learning_rate_at(51, 100) == pytest.approx(middle)
-    assert optimiser.learning_rate_at(100, 100) == pytest.approx(last)
+    assert 0.5 * optimiser.schedule_factor(1, 100) == first
+    assert 0.5 * optimiser.schedule_factor(51, 100) == pytest.approx(middle)
+    assert 0.5 * optimiser.schedule_factor(100, 100) == pytest.approx(last)
 
 
 def test_warmup_is_linear() -> None:
     optimiser = Optimiser(learning_rate=0.5, warmup=4)
-    assert [optimiser.learning_rate_at(step, 100) for step in range(1, 8)] == pytest.approx(
+    assert [0.5 * optimiser.schedule_factor(step, 100) for step in range(1, 8)] == pytest.approx(
         [0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5]
     )
-    assert Optimiser(learning_rate=0.5, schedule="linear", end=0.2).learning_rate_at(51, 100) == pytest.approx(0.3)
-    assert Optimiser(learning_rate=0.5, schedule="linear", warmup=4).learning_rate_at(3, 100) == pytest.approx(
-        0.5 * 0.98 * 0.6
-    )
+    assert Optimiser(schedule="linear", end=0.2).schedule_factor(51, 100) == pytest.approx(0.6)
+    assert Optimiser(schedule="linear", warmup=4).schedule_factor(3, 100) == pytest.approx(0.98 * 0.6)
 
 
 # 65 steps

@@ -265,15 +265,3 @@ def pack_weights(weights: Float[ndarray, "*which query key"], causal: bool) -> U
     cells = weights[..., *np.tril_indices(shape[-1])] if causal else weights.reshape(*shape[:-2], -1)
     packed: ndarray = np.rint(np.nan_to_num(cells) * FULL_SCALE).astype(np.uint16)
     return packed
-
-
-def unpack_weights(
-    packed: UInt16[ndarray, "*which cells"], queries: int, causal: bool
-) -> Float32[ndarray, "*which query key"]:
-    """Return the weights packed by `pack_weights`; NaN above the diagonal if `causal`."""
-    values = packed.astype(np.float32) / np.float32(FULL_SCALE)
-    if not causal:
-        return values.reshape(*packed.shape[:-1], queries, -1)
-    weights = np.full((*packed.shape[:-1], queries, queries), np.nan, np.float32)
-    weights[..., *np.tril_indices(queries)] = values
-    return weights

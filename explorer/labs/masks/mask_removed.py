@@ -37,7 +37,7 @@ from explorer.ui.training.train_controls import (
     draw_train_controls,
     is_finished,
 )
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import describe_line, join_words
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
 HEIGHT, NARROW = 260, 200
@@ -131,16 +131,12 @@ def _training_chart(state: MasksState, request: TrainRequest) -> None:
         partial(_training_panels, state),
         f"Loss in nats per {baseline.unit} on new rows of {task.max_length} {baseline.unit}s, logarithmic axis. Left: "
         f"the model reads the whole row. Right: it reads only the {baseline.unit}s before the one it predicts. "
-        f"{_band_caption(state.seeds)} Dashed line: the lowest possible loss.",
+        f"{describe_line(state.seeds)} Dashed line: the lowest possible loss.",
         run=state.reads,
         height=HEIGHT,
         narrow_height=NARROW,
         columns=2,
     )
-
-
-def _band_caption(count: int) -> str:
-    return f"Line: median of {count_seeds(count)}. Band: lowest to highest." if count > 1 else "Line: one seed."
 
 
 def _training_panels(state: MasksState, views: Mapping[str, RunView]) -> list[Panel]:

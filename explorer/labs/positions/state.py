@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -61,11 +60,4 @@ class PositionsState(LabellingComparison):
 
 def apply_event(state: PositionsState, message: object) -> PositionsState:
     """Return the state after a JSON message of the component; an invalid message changes nothing."""
-    try:
-        fields = {
-            name: str(value).lower() for name, value in json.loads(str(message)).items() if name in _COMPONENT_FIELDS
-        }
-    except (ValueError, AttributeError):
-        return state
-    new, problems = url_codec.read(PositionsState, fields)
-    return state if problems else replace(state, **{name: getattr(new, name) for name in fields})
+    return url_codec.apply_message(state, message, _COMPONENT_FIELDS)

@@ -33,7 +33,7 @@ from explorer.ui.training.train_controls import (
     draw_train_controls,
     is_finished,
 )
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import describe_line, join_words
 
 _OUTPUT_ORDERS = {"copy": "in the same order", "reverse": "in reverse order"}
 
@@ -101,11 +101,7 @@ def _length_charts(state: PositionsState, ends: Mapping[str, CopyAccuracy]) -> N
     draw_plot_frame(panels, key="positions-lengths", height=260, narrow_height=190, columns=len(panels))
     st.caption(
         "Exact match: the share of new rows of a length in which the model predicts every digit correctly. "
-        + (
-            f"Line: median of {count_seeds(state.seeds)}. Band: lowest to highest."
-            if state.seeds > 1
-            else "Line: one seed."
-        )
+        + describe_line(state.seeds)
     )
 
 

@@ -26,7 +26,7 @@ from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.steps_to_solve import finished_loss_curves
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import describe_line, join_words
 
 HEIGHT, NARROW = 300, 220
 _METRICS = {"loss": ("Loss on new rows, nats", 2.6), "exact": ("Share of rows reversed correctly", 1.02)}
@@ -53,17 +53,12 @@ def training_section(session: PageSession[ScaledAttentionState]) -> None:
         with st.popover("Settings", icon=":material/tune:"):
             comparison_settings.draw_training_settings(session)
         draw_train_controls(request, state.configs)
-    band = (
-        f"Line: median of {count_seeds(state.seeds)}. Band: lowest to highest."
-        if state.seeds > 1
-        else "Line: one seed."
-    )
     draw_learning_chart(
         "scaled-race",
         request,
         state.configs,
         partial(_training_panels, state),
-        f"{band} “Learned”: loss below {LEARNED_LOSS} nats.",
+        f"{describe_line(state.seeds)} “Learned”: loss below {LEARNED_LOSS} nats.",
         height=HEIGHT,
         narrow_height=NARROW,
         columns=2,

@@ -42,7 +42,7 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.learning_chart import Axis, draw_learning_chart, live_training_section, seconds_to_next
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import describe_line, join_words
 
 _AXIS_TITLES: dict[Along, str] = {
     "step": "training steps",
@@ -340,7 +340,7 @@ def _binned_gradient_norm(curves: Curves) -> tuple[Float[ndarray, " points"], Fl
 def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
     """Return how the curves were measured."""
     many = lab.value("replicas")
-    band = f"Line: median of {count_seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
+    band = f"{describe_line(many)} "
     contexts = {loss_context(view.config) for view in views.values()}  # the page explains several of them above
     titles: dict[str, list[str]] = {}
     for view in views.values():

@@ -8,6 +8,7 @@ reported in one sentence and the rest is kept.
 from __future__ import annotations
 
 import dataclasses
+import json
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -69,6 +70,21 @@ def read(kind: type[State], params: Mapping[str, str], visitor_id: str = "") -> 
     problems = _attempt(params, lambda name, text: values.update({name: _parse_field(kind, name, text)}))
     state = dataclasses.replace(_url_base(kind), **values) if values else kind()  # type: ignore[type-var]
     return state, tuple(problems)
+
+
+def apply_message(state: State, message: object, names: Iterable[str]) -> State:
+    """Return the state with the fields of a JSON message of a component; an invalid message changes nothing.
+
+    names: the fields that the component sets
+    """
+    try:
+        content = json.loads(str(message))
+        fields = {name: str(content[name]).lower() for name in names if name in content}
+    except (ValueError, TypeError):
+        return state
+    new, problems = read(type(state), fields)
+    changes = {name: getattr(new, name) for name in fields}
+    return state if problems else dataclasses.replace(state, **changes)  # type: ignore[type-var]
 
 
 def _attempt(params: Mapping[str, str], apply: Callable[[str, str], object]) -> list[str]:

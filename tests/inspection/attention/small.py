@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from jaxtyping import Float32, UInt16
+from numpy import ndarray
 from torch import Generator, nn
 
+from explorer.inspection.attention.attend import FULL_SCALE
 from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.models.transformer_encoder import TransformerEncoder
@@ -42,3 +46,15 @@ def shuffled(model: nn.Module, scale: float = 2.0) -> nn.Module:
         else:
             parameter += 0.5 * torch.randn(parameter.shape, generator=generator)
     return model
+
+
+def unpack_weights(
+    packed: UInt16[ndarray, "*which cells"], queries: int, causal: bool
+) -> Float32[ndarray, "*which query key"]:
+    """Return the weights packed by `pack_weights`; NaN above the diagonal if `causal`."""
+    values = packed.astype(np.float32) / np.float32(FULL_SCALE)
+    if not causal:
+        return values.reshape(*packed.shape[:-1], queries, -1)
+    weights = np.full((*packed.shape[:-1], queries, queries), np.nan, np.float32)
+    weights[..., *np.tril_indices(queries)] = values
+    return weights

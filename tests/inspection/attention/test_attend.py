@@ -23,7 +23,17 @@ from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY
 from explorer.tokenization.text import Tokenizer, from_json, train
 from explorer.training.config import RunConfig, default_config, with_settings
-from tests.inspection.attention.small import HEADS, LAYERS, POSITIONS, WIDTH, WORDS, decoder, encoder, tagger
+from tests.inspection.attention.small import (
+    HEADS,
+    LAYERS,
+    POSITIONS,
+    WIDTH,
+    WORDS,
+    decoder,
+    encoder,
+    tagger,
+    unpack_weights,
+)
 
 IDS = (3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8)  # longer than the decoder's fast path allows
 PADDING = WORDS - 1
@@ -221,12 +231,12 @@ def test_weights_are_packed_row_by_row() -> None:
     assert module.pack_weights(weights, causal=True).tolist() == [[[FULL_SCALE, 16384, 49151, 32768, 0, 32768]]]
     assert module.pack_weights(weights[..., :2], causal=False).tolist() == [[[FULL_SCALE, 0, 16384, 49151, 32768, 0]]]
     two = module.pack_weights(weights[..., :2], causal=False)
-    np.testing.assert_allclose(module.unpack_weights(two, 3, causal=False), np.nan_to_num(weights[..., :2]), atol=1e-5)
+    np.testing.assert_allclose(unpack_weights(two, 3, causal=False), np.nan_to_num(weights[..., :2]), atol=1e-5)
     assert is_causal(weights) and not is_causal(weights[..., :2]) and not is_causal(np.ones((2, 2)))
     weights = attend(decoder(), IDS).weights
     packed = module.pack_weights(weights, causal=True)
     assert packed.dtype == np.uint16 and packed.shape == (LAYERS, HEADS, 190)
-    np.testing.assert_allclose(module.unpack_weights(packed, len(IDS), True), weights, atol=0.51 / FULL_SCALE, rtol=0)
+    np.testing.assert_allclose(unpack_weights(packed, len(IDS), True), weights, atol=0.51 / FULL_SCALE, rtol=0)
 
 
 def test_layout_and_norms() -> None:
