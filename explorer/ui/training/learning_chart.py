@@ -58,7 +58,7 @@ def draw_learning_chart(
         along = (axis or step_axis)(views)
         live = any(view.live for view in views.values())
         playback = Playback(
-            f"{run or key}/{count}",
+            f"{key}/{run}/{count}",
             along.end,
             along.reached,
             live,

@@ -290,7 +290,7 @@ def test_the_chart_shows_the_state_and_is_fetched_again_while_something_trains(s
     request = TrainRequest("here", train_count=2)
     playback, caption, due = draw_chart({"model": view}, request)
     assert (training_state({"model": view}), playback["say"]) == (state, describe_state({"model": view}))
-    assert playback["run"] == "chart/2"
+    assert playback["run"] == "chart//2"
     assert playback["live"] == (due is not None) == (state in ("waiting", "training"))
     assert caption == f"{describe_outcome({'model': view})} Lines and bands.".strip()
     assert request.fragments == ("chart",), "a press of Train redraws the chart"

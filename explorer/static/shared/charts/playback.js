@@ -96,6 +96,8 @@ function interpolateY([x0, y0], [x1, y1], x) {
 
 /* ---- the row ---- */
 
+/* The states of playbacks that have left the page, by run: a chart that moves to another place goes on from there. */
+const statesOfOld = new Map();
 const SLOW = 12; // ms; a drawing that takes longer is requested 30 times a second instead of 60
 
 export class Playback {
@@ -145,7 +147,8 @@ export class Playback {
   }
 
   update(data) {
-    const previous = this.state && { ...this.state, run: this.data.run, live: this.data.live };
+    const old = data.tells ? null : statesOfOld.get(data.run); // what is told to the page comes back from there
+    const previous = this.state ? { ...this.state, run: this.data.run, live: this.data.live } : old;
     this.data = data;
     this.root.classList.toggle("frame-live", Boolean(data.live)); // the jobs panel is hidden meanwhile
     this.state = startPlayback(data, previous, matchMedia("(prefers-reduced-motion: reduce)").matches);
@@ -232,6 +235,7 @@ export class Playback {
   stop() {
     cancelAnimationFrame(this.#timer);
     this.#timer = 0;
+    if (this.state) statesOfOld.set(this.data.run, { ...this.state, run: this.data.run, live: this.data.live });
   }
 }
 
