@@ -54,7 +54,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     accuracy = AnalogyAccuracy(12, np.array([0.5, 1.0]), np.array([0.25, 0.25]))
     agreement = np.array([[0.1, 0.2], [0.5, 0.6]]).T
     effects = FrequencyEffects(np.array([1, 9]), np.ones((2, 2)), ("1", "9"), agreement)
-    one_seed = FrequencyEffects(np.array([1, 9]), np.ones((1, 2)), ("1", "9"), (5, 5), None)
+    one_seed = FrequencyEffects(np.array([1, 9]), np.ones((1, 2)), ("1", "9"), None)
     near = PairSimilarity("hot", "cold", np.array([0.9, 0.8]), np.array([1, 1]))
     far = PairSimilarity("big", "small", np.array([0.2, 0.1]), np.array([4, 9]))
     leans = (np.array([[0.2], [0.1]]), np.array([[-0.1], [0.3]]))
