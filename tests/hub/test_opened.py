@@ -245,7 +245,7 @@ def test_the_least_recently_used_model_leaves_when_the_memory_is_full(tmp_path: 
     cards = [opened.open_model(str(save_random_model("gpt2", tmp_path / f"m{i}"))) for i in range(3)]
     memory.reset()
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
-    with monkeypatch.context() as changed, pytest.raises(InvalidSetting, match=r"needs .* in 32 bits; .* smaller model"):
+    with monkeypatch.context() as changed, pytest.raises(InvalidSetting, match=r"needs .* in 32 bits; .* smaller mod"):
         changed.setattr(loading, "load", None)  # would fail
         opened.open_model(cards[0].folder)
     size = cards[0].memory

@@ -74,7 +74,7 @@ def test_a_page_opens_from_a_hostile_address_and_names_what_it_cannot_use(addres
 @pytest.mark.parametrize("address", FILES)
 def test_the_address_determines_what_is_shown(address: str) -> None:
     recorded = [dict(parse_qsl(row[0])) for row in ADDRESSES.get(address, ()) if row[1:] == [0]]
-    elsewhere = {"run", "text", "seed", "say", "model", "open", "layer", "head", "show"}  # possible values depend on others
+    elsewhere = {"run", "text", "seed", "say", "model", "open", "layer", "head", "show"}  # depend on others
     params = next((each for each in recorded if len(each) > 1 and not elsewhere & each.keys()), {})
     at = screen.page(FILES[address], {**params, "screen": "projector"})
     assert (screen.url_params(at), screen.warnings_of(at)) == ({**params, "screen": "projector"}, [])
