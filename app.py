@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from explorer import __version__
-from explorer.database import servers
+from explorer.database import engine, servers
 from explorer.environment import environment
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.scheduler import service
@@ -74,7 +74,11 @@ def announce_start() -> None:
     """Say in the terminal where the app is open, and open it in the browser unless the server is headless."""
     names = ("server.address", "server.port", "server.baseUrlPath", "server.sslCertFile")
     address, port, path, certificate = (st.get_option(name) for name in names)
-    message = start_message.describe_start(address, port, path, bool(certificate), place_of_runs())
+    runs = place_of_runs()
+    stored = (
+        f"Nothing is stored: {runs} cannot be written" if engine.stores_nothing() else f"Your runs are stored in {runs}"
+    )
+    message = start_message.describe_start(address, port, path, bool(certificate), stored)
     if server_log.is_json():
         log.info(message)
     else:

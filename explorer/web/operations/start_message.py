@@ -25,19 +25,19 @@ def url_of_server(address: str | None, port: int, path: str, encrypted: bool) ->
     return "/".join(filter(None, (f"http{'s' * encrypted}://{host}:{port}", path.strip("/"))))
 
 
-def describe_start(address: str | None, port: int, path: str, encrypted: bool, runs: str) -> str:
+def describe_start(address: str | None, port: int, path: str, encrypted: bool, stored: str) -> str:
     """Return the message for a server that has started.
 
     address: on which it listens; None means every address of this computer.
     port: of the server.
     path: prefix of all its URLs; empty without one.
     encrypted: whether the server uses HTTPS.
-    runs: the folder of the runs, or the URL of their storage without credentials.
+    stored: where the runs are stored, or that nothing is.
     """
     lines = [f"Lineage is open at {url_of_server(address, port, path, encrypted)}"]
     if address in _EVERY_ADDRESS and (network := _network_address()):
         lines.append(f"Other computers in this network: {url_of_server(network, port, path, encrypted)}")
-    return "\n".join([*lines, f"Your runs are stored in {runs}", "To stop the app, press Ctrl+C here."])
+    return "\n".join([*lines, stored, "To stop the app, press Ctrl+C here."])
 
 
 def print_in_any_encoding(message: str) -> None:

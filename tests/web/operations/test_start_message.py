@@ -25,7 +25,7 @@ def test_the_message_has_the_addresses(snapshot: SnapshotAssertion, monkeypatch:
         ("10.0.0.7", "::", 80, "/a/", True),
     ):
         monkeypatch.setattr(start_message, "_network_address", lambda network=network: network)
-        messages.append(describe_start(address, port, path, encrypted, "runs-of-a-test"))
+        messages.append(describe_start(address, port, path, encrypted, "Your runs are stored in runs-of-a-test"))
     assert messages == snapshot
 
 
