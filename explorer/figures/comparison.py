@@ -14,11 +14,11 @@ from numpy import ndarray
 from explorer.figures.style import (
     annotation,
     css_colour,
+    end_label,
     escape_markup,
     figure,
     horizontal_line,
     round_significant,
-    spread_apart,
 )
 
 _LONGEST = 22  # characters on a line of a name in the figure
@@ -78,9 +78,7 @@ def comparison_figure(
     x_end: float | None = None,
     reference: tuple[float, str, str] | None = None,
     right_margin: int = 44,
-    label_gap: float = 0.07,
     names_at_ends: bool = False,
-    labels_at_ends: bool = False,
 ) -> go.Figure:
     """Return a figure of all runs. Ranges are in the units of the axis, also where it is logarithmic.
 
@@ -91,23 +89,16 @@ def comparison_figure(
     x_end: a fixed end of the x axis, so that lines grow into it during training
     reference: height, text and colour of a horizontal reference line
     right_margin: pixels for the labels on the right
-    label_gap: smallest distance between two labels, as a share of the height
-    names_at_ends: whether the number and the title of each run stand where its line ends
-    labels_at_ends: whether a label stands where its line ends, and not at the right edge
+    names_at_ends: whether a line is labelled with the number and the title of its run
     """
     ends = [float(line.x[-1]) for line in lines if len(line.x)]
     x_max = max(ends, default=1.0) or 1.0
     lowest = min((float(line.x[line.x > 0].min()) for line in lines if (line.x > 0).any()), default=1.0)
     # On a logarithmic axis there is no zero: the first point stands half a step before the second.
     traces = [trace for line in lines for trace in _traces(line, lowest / 2 if log_x else None)]
-    drawn = [line for line in lines if len(line.x)]
-    annotations = [
-        _name_at_end(line, height, x_max, log_x)
-        if names_at_ends
-        else _label(line, height, x_end if labels_at_ends else None)
-        for group in _lines_to_spread(drawn, labels_at_ends)
-        for line, height in zip(group, _label_heights(group, y_range, log_y, label_gap), strict=True)
-    ]
+    low, high = y_range
+    x_range = [_log(lowest / 2), _log(x_max)] if log_x else [0.0, x_end or x_max]
+    annotations = [_end_label(line, x_range, log_x, y_range, log_y, names_at_ends) for line in lines if len(line.x)]
     if names_at_ends:
         # A line that stops early leaves room for its name; on a phone the axis is about 240 px wide.
         needed = [8 * _longest_part(line) - 240 * (1 - line.x[-1] / x_max) for line in lines if len(line.x)]
@@ -119,7 +110,6 @@ def comparison_figure(
         y = _log(height) if log_y else height  # plotly takes the logarithm for an annotation, not for a shape
         label = annotation(escape_markup(text), 0.0, y, xref="paper", xanchor="left", yanchor="bottom", xshift=8)
         annotations.append(label | {"font": {"size": 14, "color": css_colour(colour)}, "bgcolor": _VEIL})
-    low, high = y_range
     y_axis: dict[str, Any] = {"range": [low, high]}
     if log_y:
         y_axis = {"type": "log", "range": [_log(low), _log(high)], "tickformat": "~g"}
@@ -129,7 +119,8 @@ def comparison_figure(
             "title": {"text": x_title},
             "nticks": 6,
             # The range is given, because plotly would also make room for the names inside the axes.
-            **({"type": "log", "range": [_log(lowest / 2), _log(x_max)]} if log_x else {"range": [0, x_end or x_max]}),
+            "range": x_range,
+            **({"type": "log"} if log_x else {}),
         },
         yaxis={**y_axis, "nticks": 5},
         margin={"l": 8, "r": right_margin, "t": 12, "b": 8},
@@ -161,26 +152,19 @@ def _value(value: SupportsFloat) -> float | None:
     return float(f"{float(value):.7g}") if math.isfinite(value) else None
 
 
-def _label(line: Line, height: float, x_end: float | None) -> dict[str, Any]:
-    """Return the label of a run to the right of the axes, or of the end of its line if the x axis ends at `x_end`.
-
-    `height` is a share of the figure's height.
-    """
-    place = {"xref": "paper", "xanchor": "left", "xshift": 14 if x_end is None else 8, "yref": "paper"}
-    font = {"size": 15, "color": css_colour(line.colour)}
-    x = 1.0 if x_end is None else min(1.0, float(line.x[-1]) / x_end)
-    text = f"<b>{escape_markup(line.label)}</b>"
-    return annotation(text, x, height, font=font, yanchor="middle", bgcolor=_VEIL, **place)
-
-
-def _name_at_end(line: Line, height: float, x_max: float, log_x: bool) -> dict[str, Any]:
-    """Return the number and the title of a run where its line ends."""
-    end = float(line.x[-1])
-    text = "<br>".join(escape_markup(part) for part in _name_parts(line))
-    x = _log(max(end, x_max / 1e6)) if log_x else end
-    placed = {"xref": "x", "xanchor": "left", "xshift": 14, "yref": "paper", "yanchor": "middle", "align": "left"}
-    font = {"size": 14, "color": css_colour(line.colour)}
-    return annotation(f"<b>{text}</b>", x, height, font=font, bgcolor=_VEIL, **placed)
+def _end_label(
+    line: Line, x_range: Sequence[float], log_x: bool, y_range: tuple[float, float], log_y: bool, with_title: bool
+) -> dict[str, Any]:
+    """Return the label of a run where its line ends, or its number and title."""
+    left, right = x_range
+    low, high = map(_log, y_range) if log_y else y_range
+    x = _log(max(line.x[-1], 10**left)) if log_x else float(line.x[-1])
+    y = next((float(v) for v in line.mean[::-1] if math.isfinite(v)), y_range[0])
+    share_x, share_y = (x - left) / (right - left), ((_log(y) if log_y else y) - low) / (high - low)
+    text = "<br>".join(map(escape_markup, _name_parts(line))) if with_title else escape_markup(line.label)
+    return end_label(
+        f"<b>{text}</b>", min(share_x, 1.0), share_y, 14 if with_title else 15, css_colour(line.colour)
+    ) | {"bgcolor": _VEIL}
 
 
 def _name_parts(line: Line) -> list[str]:
@@ -191,22 +175,6 @@ def _name_parts(line: Line) -> list[str]:
 
 def _longest_part(line: Line) -> int:
     return max(map(len, _name_parts(line)))
-
-
-def _lines_to_spread(lines: Sequence[Line], by_end: bool) -> list[list[Line]]:
-    """Return the lines whose labels could overlap: all of them or, if labels stand at the ends, those of each end."""
-    groups: dict[float, list[Line]] = {}
-    for line in lines:
-        groups.setdefault(float(line.x[-1]) if by_end else 0.0, []).append(line)
-    return list(groups.values())
-
-
-def _label_heights(lines: Sequence[Line], span: tuple[float, float], log: bool, gap: float) -> list[float]:
-    """Return the heights of the labels (0 to 1): where the lines end, moved apart where they would overlap."""
-    low, high = (_log(span[0]), _log(span[1])) if log else span
-    ends = [next((float(v) for v in line.mean[::-1] if math.isfinite(v)), span[0]) for line in lines]
-    heights = [((_log(end) if log else end) - low) / (high - low) for end in ends]
-    return spread_apart(heights, gap)
 
 
 def _log(value: float) -> float:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsFloat
 
-import numpy as np
 import plotly.graph_objects as go
 
 from explorer.number_format import superscript
@@ -48,40 +47,26 @@ def annotation(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
     return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": 14, "color": INK}, **more}
 
 
-def spread_apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Return the heights moved apart: the same order, no two nearer than `gap`, none above 1, each moved little.
+def end_label(text: str, x: float, y: float, size: int = 15, colour: str = INK) -> dict[str, Any]:
+    """Return the label of a line that ends at (x, y), in shares of the axes.
 
-    The sum of the squared movements is the smallest possible: with `gap` subtracted from each step, this is an
-    isotonic regression.
+    The browser places it near that end, where it covers neither a line nor another label (charts/end_labels.js).
     """
-    from scipy.optimize import isotonic_regression
-
-    if not heights:
-        return []
-    # From below; of equal heights the first comes out on top.
-    order = np.lexsort((-np.arange(len(heights)), np.asarray(heights)))
-    steps = gap * np.arange(len(heights))
-    lifted = isotonic_regression(np.asarray(heights, dtype=float)[order] - steps).x
-    placed = np.empty(len(heights))
-    placed[order] = np.clip(lifted, 0.0, max(0.0, 1.0 - steps[-1])) + steps
-    return [float(height) for height in placed]
+    y = min(max(y, 0.0), 1.0) if math.isfinite(y) else 1.0
+    place = {"xref": "paper", "yref": "paper", "xanchor": "left", "xshift": 8, "yanchor": "middle", "align": "left"}
+    return annotation(text, x, y, font={"size": size, "color": colour}, **place)
 
 
-def line_end_labels(ends: Sequence[tuple[str, str, bool, float | None]], gap: float) -> list[dict[str, Any]]:
-    """Return the names of lines at their ends, moved apart where they would overlap.
+def line_end_labels(ends: Sequence[tuple[str, str, bool, float | None]]) -> list[dict[str, Any]]:
+    """Return the names of lines that end at the right edge, as labels of their ends.
 
     `ends`: for each line its name, its colour, whether its dots are hollow, and its height as a share of the figure;
     a line without a height has no label.
     """
-    numbered = [(name, colour, hollow, end) for name, colour, hollow, end in ends if end is not None]
-    place = {"xref": "paper", "yref": "paper", "xanchor": "left", "xshift": 10, "yanchor": "middle"}
     return [
-        annotation(
-            f'<span style="color:{css_colour(colour)}">{"○" if hollow else "●"}</span> {name}', 1.0, height, **place
-        )
-        for (name, colour, hollow, _), height in zip(
-            numbered, spread_apart([end for *_, end in numbered], gap), strict=True
-        )
+        end_label(f'<span style="color:{css_colour(colour)}">{"○" if hollow else "●"}</span> {name}', 1.0, end, 14)
+        for name, colour, hollow, end in ends
+        if end is not None
     ]
 
 

@@ -13,11 +13,11 @@ import pytest
 from explorer.catalogue import MODELS
 from explorer.figures.style import (
     css_colour,
+    end_label,
     escape_markup,
     line_end_labels,
     line_with_dots,
     power_of_ten,
-    spread_apart,
 )
 from tests.figures.test_figures import FIGURES
 
@@ -78,20 +78,15 @@ def test_css_colour_escape_markup_and_power_of_ten() -> None:
     assert [power_of_ten(n) for n in (-17, 0, 3)] == ["10⁻¹⁷", "1", "10³"]
 
 
-def test_spread_heights_keep_their_order() -> None:
-    assert spread_apart([0.5, 0.2], 0.1) == [0.5, 0.2]
-    assert spread_apart([], 0.1) == []
-    assert spread_apart([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.6, 0.5, 0.4])  # the first of equal ones on top
-    assert spread_apart([0.2, 0.52, 0.48], 0.1) == pytest.approx([0.2, 0.55, 0.45])  # each moves as little as another
-    assert spread_apart([0.0, 0.02], 0.1) == pytest.approx([0.0, 0.1])
-    assert spread_apart([1.4], 0.1) == [1.0]
+def test_an_end_label_stays_inside_the_axes() -> None:
+    assert [end_label("a", 1.0, y)["y"] for y in (0.5, 1.4, -0.1, float("nan"))] == [0.5, 1.0, 0.0, 1.0]
 
 
 def test_line_end_labels_skip_lines_without_a_number() -> None:
     first, second = line_end_labels(
-        [("a", "--m-gru", False, 0.5), ("b", "--m-rnn", True, 0.5), ("c", "--ink", False, None)], 0.1
+        [("a", "--m-gru", False, 0.5), ("b", "--m-rnn", True, 0.4), ("c", "--ink", False, None)]
     )
-    assert (first["y"], second["y"]) == pytest.approx((0.55, 0.45))
+    assert (first["y"], second["y"]) == (0.5, 0.4)
     assert "●" in first["text"] and "var(--m-gru)" in first["text"] and "○" in second["text"]
 
 

@@ -114,7 +114,7 @@ test("labels keep apart and inside, and one name serves two lines that end alike
     { y: 200, kin: "c", own: false, place: 3 },
     { y: 199, kin: "d", own: false, place: 4 },
   ];
-  const found = placeLabels(ends, 16, 200);
+  const found = placeLabels(ends, 16, 0, 200);
   assert.equal(found.length, 4);
   assert.deepEqual(
     found.map(({ kin }) => kin),

@@ -5,7 +5,7 @@ An n-gram beside it likewise: with a cache of the text read so far (solid), and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,12 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, annotation, css_colour, figure, round_values
+from explorer.figures.style import INK, css_colour, end_label, figure, round_values
 
 ADAPTING, STATIC, NGRAM, CACHE = range(4)  # the traces, in this order; the last two only where there is an n-gram
 _MAX_POINTS = 200  # of a curve
 _WARM_UP = 0.1  # share of the text that is ignored for the axis: a mean over so few tokens is too noisy
 _MAX_AXIS_GROWTH = 3  # factor by which optional curves may lengthen the axis
-_LABEL_GAP = 0.09  # smallest distance between two labels, as a share of the height
 # At the end of each line.
 _LABELS = {
     "dynamic evaluation": "dynamic",
@@ -97,20 +96,17 @@ def dynamic_evaluation_figure(
                 "hoverinfo": "skip",
             }
         )
-    ends = [float(course.values[-1]) for _, course, _ in lines]
+    ends = [(name, float(course.values[-1])) for name, course, _ in lines]
+    low, high = y_range
     labels = [
-        annotation(
+        end_label(
             _off_axis_arrow(end, y_range) + _LABELS[name],
             1.0,
-            height,
-            xref="paper",
-            yref="paper",
-            xanchor="left",
-            yanchor="middle",
-            xshift=8,
+            (end - low) / (high - low),
+            14,
+            css_colour("--m-ngram") if name.startswith("n-gram") else INK,
         )
-        | {"font": {"size": 14, "color": css_colour("--m-ngram") if name.startswith("n-gram") else INK}}
-        for (name, _, _), end, height in zip(lines, ends, _label_heights(ends, y_range), strict=True)
+        for name, end in ends
     ]
     return figure(
         *traces,
@@ -130,15 +126,3 @@ def _course_until(course: RunningMean, last: int) -> RunningMean:
 def _off_axis_arrow(end: float, y_range: tuple[float, float]) -> str:
     """Return an arrow towards the end of a line that lies outside the axis, or an empty string."""
     return "↓ " if end < y_range[0] else "↑ " if end > y_range[1] else ""
-
-
-def _label_heights(ends: Sequence[float], y_range: tuple[float, float]) -> list[float]:
-    """Return the heights of the labels (0 to 1): where the lines end, moved up where they would overlap."""
-    low, high = y_range
-    heights = [min(1.0, max(0.0, (end - low) / (high - low))) for end in ends]
-    floor = -np.inf
-    for i in sorted(range(len(heights)), key=lambda i: heights[i]):
-        heights[i] = floor = max(heights[i], float(floor))
-        floor += _LABEL_GAP
-    over = max(0.0, max(heights, default=0.0) - 1.0)
-    return [height - over for height in heights]

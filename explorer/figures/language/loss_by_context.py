@@ -26,7 +26,6 @@ from explorer.figures.style import (
 )
 
 TRACES_PER_LINE = 3  # traces: low, high, line
-_LABEL_GAP = 0.075  # between the names of two lines, as a share of the height
 
 
 @dataclass(frozen=True)
@@ -131,9 +130,7 @@ def _figure(
     `ticks` are those of the x axis; the range of `yaxis` is in the units of the axis, also if it is logarithmic.
     """
     span = tuple(_log(v) if log_y else float(v) for v in yaxis["range"])
-    names = line_end_labels(
-        [(line.name, line.colour, line.hollow, _end_height(line, span, log_y)) for line in lines], _LABEL_GAP
-    )
+    names = line_end_labels([(line.name, line.colour, line.hollow, _end_height(line, span, log_y)) for line in lines])
     x_values = [float(x) for line in lines for x in line.x] or [1.0, 2.0]
     return figure(
         *(trace for line in lines for trace in _traces(line)),

@@ -12,13 +12,13 @@ from explorer.figures.style import (
     INK,
     annotation,
     css_colour,
+    end_label,
     escape_markup,
     figure,
     horizontal_line,
     round_significant,
 )
 
-_LABEL_GAP = 0.09  # between two labels, as a share of the height
 _RIGHT_MARGIN = 84  # pixels for the labels at the right
 
 
@@ -51,11 +51,10 @@ def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float
             },
         ]
     labels = [
-        annotation(
-            f"<b>{escape_markup(line.label)}</b>", 1.0, height, xref="paper", yref="paper", xanchor="left", xshift=8
+        end_label(
+            f"<b>{escape_markup(line.label)}</b>", 1.0, float(line.mean[-1]) / high, colour=css_colour(line.colour)
         )
-        | {"yanchor": "middle", "font": {"size": 15, "color": css_colour(line.colour)}}
-        for line, height in zip(lines, _label_heights([float(line.mean[-1]) / high for line in lines]), strict=True)
+        for line in lines
     ]
     height, text = loss_floor
     floor_label = annotation(
@@ -77,13 +76,3 @@ def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float
         shapes=[horizontal_line(height, INK, 1.5, "5px,4px")],
         annotations=[*labels, floor_label],
     )
-
-
-def _label_heights(heights: Sequence[float]) -> list[float]:
-    """Return the heights of the labels (0 to 1), moved up where they would overlap."""
-    placed: dict[int, float] = {}
-    lowest = 0.02
-    for i in sorted(range(len(heights)), key=lambda i: heights[i]):
-        placed[i] = max(heights[i], lowest)
-        lowest = placed[i] + _LABEL_GAP
-    return [placed[i] for i in range(len(heights))]

@@ -14,24 +14,19 @@ from explorer.figures.style import INK, SOFT, figure, heatmap, horizontal_line, 
 
 _LENGTHS = (1, 10, 100, 1_000)
 _LABEL_MARGIN = 88  # px for the labels at the ends of the lines
-_LABEL_GAP = 0.13  # between two labels, as a share of the height: the figures are low
 
 
 def accuracy_by_step(lines: Sequence[Line], last: int, chance: float) -> go.Figure:
     """Return accuracy by step on the range 0 to 1, the same for all architectures."""
     return _with_chance_line(
-        comparison_figure(
-            lines, "step", (0.0, 1.04), x_end=float(last), right_margin=_LABEL_MARGIN, label_gap=_LABEL_GAP
-        ),
+        comparison_figure(lines, "step", (0.0, 1.04), x_end=float(last), right_margin=_LABEL_MARGIN),
         chance,
     )
 
 
 def accuracy_by_length(lines: Sequence[Line], trained: int, longest: int, chance: float) -> go.Figure:
     """Return accuracy by sequence length (logarithmic axis); a vertical line marks the trained length."""
-    chart = comparison_figure(
-        lines, "length", (0.0, 1.04), log_x=True, right_margin=_LABEL_MARGIN, label_gap=_LABEL_GAP
-    )
+    chart = comparison_figure(lines, "length", (0.0, 1.04), log_x=True, right_margin=_LABEL_MARGIN)
     shown = [length for length in _LENGTHS if length <= longest]
     chart.layout.xaxis.update(
         range=[-0.05, float(np.log10(longest)) + 0.02],
@@ -75,8 +70,6 @@ def solved_shares(
 
 def train_and_test_accuracy(lines: Sequence[Line], last: int, early_stop: int) -> go.Figure:
     """Return accuracy by step on training and on fresh sequences; a vertical line marks `early_stop`, a step."""
-    chart = comparison_figure(
-        lines, "step", (0.0, 1.04), x_end=float(last), right_margin=_LABEL_MARGIN, label_gap=_LABEL_GAP
-    )
+    chart = comparison_figure(lines, "step", (0.0, 1.04), x_end=float(last), right_margin=_LABEL_MARGIN)
     chart.layout.shapes = (*chart.layout.shapes, vertical_line(float(early_stop), INK, 1.5, "3px,3px"))
     return _with_chance_line(chart, 0.5)

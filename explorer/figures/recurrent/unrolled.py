@@ -12,7 +12,7 @@ from explorer.figures.style import INK, vertical_line
 
 def accuracy_by_position(lines: Sequence[Line], trained: int) -> go.Figure:
     """Return the share of right answers by position; a vertical line ends the trained positions."""
-    chart = comparison_figure(lines, "place", (0.0, 1.06), right_margin=110, label_gap=0.12)
+    chart = comparison_figure(lines, "place", (0.0, 1.06), right_margin=110)
     chart.layout.shapes = (*chart.layout.shapes, vertical_line(trained + 0.5, INK, 1.5, "3px,3px"))
     chart.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1])
     return chart

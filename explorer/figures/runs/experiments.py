@@ -18,14 +18,13 @@ from explorer.figures.style import (
     SOFT,
     annotation,
     css_colour,
+    end_label,
     figure,
     horizontal_line,
     power_of_ten,
     round_values,
-    spread_apart,
 )
 
-_LABEL_GAP, _LOW_LABEL_GAP = 0.085, 0.15  # between two labels, as a share of the height; in a low frame
 _LINE_SHIFT = 0.16  # between lines that share a value, as a share of the distance between values
 
 
@@ -65,11 +64,10 @@ def final_values_figure(
         positions = np.arange(len(values)) + _LINE_SHIFT * (index - (len(lines) - 1) / 2)
         traces += _traces(line, positions, high)
         notes += _notes_above(line, positions, high, 2 + 18 * index)
-    for line, height in zip(lines, _label_heights(lines, span), strict=True):
         if line.label:
-            ending = {"xref": "paper", "xanchor": "left", "xshift": 10, "yref": "paper", "yanchor": "middle"}
-            font = {"size": 15, "color": css_colour(line.colour)}
-            notes.append(annotation(f"<b>{line.label}</b>", 1.0, height, font=font, **ending))
+            last = [float(mean) for mean in line.values.mean(axis=1) if math.isfinite(mean)]
+            end = (last[-1] - low) / (high - low) if last else 1.0
+            notes.append(end_label(f"<b>{line.label}</b>", 1.0, end, colour=css_colour(line.colour)))
     shapes = []
     if reference and low < reference[0] < high:
         shapes.append(horizontal_line(reference[0], SOFT, 1.5, "5px,4px"))
@@ -145,10 +143,9 @@ def low_comparison_figure(
 ) -> go.Figure:
     """Return learning curves as on the Compare page, for a low frame.
 
-    Labels stand further apart there, and a logarithmic axis has room for only a few numbers.
+    A logarithmic axis has room for only a few numbers there.
     """
-    label_gap = _LOW_LABEL_GAP if len(lines) < 4 else _LABEL_GAP
-    chart = comparison_figure(lines, x_title, span, log_y=log_y, x_end=x_end, right_margin=52, label_gap=label_gap)
+    chart = comparison_figure(lines, x_title, span, log_y=log_y, x_end=x_end, right_margin=52)
     chart.layout.xaxis.update(nticks=4, tickangle=0)  # fits half the width of a phone
     if log_y:
         heights = log_ticks(*span)
@@ -173,13 +170,3 @@ def _format_tick(value: float) -> str:
 
 def _nan_to_gap(values: Float[ndarray, " values"]) -> list[float | None]:
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
-
-
-def _label_heights(lines: Sequence[FinalValues], span: tuple[float, float]) -> list[float]:
-    """Return the heights of the labels (0 to 1): where the lines end, moved apart where they would overlap."""
-    low, high = span
-    candidates = []
-    for line in lines:
-        last = [float(mean) for mean in line.values.mean(axis=1) if math.isfinite(mean)]
-        candidates.append(min(max((last[-1] - low) / (high - low), 0.0), 1.0) if last else 1.0)
-    return spread_apart(candidates, _LABEL_GAP)

@@ -14,7 +14,6 @@ from numpy import ndarray
 from explorer.figures.style import css_colour, figure, line_end_labels, line_with_dots, round_significant
 
 TRACES_PER_LINE = 3  # traces: lowest seed, highest seed, mean
-_LABEL_GAP = 0.07  # between the names of two lines, as a share of the height
 _TICK_STEPS = (1.0, 0.5, 0.2, 0.1, 0.05)  # of the losses on their axis: the largest that gives enough ticks
 _LEAST_TICKS = 3
 
@@ -42,8 +41,7 @@ def growth_figure(
     """Return a log-log figure of losses. Ranges are in the units of the axes, so that two figures can share them."""
     low, high = (math.log10(end) for end in y_range)
     names = line_end_labels(
-        [(line.name, line.colour, False, (math.log10(line.mean[-1]) - low) / (high - low)) for line in lines],
-        _LABEL_GAP,
+        [(line.name, line.colour, False, (math.log10(line.mean[-1]) - low) / (high - low)) for line in lines]
     )
     ticks = _loss_ticks(*y_range)
     return figure(

@@ -61,7 +61,7 @@ def _line_label(line: Line, level: float, on_left: bool) -> dict[str, object]:
 
 def exact_match_by_step(lines: Sequence[Line], last: int) -> go.Figure:
     """Return exact match by training step."""
-    chart = comparison_figure(lines, "step", (0.0, 1.04), x_end=float(last), right_margin=104, label_gap=0.09)
+    chart = comparison_figure(lines, "step", (0.0, 1.04), x_end=float(last), right_margin=104)
     chart.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
     return chart
 

@@ -25,7 +25,6 @@ from explorer.figures.style import (
 
 TRACES_PER_LINE = 2  # traces: the formula, what was measured
 ROW_HEIGHT = 52  # pixels of a bar and its label
-_LABEL_GAP = 0.07  # between the names of two lines, as a share of the height
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,7 @@ def cost_figure(lines: Sequence[CostLine], x_title: str, y_title: str, sizes: Se
     """Return a log-log figure: dots are measured costs, dotted lines the formulas. A power law is a straight line."""
     values = [float(v) for line in lines for v in (*line.measured, *line.formula) if math.isfinite(v) and v > 0]
     low, high = math.log10(min(values, default=1.0)) - 0.15, math.log10(max(values, default=10.0)) + 0.15
-    names = line_end_labels(
-        [(line.name, line.colour, line.hollow, _end_height(line, low, high)) for line in lines], _LABEL_GAP
-    )
+    names = line_end_labels([(line.name, line.colour, line.hollow, _end_height(line, low, high)) for line in lines])
     shown = sizes if len(sizes) <= 6 else sizes[(len(sizes) - 1) % 2 :: 2]  # few enough for a phone; includes the last
     return figure(
         *(trace for line in lines for trace in _traces(line)),

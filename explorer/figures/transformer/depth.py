@@ -15,7 +15,6 @@ from numpy import ndarray
 from explorer.figures.style import css_colour, figure, line_end_labels, line_with_dots, round_significant
 
 TRACES_PER_LINE = 3  # traces: low, high, line
-_LABEL_GAP = 0.09  # between two names, as a share of the height
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ def measure_by_heads(
     lines: Sequence[HeadMeasure], heads: Sequence[int], title: str, y: tuple[float, float]
 ) -> go.Figure:
     """Return all lines over the number of heads: dots are medians over seeds, bands span lowest to highest."""
-    names = line_end_labels([(line.name, line.colour, False, _end_height(line, y)) for line in lines], _LABEL_GAP)
+    names = line_end_labels([(line.name, line.colour, False, _end_height(line, y)) for line in lines])
     return figure(
         *(trace for line in lines for trace in _traces(line)),
         xaxis={

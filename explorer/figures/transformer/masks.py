@@ -9,8 +9,6 @@ import plotly.graph_objects as go
 
 from explorer.figures.comparison import Line, comparison_figure
 
-_LABEL_GAP = 0.13  # between two labels, as a share of the height: the figures are low
-
 
 def loss_figure(
     lines: Sequence[Line],
@@ -29,9 +27,7 @@ def loss_figure(
     """
     reference = None if loss_floor is None else (*loss_floor, "--soft")
     axis = "place" if by_position else "step"
-    chart = comparison_figure(
-        lines, axis, span, log_y=True, x_end=x_end, reference=reference, right_margin=92, label_gap=_LABEL_GAP
-    )
+    chart = comparison_figure(lines, axis, span, log_y=True, x_end=x_end, reference=reference, right_margin=92)
     chart.layout.xaxis.update(nticks=5, tickangle=0)
     if loss_floor and any(len(line.mean) and line.mean[0] > 1.5 * loss_floor[0] for line in lines):
         chart.layout.annotations[-1].yanchor = "top"  # the curves come from above and would cross the label

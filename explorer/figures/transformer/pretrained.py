@@ -19,8 +19,6 @@ from explorer.figures.style import (
     round_significant,
 )
 
-_LABEL_GAP = 0.1  # between two names, as a share of the height
-
 
 @dataclass(frozen=True)
 class DepthLine:
@@ -53,7 +51,7 @@ def by_depth(
         *(trace for line in lines for trace in _traces(line)),
         xaxis={"range": [-0.2, depths - 0.7], "nticks": 8, "title": {"text": "layers that were computed"}},
         yaxis={"range": [low, high], "nticks": 5, "title": {"text": y_title}, **(_powers(high) if powers else {})},
-        annotations=line_end_labels(ends, _LABEL_GAP),
+        annotations=line_end_labels(ends),
         shapes=[] if reference is None else [horizontal_line(reference, css_colour("--soft"), 1.5, "4px,4px")],
         margin={"l": 8, "r": 112, "t": 12, "b": 8},
     )

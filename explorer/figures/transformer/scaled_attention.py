@@ -14,21 +14,19 @@ from numpy import ndarray
 from explorer.figures.style import (
     INK,
     SOFT,
-    annotation,
     css_colour,
+    end_label,
     figure,
     horizontal_line,
     power_of_ten,
     round_significant,
     round_values,
-    spread_apart,
 )
 
 COLOUR = "--m-transformer"
 TRACES_PER_LINE = 3  # traces: low, high, line
 _DASHES = ("6px,4px", "solid")  # not divided, divided by sqrt(d_k)
 _LABELS = ("not divided", "divided")
-_LABEL_GAP = 0.12  # between the two labels, as a share of the height
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,9 @@ def quantity_by_width(
     low, high = (np.log10(axis.span) if axis.log else np.array(axis.span)).tolist()
     lines = [_line(widths, kind, dash) for kind, dash in zip(values, _DASHES, strict=True)]
     dots = [_dot(widths, kind, index) for kind in values]
-    ends = spread_apart([(float(kind[-1, 0]) - low) / (high - low) for kind in heights], _LABEL_GAP)
     names = [
-        annotation(label, 1.0, end, xref="paper", yref="paper", xanchor="left", xshift=8, yanchor="middle")
-        for label, end in zip(_LABELS, ends, strict=True)
+        end_label(label, 1.0, (float(kind[-1, 0]) - low) / (high - low), 14)
+        for label, kind in zip(_LABELS, heights, strict=True)
     ]
     marks = [(tick, _tick(tick)) for tick in axis.ticks] + ([axis.reference] if axis.reference else [])
     chart = figure(

@@ -13,8 +13,8 @@ from numpy import ndarray
 
 from explorer.figures.style import (
     INK,
-    annotation,
     css_colour,
+    end_label,
     figure,
     labelled_ticks,
     line_end_labels,
@@ -67,7 +67,7 @@ def similarity_by_layer(
             "ticktext": ["0", "0.5", "1"],
             "title": {"text": "cosine similarity"},
         },
-        annotations=_labels(float(np.median(same[:, -1])), float(np.median(other[:, -1])), same.shape[1] - 1.0, y_min),
+        annotations=_labels(float(np.median(same[:, -1])), float(np.median(other[:, -1])), y_min),
         margin={"l": 56, "r": 92, "t": 8, "b": 52},
     )
 
@@ -77,24 +77,13 @@ def layer_names(layers: int) -> list[str]:
     return ["0", *(str(i) for i in range(1, layers))]
 
 
-def _labels(same: float, other: float, x: float, y_min: float) -> list[dict[str, object]]:
-    """Return the labels at the ends of both lines, moved apart; a single label if both end at the same height."""
-    gap = 0.11 * (1.04 - y_min)
-    common = {"xref": "x", "xanchor": "left", "xshift": 10, "yanchor": "middle"}
+def _labels(same: float, other: float, y_min: float) -> list[dict[str, object]]:
+    """Return the labels at the ends of both lines; a single label if both end at the same height."""
     if abs(same - other) < 0.02:
-        return [annotation("<b>both</b>", x, (same + other) / 2, **common) | {"font": {"size": 14, "color": INK}}]
-    upper, lower = (same, other) if same > other else (other, same)
-    if upper - lower < gap:
-        upper, lower = (upper + lower + gap) / 2, (upper + lower - gap) / 2
-    if upper > 1.0:
-        upper, lower = 1.0, min(lower, 1.0 - gap)
-    heights = (upper, lower) if same > other else (lower, upper)
-    return [
-        annotation(f"<b>{name}</b>", x, height, **common) | {"font": {"size": 14, "color": colour}}
-        for name, height, colour in zip(
-            (SAME, OTHER), heights, (css_colour("--sign-5"), css_colour("--sign-1")), strict=True
-        )
-    ]
+        ends = [("both", (same + other) / 2, INK)]
+    else:
+        ends = [(SAME, same, css_colour("--sign-5")), (OTHER, other, css_colour("--sign-1"))]
+    return [end_label(f"<b>{name}</b>", 1.0, (end - y_min) / (1.04 - y_min), 14, colour) for name, end, colour in ends]
 
 
 @dataclass(frozen=True)
@@ -140,6 +129,6 @@ def similarity_to_one(lines: Sequence[SimilarityLine], colour: str) -> go.Figure
             "ticktext": ["−1", "0", "1"],
             "title": {"text": "cosine similarity"},
         },
-        annotations=line_end_labels(ends, 0.11),
+        annotations=line_end_labels(ends),
         margin={"l": 62, "r": 110, "t": 8, "b": 52},
     )

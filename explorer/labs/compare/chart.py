@@ -115,7 +115,6 @@ def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> Pan
             log_x=state.log_x,
             log_y=state.log_y,
             names_at_ends=True,
-            label_gap=0.09,
         ),
         alt=f"{MEASURES[state.y]} {AXES[state.x]}: {join_words([run.title for run in runs])}.",
         tracks=tracks,

@@ -104,7 +104,7 @@ def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Cu
     else:
         axis, mark = (0.0, 1.02), None
     figure = comparison_figure(
-        lines, "step", axis, log_y=metric == "loss", x_end=float(last), reference=mark, right_margin=108, label_gap=0.09
+        lines, "step", axis, log_y=metric == "loss", x_end=float(last), reference=mark, right_margin=108
     )
     return Panel(
         f"depth-{metric}",

@@ -152,7 +152,6 @@ def _panel(
             x_end=float(last),
             reference=(task.known_symbols_loss, f"{task.known_symbols_loss:.2f}", "--soft") if is_loss else None,
             right_margin=92,
-            label_gap=0.1,
         ),
         alt=f"{_METRICS[metric]} by step; at the end {ends or 'nothing yet'}.",
         title=_METRICS[metric],

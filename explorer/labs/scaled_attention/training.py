@@ -90,9 +90,7 @@ def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Cu
     highest = max((float(np.nanmax(line.high)) for line in lines if len(line.high)), default=0.0)
     top = max(top, highest * 1.05) if metric == "loss" else top
     mark = (LEARNED_LOSS, f"learned: {LEARNED_LOSS}", "--soft") if metric == "loss" else None
-    figure = comparison_figure(
-        lines, "step", (0.0, top), x_end=float(last), reference=mark, right_margin=100, label_gap=0.1
-    )
+    figure = comparison_figure(lines, "step", (0.0, top), x_end=float(last), reference=mark, right_margin=100)
     return Panel(
         f"scaled-{metric}",
         figure,

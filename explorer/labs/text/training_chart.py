@@ -168,7 +168,6 @@ def _loss_panel(
         reference=reference,
         right_margin=104,
         log_y=True,
-        labels_at_ends=True,
     )
     return Panel(
         f"held-out-{unit}-{along}",

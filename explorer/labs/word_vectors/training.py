@@ -65,7 +65,7 @@ def _panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | No
     top = 1.04 if metric != "loss" else max(1.0, 1.05 * highest)
     return Panel(
         f"learning-{metric}",
-        comparison_figure(lines, "step", (0.0, top), x_end=float(last), right_margin=90, label_gap=0.1),
+        comparison_figure(lines, "step", (0.0, top), x_end=float(last), right_margin=90),
         alt=f"{_METRICS[metric]} by step: {join_words([variant.words for variant, _ in curves_by_variant])}.",
         title=_METRICS[metric],
         tracks=value_tracks([(line.label, line.colour) for line in lines]),

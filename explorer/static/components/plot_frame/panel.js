@@ -9,8 +9,9 @@ import {
   frameIndexAt,
   valueAt,
 } from "../../shared/charts/playback.js";
-import { spreadEndLabels } from "../../shared/charts/end_labels.js";
+import { placeEndLabels } from "../../shared/charts/end_labels.js";
 import { element } from "../../shared/runtime/dom.js";
+import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { sortByReach, Readout, reachDots, Target, withUnit } from "./draggable_target.js";
 
@@ -150,7 +151,7 @@ export class Panel {
       plotly.react(
         this.plot,
         this.shown === null ? data : data.map((trace) => truncateTrace(trace, this.shown)),
-        { ...copy, annotations: spreadEndLabels(copy.annotations ?? [], this.px), width: this.width, height: this.px },
+        { ...copy, ...placeEndLabels(copy, data, this.width, this.px, textWidth), width: this.width, height: this.px },
         PLOTLY_CONFIG,
       );
       this.state = state;

@@ -1,5 +1,6 @@
 /* The arithmetic of stacks of blocks: lines over the layers, their axes, and the sentences about them. No DOM. Heights of
    logarithmic panels are powers of ten; -Infinity is zero, NaN is above the stack. */
+import { placeHeights } from "../../shared/charts/end_labels.js";
 import { formatNumber, formatSignificant } from "../../shared/runtime/format.js";
 
 const NORMS = { none: "no norm", post: "norm after", pre: "norm before" };
@@ -123,22 +124,20 @@ export function bandPath(course, x, y) {
 }
 
 /** Labels at the ends of lines: [{y, text, kin, own}] sorted down the panel, those of one `kin` that lie closer than
-    `gap` as one, the rest pushed apart within `bottom`. */
-export function placeLabels(ends, gap, bottom) {
+    `gap` as one, each at the height `at` from `top` to `bottom`. */
+export function placeLabels(ends, gap, top, bottom) {
   const labels = [];
   for (const end of [...ends].sort((a, b) => a.y - b.y)) {
     const same = labels.find((one) => one.kin === end.kin && Math.abs(one.y - end.y) < gap);
     if (!same) labels.push({ ...end, shared: false });
     else Object.assign(same, { shared: true, own: same.own || end.own });
   }
-  let ceiling = -Infinity;
-  for (const one of labels) ceiling = one.at = Math.max(one.y, ceiling + gap);
-  let floor = bottom;
-  for (const one of labels.reverse()) {
-    one.at = Math.min(one.at, floor);
-    floor = one.at - gap;
-  }
-  return labels.reverse();
+  const heights = placeHeights(
+    labels.map(({ y }) => ({ end: y, tall: gap })),
+    top - gap / 2,
+    bottom + gap / 2,
+  );
+  return labels.map((label, i) => ({ ...label, at: heights[i] }));
 }
 
 /** A power of ten as a number on the screen. */

@@ -202,7 +202,7 @@ export default defineComponent((place) => {
       own = placeOf(data.combinations, choice),
       wide = width > NARROW,
       HEAD = headOf(width),
-      right = wide ? 182 : 112,
+      right = wide ? 198 : 128,
       layers = data.heights;
     const courses = data.combinations.map((_, i) => courseOf(measures[of], i, choice.layers)),
       mine = courses[own];
@@ -325,17 +325,18 @@ export default defineComponent((place) => {
               };
         })
         .filter(Boolean);
-    return placeLabels(ends, 16, HEAD + tall).map(({ place: i, at: high, shared: several, own: mine }) => {
+    return placeLabels(ends, 16, HEAD, HEAD + tall).flatMap(({ place: i, y: from, at: high, shared, own: mine }) => {
       const combination = data.combinations[i],
         full = nameOf(combination, { withKind: false });
       const short = wide
         ? full
         : full.replace("no residual, ", "no res., ").replace("residual, ", "").replace("norm ", "");
       const kind =
-        !several && combination.norm !== "none" && wide ? { layer: ", LN", rms: ", RMS" }[combination.kind] : "";
-      const name = svgText(`${short}${kind}`, { x: end + 8, y: high + 5, class: mine ? "name mine-name" : "name" });
+        !shared && combination.norm !== "none" && wide ? { layer: ", LN", rms: ", RMS" }[combination.kind] : "";
+      const name = svgText(`${short}${kind}`, { x: end + 24, y: high + 5, class: mine ? "name mine-name" : "name" });
       name.onclick = () => setChoice({ ...combination });
-      return name;
+      const join = `M${end + 2} ${from.toFixed(1)}L${end + 20} ${high.toFixed(1)}`;
+      return [svgNode("path", { class: mine ? "join mine-join" : "join", d: join }), name];
     });
   }
 
