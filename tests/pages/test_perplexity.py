@@ -22,27 +22,26 @@ def open_page(**address: str) -> AppTest:
     return screen.wait_until_ready(screen.page("perplexity.py", {"corpus": "repeats", **address}))
 
 
-def test_the_page_shows_the_loss_of_each_tokenizer_in_four_units() -> None:
+def test_bars_show_the_comparable_unit_and_a_table_the_others() -> None:
     at = open_page(tokens="char,word")
     assert screen.warnings_of(at) == [] and screen.url_params(at) == {"corpus": "repeats", "tokens": "char,word"}
     tasks = PerplexityState(tokens=("char", "word")).tasks(TextConfig(corpus="repeats"))
     losses = {kind: measure_tokenizer_loss(task, NGRAM) for kind, task in tasks.items()}
     assert findings.tokenizers_finding(losses, counted=True) in screen.headings(at)
-    figures = screen.plot_frame_figures(at, "perplexity-bars")
-    assert [figure["caption"] for figure in figures] == 3 * ["not comparable"] + ["of the text as it is: comparable"]
-    for figure, measure in zip(figures, ("loss", "perplexity", "bits_per_character"), strict=False):
-        expected = [getattr(each.ngram, measure) for each in losses.values()]
-        assert figure["plot"]["data"][0]["x"] == pytest.approx(expected, abs=1e-3)
-    in_bytes = [each.bits_per_byte for each in losses.values()]
-    assert figures[-1]["plot"]["data"][0]["x"] == pytest.approx(in_bytes, abs=1e-3)
+    (bars,) = screen.plot_frame_figures(at, "perplexity-bars")
+    assert bars["plot"]["data"][0]["x"] == pytest.approx([each.bits_per_byte for each in losses.values()], abs=1e-3)
+    for row, each in zip(screen.table(at, "perplexity-units"), losses.values(), strict=True):
+        ngram = each.ngram
+        expected = [f"{ngram.loss:.3f}", f"{ngram.perplexity:,.1f}", f"{ngram.bits_per_character:.3f}"]
+        assert [row[name]["text"] for name in ("loss", "perplexity", "characters")] == expected
     assert any(findings.omitted_sentence("word", losses["word"]) in caption for caption in screen.captions(at))
 
 
-def test_text_left_out_makes_the_figure_not_comparable() -> None:
+def test_text_left_out_leaves_no_comparable_bars() -> None:
     at = open_page(tokens="word")
     at = screen.wait_until_ready(screen.widget(at.segmented_control, "perplexity.omitted").set_value("left_out").run())
     assert screen.url_params(at)["omitted"] == "left_out"
-    assert screen.plot_frame_figures(at, "perplexity-bars")[-1]["caption"] == "not comparable"
+    assert "predicted" in screen.table(at, "perplexity-units")[0] and not screen.component_data(at, "plot_frame")
     assert any("cannot be compared" in heading or "leave nothing" in heading for heading in screen.headings(at))
 
 

@@ -1,4 +1,4 @@
-"""The same loss in several units."""
+"""A loss for each tokenizer, in a unit in which they can be compared."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import plotly.graph_objects as go
 from explorer.figures.style import annotation, css_colour, escape_markup, figure, round_values
 
 
-def bars(names: Sequence[str], values: Sequence[float], digits: int, colour: str, is_marked: bool) -> go.Figure:
-    """Return a horizontal bar with its number for each name; the lowest bar is solid.
+def bars(names: Sequence[str], values: Sequence[float], digits: int, colour: str) -> go.Figure:
+    """Return a horizontal bar with its number for each name, of values that can be compared; the lowest bar is solid.
 
     names, values: of the bars, from top to bottom
     digits: decimals of the numbers
     colour: of the bars
-    is_marked: whether the values can be compared, so that the lowest one is marked
     """
     lowest = min(values)
     numbers = [
         annotation(
-            f"<b>{value:,.{digits}f}</b>" if is_marked and value == lowest else f"{value:,.{digits}f}",
+            f"<b>{value:,.{digits}f}</b>" if value == lowest else f"{value:,.{digits}f}",
             value,
             float(row),
             xanchor="left",
@@ -34,9 +33,7 @@ def bars(names: Sequence[str], values: Sequence[float], digits: int, colour: str
             "orientation": "h",
             "x": round_values(values),
             "y": list(range(len(values))),
-            "marker": {
-                "color": [css_colour(colour, 1.0 if is_marked and value == lowest else 0.4) for value in values]
-            },
+            "marker": {"color": [css_colour(colour, 1.0 if value == lowest else 0.4) for value in values]},
             "hoverinfo": "skip",
             "name": "loss",
         },

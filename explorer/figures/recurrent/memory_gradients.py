@@ -1,10 +1,10 @@
-"""Gradient norms over the positions of a sequence for several models, one frame for each moment of a training."""
+"""Gradient norms over the positions of a sequence, relative to the last, one frame for each moment of a training."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,11 +34,13 @@ class GradientLine:
 
 
 def gradient_figure(lines: Sequence[GradientLine]) -> tuple[go.Figure, Frames]:
-    """Return |dL/dx_t| over the symbols in the first frame, and the heights of every trace in all frames.
+    """Return |dL/dx_t| / |dL/dx_T| over the symbols in the first frame, and the heights of every trace in all frames.
 
     The logarithmic axis is the same in all frames. The traces of a line are its lowest seed, its highest seed, the
     median and its label.
     """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lines = [replace(line, norms=line.norms / line.norms[..., -1:]) for line in lines]
     time = lines[0].norms.shape[-1]
     positions = np.unique(np.linspace(0, time - 1, min(time, MAX_POSITIONS)).round().astype(int))
     low, high = _exponent_range(lines)
@@ -155,16 +157,15 @@ def _label(line: GradientLine) -> str:
 
 
 def _label_heights(ends: Sequence[float], labels: Sequence[str], span: tuple[float, float]) -> list[float]:
-    """Return the heights of the labels: where the lines begin, moved apart where they would overlap."""
+    """Return the heights of the labels: where the lines begin, moved apart as little as possible where they overlap."""
+    from scipy.optimize import isotonic_regression
+
     low, high = span
     shares = [(math.log10(end) - low) / (high - low) if end > 0 and math.isfinite(end) else 0.0 for end in ends]
-    half = [_LABEL_LINE_HEIGHT / 2 * (1 + label.count("<br>")) for label in labels]
-    order = sorted(range(len(ends)), key=lambda i: (-shares[i], i))
-    placed, ceiling, floor = dict.fromkeys(order, 0.0), 1.0, 0.0
-    for i in order:
-        placed[i] = min(shares[i], ceiling - half[i])
-        ceiling = placed[i] - half[i]
-    for i in reversed(order):  # several at the bottom push each other up again
-        placed[i] = max(placed[i], floor + half[i])
-        floor = placed[i] + half[i]
+    order = np.lexsort((np.arange(len(shares)), -np.asarray(shares)))  # from the top
+    half = np.array([_LABEL_LINE_HEIGHT / 2 * (1 + label.count("<br>")) for label in labels])[order]
+    below_first = np.cumsum(2 * half) - half - half[0]
+    lifted = isotonic_regression(np.asarray(shares)[order] + below_first, increasing=False).x
+    placed = np.empty(len(shares))
+    placed[order] = np.clip(lifted, below_first[-1] + half[-1], 1.0 - half[0]) - below_first
     return [10 ** (low + placed[i] * (high - low)) for i in range(len(ends))]

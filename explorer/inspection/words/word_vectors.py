@@ -93,17 +93,17 @@ class Candidate:
 
 
 def neighbours(table: WordTable, word: str, count: int = 6) -> list[Candidate]:
-    """Return the words with the highest mean cosine to a word. Raises InvalidSetting for an unknown word."""
+    """Return the words with the highest median cosine to a word. Raises InvalidSetting for an unknown word."""
     (id,) = table.ids([word])
     cosines = np.einsum("rd,rwd->rw", table.unit[:, id], table.unit)
     count = min(count, len(table.words) - 2)  # without the word itself and the row of no word
-    order = nearest(cosines.mean(axis=0)[None], count, np.array([[id]]))[0]
+    order = nearest(np.median(cosines, axis=0)[None], count, np.array([[id]]))[0]
     return [Candidate(table.words[i], cosines[:, i]) for i in order]
 
 
 @dataclass(frozen=True, eq=False)
 class Analogy:
-    """The answers to "a is to b as c is to ?", by mean cosine with b - a + c, and the first answer of each seed."""
+    """The answers to "a is to b as c is to ?", by median cosine with b - a + c, and the first answer of each seed."""
 
     candidates: list[Candidate]  # with the words of the question
     answers: tuple[str, ...]  # of each seed, without the words of the question
@@ -115,7 +115,7 @@ def analogy(table: WordTable, a: str, b: str, c: str, count: int = 6) -> Analogy
     question = np.array([table.ids([a, b, c])])
     cosines = np.stack([analogy_similarity(unit, question)[0] for unit in table.unit])
     count = min(count, len(table.words) - 1)
-    order = nearest(cosines.mean(axis=0)[None], count, np.zeros((1, 1), int))[0]
+    order = nearest(np.median(cosines, axis=0)[None], count, np.zeros((1, 1), int))[0]
     candidates = [Candidate(table.words[i], cosines[:, i], i in question) for i in order]
     best = nearest(cosines, 1, np.repeat(question, len(cosines), axis=0))[:, 0]
     raw = nearest(cosines, 1, np.zeros((len(cosines), 1), int))[:, 0]

@@ -50,7 +50,6 @@ def _draw_models(session: PageSession[MemoryState]) -> None:
             label=f"{MODELS[model].title}: {'positions' if model == 'transformer' else 'initialization'}",
             options={name: VARIANTS[name].label for name in names},
             selection_mode="multi",
-            wrap=True,
         )
 
 

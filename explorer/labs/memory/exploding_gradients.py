@@ -107,8 +107,9 @@ def _draw_gains(gain: float, document: Document, results: Mapping[str, GainMeasu
         playback=Playback(run, last, last, False, "", stops=words, first=_nearest_gain(gain), tells=True),
     )
     document.caption(
-        "Before training. Line: median of eight seeds; band: lowest to highest. Dotted: a linear network, radius to "
-        "the power of T − t. The slope of tanh is below 1 away from 0, so the measured gradient grows more slowly."
+        "Gradient at each symbol divided by that at the last, before training. Line: median of eight seeds; band: "
+        "lowest to highest. Dotted: a linear network, radius to the power of T − t. The slope of tanh is below 1 away "
+        "from 0, so the measured gradient grows more slowly."
     )
 
 

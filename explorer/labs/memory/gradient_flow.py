@@ -130,8 +130,8 @@ def _draw(
         playback=Playback(run, last, last, False, "", stops=labels, first=0),
     )
     document.caption(
-        "Norm of the gradient |∂L/∂x| at each symbol (logarithmic axis), a mean over 64 new sequences. Line: median "
-        "over seeds; band: lowest to highest seed. A run keeps its last values after its last step."
+        "Norm of the gradient |∂L/∂x| at each symbol divided by that at the last (logarithmic axis), a mean over 64 "
+        "new sequences. Line: median over seeds; band: lowest to highest. After its last step a run keeps its values."
     )
     if length > 1:
         _add_table(document, variants, histories, reached, length)

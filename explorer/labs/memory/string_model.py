@@ -122,7 +122,6 @@ def _draw_inputs(session: PageSession[MemoryState]) -> None:
         label="Example strings",
         options={text: text.strip() for text in EXAMPLES},
         label_visibility="collapsed",
-        wrap=True,
         width="content",
     )
 

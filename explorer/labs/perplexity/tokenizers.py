@@ -16,6 +16,7 @@ from explorer.labs.perplexity.state import TOKENIZERS, PerplexityState
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from explorer.inspection.language.tokenizer_losses import TokenizerLoss
 
 _SHORT: Mapping[Kind, str] = {"char": "characters", "bytes": "bytes", "bpe": "BPE", "word": "words"}
-_NOT_COMPARABLE = "not comparable"
 
 
 def tokenizer_controls(session: PageSession[PerplexityState]) -> None:
@@ -37,7 +37,7 @@ def tokenizer_controls(session: PageSession[PerplexityState]) -> None:
 
 
 def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
-    """Draw the loss of the n-gram in four units, a bar for each tokenizer."""
+    """Draw the loss of the n-gram for each tokenizer: bars in the comparable unit, a table of the others."""
     settings = text_run("ngram").model
     assert isinstance(settings, NgramTextConfig)
     tasks = state.tasks(text)
@@ -64,7 +64,7 @@ def _measure(task: TextConfig, settings: NgramTextConfig) -> TokenizerLoss:
 def _draw_bars(
     counted: bool, order: int, vocabulary: int, document: Document, results: Mapping[str, TokenizerLoss]
 ) -> None:
-    """Write the finding, the bars and the caption.
+    """Write the finding, the bars of what can be compared, a table of what cannot, and the caption.
 
     counted: whether bits per byte contain what no token represents
     order: of the n-gram
@@ -73,23 +73,32 @@ def _draw_bars(
     """
     losses = {kind: results[kind] for kind in TOKENIZERS if kind in results}
     document.finding(findings.tokenizers_finding(losses, counted))
-    measures: tuple[tuple[str, str, int, Callable[[TokenizerLoss], float], str], ...] = (
-        ("loss", "Nats per token", 3, lambda each: each.ngram.loss, _NOT_COMPARABLE),
-        ("perplexity", "Perplexity", 1, lambda each: each.ngram.perplexity, _NOT_COMPARABLE),
-        ("characters", "Bits per character", 3, lambda each: each.ngram.bits_per_character, _NOT_COMPARABLE),
-        ("bytes", "Bits per byte", 3, lambda each: each.bits_per_byte, "of the text as it is: comparable")
-        if counted
-        else ("predicted", "Bits per byte", 3, lambda each: each.predicted_bits_per_byte, _NOT_COMPARABLE),
-    )
-    names = [findings.NAMES[kind] for kind in losses]
-    panels = []
-    for name, title, digits, measure, caption in measures:
-        values = [measure(each) for each in losses.values()]
-        numbers = ", ".join(f"{tokenizer} {value:,.{digits}f}" for tokenizer, value in zip(names, values, strict=True))
-        figure = bars([_SHORT[kind] for kind in losses], values, digits, "--m-ngram", is_marked=name == "bytes")
-        alt = f"{title}, {caption}: {numbers}."
-        panels.append(Panel(f"perplexity-{name}", figure, alt, title=title, caption=caption))
-    add_plot_frame(document, panels, key="perplexity-bars", height=60 + 46 * len(losses), columns=None)
+    measures: list[tuple[str, str, int, Callable[[TokenizerLoss], float]]] = [
+        ("loss", "nats per token", 3, lambda each: each.ngram.loss),
+        ("perplexity", "perplexity", 1, lambda each: each.ngram.perplexity),
+        ("characters", "bits per character", 3, lambda each: each.ngram.bits_per_character),
+    ]
+    place = document
+    if counted:
+        left, place = document.columns(2)
+        values = [each.bits_per_byte for each in losses.values()]
+        figure = bars([_SHORT[kind] for kind in losses], values, 3, "--m-ngram")
+        ends = ", ".join(f"{findings.NAMES[kind]} {value:.3f}" for kind, value in zip(losses, values, strict=True))
+        panel = Panel("perplexity-bytes", figure, f"Bits per byte of the text as it is: {ends}.", title="Bits per byte")
+        add_plot_frame(left, [panel], key="perplexity-bars", height=60 + 46 * len(losses))
+    else:
+        measures.append(("predicted", "bits per byte", 3, lambda each: each.predicted_bits_per_byte))
+    rows = [
+        {
+            "cells": {"tokenizer": {"text": _SHORT[kind]}}
+            | {name: {"text": f"{measure(each):,.{digits}f}"} for name, _, digits, measure in measures}
+        }
+        for kind, each in losses.items()
+    ]
+    columns: list[dict[str, object]] = [{"key": "tokenizer", "label": "tokenizer", "kind": "text", "align": "left"}]
+    columns += [{"key": name, "label": label, "kind": "number", "align": "right"} for name, label, *_ in measures]
+    caption = "These numbers cannot be compared between the rows."
+    add_table(place, columns, rows, key="perplexity-units", label="The same loss in other units", caption=caption)
     sentences = [findings.omitted_sentence(kind, each) for kind, each in losses.items()]
     document.caption(
         f"A {order}-gram with modified Kneser–Ney smoothing, fitted to the first nine tenths of the text and evaluated "

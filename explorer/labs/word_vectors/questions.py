@@ -90,8 +90,7 @@ def _find_neighbours(view: RunView, word: str, example: str) -> Neighbours:
     table = table_of(view)
     word = word or table.words[min(20, len(table.words) - 1)]  # of a text without an example
     (word,), problem = _known_words(table, (word,), (example,))
-    found = sorted(neighbours(table, word), key=lambda each: -float(np.median(each.cosines)))
-    return Neighbours(word, found, problem)
+    return Neighbours(word, neighbours(table, word), problem)
 
 
 def _known_words(table: WordTable, words: tuple[str, ...], examples: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
