@@ -45,7 +45,7 @@ def page(session: PageSession[ContextState]) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="top"):
         bind_widget(session, "setup", st.selectbox, width=240)
-        bind_widget(session, "models", st.pills, selection_mode="multi", update=ContextState.with_models, wrap=True)
+        bind_widget(session, "models", st.pills, selection_mode="multi", update=ContextState.with_models)
     show_problems(session.problems)
     state, request = session.state, TrainRequest.for_section("context")
     views = request.views(state.configs)

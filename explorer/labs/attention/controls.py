@@ -51,7 +51,6 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
             update=AttentionState.with_text,
             label="or choose a text",
             options=examples,
-            wrap=True,
             label_visibility="collapsed",
         )
         if stored_model.summary:

@@ -158,7 +158,6 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableM
             update=lambda state, name: state.with_texts(options[name]),
             label="or choose a pair of texts",
             options=list(options),
-            wrap=True,
             label_visibility="collapsed",
         )
 

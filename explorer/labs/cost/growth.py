@@ -47,7 +47,7 @@ def growth_section(session: PageSession[CostState]) -> None:
     state, request = session.state, TrainRequest.for_section("growth")
     explanation(findings.LIMITS)
     with st.container(horizontal=True, vertical_alignment="top"):  # pills and segments differ in height
-        bind_widget(session, "architecture", st.pills, wrap=True)
+        bind_widget(session, "architecture", st.pills)
         bind_widget(session, "corpus", st.segmented_control)
         if state.architecture == ALL_MODELS:
             bind_widget(session, "share", st.segmented_control)

@@ -33,7 +33,6 @@ def prompt_row(session: PageSession[GenerationState]) -> None:
         label="Example prompts",
         options={prompt: prompt.strip() or "empty prompt" for prompt in PROMPTS},
         label_visibility="collapsed",
-        wrap=True,
         width="content",
     )
 

@@ -61,7 +61,7 @@ def ablation_section(session: PageSession[InductionState], views: Views) -> None
         "removed instead."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "without", st.pills, wrap=True)
+        bind_widget(session, "without", st.pills)
         bind_widget(session, "by", st.segmented_control)
     view = trained[name]
     requests: dict[str, Request[AblationLosses | RowPair]] = {

@@ -73,7 +73,6 @@ def version_row(session: NegationSession) -> None:
             update=lambda lab, name: lab.with_version(name, visitor_text.own_text("sentences")),
             label="Version of the task",
             options=[*TASK_VERSIONS, OWN],
-            wrap=True,
             width="content",
         )
         with st.container(width="stretch"):
@@ -208,7 +207,6 @@ def draw_sentence_input(
             redraw=redraw,
             label=pick,
             options={text: text.removeprefix("human ").removesuffix(" nature") for text in sentences},
-            wrap=True,
             width="content",
         )
     if unasked and not say:

@@ -49,7 +49,7 @@ def training_section(session: NegationSession) -> None:
 def _training_settings(session: NegationSession) -> None:
     """Draw the choice of the models, the seeds and the settings of each model."""
     titles = {model: MODELS[model].title for model in models_of("negation")}
-    bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
+    bind_widget(session, "models", st.pills, selection_mode="multi")
     for name in ("replicas", "seed", "batch_size"):
         setting_widget(session, name, section="race")
     model = draw_choice(st.selectbox, "Settings of one model", titles, key="settings-of")

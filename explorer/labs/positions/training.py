@@ -77,7 +77,7 @@ def training_section(session: PageSession[PositionsState]) -> None:
 
 def _settings(session: PageSession[PositionsState]) -> None:
     with st.popover("Settings", icon=":material/tune:"):
-        bind_widget(session, "who", st.pills, selection_mode="multi", wrap=True)
+        bind_widget(session, "who", st.pills, selection_mode="multi")
         bind_widget(session, "again", st.selectbox, width=230)
         bind_widget(session, "longest", st.number_input, width=140)
         comparison_settings.draw_training_settings(session)

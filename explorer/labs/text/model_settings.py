@@ -20,7 +20,7 @@ TEXT_PRESETS = {name: each for name, each in PRESETS.items() if each.task == "te
 def models_row(session: ExperimentSession[TextLab]) -> None:
     """Draw the choice of the models, the number of seeds and steps, and the settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
+        bind_widget(session, "models", st.pills, selection_mode="multi")
         setting_widget(session, "replicas", section="row", width=110)
         _steps_input(session)
         with st.popover("Same budget", icon=":material/balance:"):

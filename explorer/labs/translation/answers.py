@@ -79,7 +79,6 @@ def input_row(session: PageSession[TranslationState]) -> None:
             label="Held-out sources" if state.task == "pairs" else "Example sources",
             options=examples,
             label_visibility="collapsed",
-            wrap=True,
             width="content",
         )
     show_problems(filter(None, [state.unread]))

@@ -39,7 +39,7 @@ def settings_row(session: PageSession[TranslationState], views: Mapping[str, Run
             st.segmented_control,
             update=lambda state, task: state.with_task(task, visitor_text.own_text("pairs")),
         )
-        bind_widget(session, "who", st.pills, selection_mode="multi", wrap=True)
+        bind_widget(session, "who", st.pills, selection_mode="multi")
         with st.popover("Settings", icon=":material/tune:"):
             if loaded:
                 seed_picker(session, next(iter(loaded.values())), "translation.answers", "Seed whose answers are shown")

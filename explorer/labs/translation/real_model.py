@@ -63,7 +63,6 @@ def real_translation(session: PageSession[TranslationState], model: PretrainedMo
             label="Example texts",
             options=examples,
             label_visibility="collapsed",
-            wrap=True,
             width="content",
         )
         st.page_link(

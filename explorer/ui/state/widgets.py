@@ -131,6 +131,8 @@ def _widget_arguments(
     if draw in _MARKDOWN_OPTIONS:
         name_option = arguments.get("format_func", str)
         arguments["format_func"] = lambda option: escape_markdown(str(name_option(option)))
+    if "wrap" in accepted:
+        arguments["wrap"] = True  # in a row Streamlit would cut the options that do not fit
     if declared and "selection_mode" in accepted and arguments.get("selection_mode") != "multi":
         arguments["required"] = True
     return arguments

@@ -30,7 +30,7 @@ import {
   readNodes,
 } from "./math.js";
 import { branchWidth } from "../../shared/charts/value_scale.js";
-import { setTextIfChanged, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { moveSlider, setTextIfChanged, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -146,8 +146,7 @@ export default defineComponent((place) => {
   function showWidth() {
     const beamWidth = width.value,
       greedy = bestOf(1);
-    slider.value = beamWidth;
-    slider.style.setProperty("--at", (beamWidth - 1) / 7);
+    moveSlider(slider, beamWidth);
     setTextIfChanged(meter, beamWidth === 1 ? "1, greedy" : String(beamWidth));
     nodes = readNodes(all, [data.starts[beamWidth - 1], data.starts[beamWidth]]);
     steps = nodesByStep(nodes);

@@ -135,7 +135,16 @@ export default defineComponent((place) => {
     figure.setAttribute("width", width);
     const marker = svgNode(
       "marker",
-      { id: head, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+      {
+        id: head,
+        viewBox: "0 0 8 8",
+        refX: 7,
+        refY: 4,
+        markerWidth: 10,
+        markerHeight: 10,
+        markerUnits: "userSpaceOnUse", // as large for a bold arrow: it must not cover the label beside it
+        orient: "auto",
+      },
       svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
     );
     const shapes = focusOrder(layout, data.boxes, data.arrows).map(({ kind, i }) =>

@@ -18,7 +18,7 @@
 import * as math from "./math.js";
 import { LINE, gradientStrip, gruDiagram, gateTraceStrip, lineStrip, lstmDiagram } from "./pictures.js";
 import { screenSvg } from "../../shared/runtime/screen_svg.js";
-import { setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
+import { moveSlider, setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
 import { Playback } from "../../shared/charts/playback.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -103,7 +103,14 @@ export default defineComponent((place) => {
   watch.observe(place);
 
   function makeDial(name, words, low, high) {
-    const range = node("input", { type: "range", min: low, max: high, step: 0.01, "aria-label": words }),
+    const range = node("input", {
+        type: "range",
+        class: "slider",
+        min: low,
+        max: high,
+        step: 0.01,
+        "aria-label": words,
+      }),
       value = node("output");
     range.oninput = () => {
       beginGesture(name);
@@ -201,6 +208,7 @@ export default defineComponent((place) => {
       value = node("output");
     const range = node("input", {
       type: "range",
+      class: "slider",
       min: signed ? -1 : 0,
       max: 1,
       step: 0.01,
@@ -344,7 +352,7 @@ export default defineComponent((place) => {
     if (Math.floor(play.state.cursor + 1e-6) !== current.at) moveTo(current.at);
     if (!all) return;
     for (const [name, { range, value }] of Object.entries({ u, w })) {
-      range.value = current[name];
+      moveSlider(range, current[name]);
       setTextIfChanged(value, math.formatGate(current[name]));
     }
     [...switches.children].forEach((one, i) => {
@@ -389,7 +397,7 @@ export default defineComponent((place) => {
     for (const { name, label, trace, range, value } of traceRows) {
       if (all && trace.width !== width) trace.setWidth((trace.width = width));
       trace.show(current.lanes[name], at, label);
-      range.value = current.lanes[name][at];
+      moveSlider(range, current.lanes[name][at]);
       setTextIfChanged(value, math.formatGate(current.lanes[name][at]));
     }
     for (const each of strips) {

@@ -23,7 +23,7 @@ import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
-import { node } from "../../shared/runtime/dom.js";
+import { moveSlider, node } from "../../shared/runtime/dom.js";
 import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
@@ -46,7 +46,7 @@ export default defineComponent((place) => {
     tiles = [],
     at = null,
     isKept = false;
-  const slider = node("input", { type: "range", min: 0, step: 1, id: `cut-${own}` }),
+  const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, id: `cut-${own}` }),
     heads = node("output", { for: slider.id });
   const views = Object.entries(VIEWS).map(([value, words]) => {
     const input = node("input", { type: "radio", name: `cut-view-${own}` });
@@ -60,7 +60,7 @@ export default defineComponent((place) => {
     "div",
     { class: "controls" },
     node("div", { class: "cut" }, node("label", { for: slider.id }, "Heads"), node("span", {}, slider, heads)),
-    node("fieldset", {}, node("legend", {}, "Colour"), ...views.map(({ label }) => label)),
+    node("fieldset", { class: "lineage-choice" }, node("legend", {}, "Colour"), ...views.map(({ label }) => label)),
   );
   const finding = node("p", { class: "finding", role: "status" }),
     about = node("p", { class: "about" });
@@ -111,7 +111,7 @@ export default defineComponent((place) => {
     const { cut, view } = shared.value,
       every = cutNames();
     slider.max = every.length - 1;
-    slider.value = every.indexOf(cut);
+    moveSlider(slider, every.indexOf(cut));
     slider.ariaValueText = `${cut} heads`;
     heads.textContent = `${cut} × ${data.width / cut} numbers`;
     for (const { value, input } of views) input.checked = view === value;

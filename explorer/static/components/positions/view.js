@@ -15,7 +15,7 @@
  */
 import { HeatMap, arrayGrid, colourRamp } from "../../shared/charts/heatmap.js";
 import { linePath, scalePosition } from "../../shared/charts/value_scale.js";
-import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
+import { moveSlider, setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import * as math from "./math.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -55,7 +55,7 @@ export default defineComponent((place) => {
   /* ---- controls ---- */
 
   function makeDial(name, words, low, high, step, from = (value) => value, to = from) {
-    const range = node("input", { type: "range", min: low, max: high, step, "aria-label": words }),
+    const range = node("input", { type: "range", class: "slider", min: low, max: high, step, "aria-label": words }),
       value = node("output");
     range.oninput = () => {
       state[name] = from(Number(range.value));
@@ -67,7 +67,7 @@ export default defineComponent((place) => {
       range,
       value,
       set: (newValue) => {
-        range.value = to(newValue);
+        moveSlider(range, to(newValue));
       },
       root: node("label", { class: "dial" }, node("span", {}, words), range, value),
     };

@@ -32,7 +32,7 @@ import {
   spanOf,
   ticksOf,
 } from "./math.js";
-import { svgNode, node } from "../../shared/runtime/dom.js";
+import { moveSlider, svgNode, node } from "../../shared/runtime/dom.js";
 import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
 import { formatNumber } from "../../shared/runtime/format.js";
@@ -95,12 +95,12 @@ export default defineComponent((place) => {
       });
       return node(
         "fieldset",
-        {},
+        { class: "lineage-choice" },
         node("legend", {}, title),
         ...inputs[name].map(({ input, words }) => node("label", {}, input, words)),
       );
     });
-  const slider = node("input", { type: "range", min: 1, step: 1, id: `stacks-${id}-layers` }),
+  const slider = node("input", { type: "range", class: "slider", min: 1, step: 1, id: `stacks-${id}-layers` }),
     blocks = node("output", { for: slider.id });
   slider.oninput = () => setChoice({ layers: Number(slider.value) }, false);
   slider.onchange = () => sendChoice();
@@ -143,7 +143,7 @@ export default defineComponent((place) => {
         input.disabled = name === "kind" && choice.norm === "none";
       }
     slider.max = data.heights;
-    slider.value = choice.layers;
+    moveSlider(slider, choice.layers);
     slider.ariaValueText = `${choice.layers} blocks`;
     blocks.textContent = choice.layers;
     if (!measures) return;

@@ -27,7 +27,7 @@
  * @property {number} layer
  * @property {number} chosen index of a sentence
  */
-import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
+import { moveSlider, setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { interpolatePoints, placeLabels, describeSimilarities, meanPoint, nearestPoint, fitPoints } from "./math.js";
@@ -44,7 +44,7 @@ const SHAPES = [
 const PRESENTATION = { slides: [".map", ".side"] };
 
 export default defineComponent((place) => {
-  const slider = node("input", { type: "range", min: 0, step: 1, "aria-label": "Layer" });
+  const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, "aria-label": "Layer" });
   const layerName = node("output", {}),
     picture = svgNode("svg", { role: "img", height: TALL });
   const words = node("p", { class: "words", role: "status" }),
@@ -142,6 +142,7 @@ export default defineComponent((place) => {
   /** Write the text of a layer: its name, the variance of its directions, and the similarity of the sentences. */
   function showLayerName() {
     setTextIfChanged(layerName, data.names[layer]);
+    moveSlider(slider, layer);
     slider.setAttribute("aria-valuetext", data.names[layer]);
     const shares = data.shares[layer].map((share) => `${Math.round(100 * share)} %`).join(" and ");
     picture.setAttribute(
@@ -230,7 +231,6 @@ export default defineComponent((place) => {
       sendEvent = (name, value) => component.setTriggerValue(name, value);
       if (layer !== newData.layer || Number(slider.value) !== newData.layer) layer = newData.layer;
       slider.max = data.names.length - 1;
-      slider.value = layer;
       list.replaceChildren(...data.sentences.map(makeSentenceRow));
       if (focus >= 0) list.querySelectorAll("button")[focus]?.focus();
       drawMap();

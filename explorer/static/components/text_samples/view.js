@@ -11,7 +11,7 @@
  */
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { element, icon, node, tint } from "../../shared/runtime/dom.js";
+import { element, icon, moveSlider, node, tint } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { formatCount, formatNumber } from "../../shared/runtime/format.js";
 
@@ -170,10 +170,9 @@ export default defineComponent((place) => {
     setTextIfChanged(stepLabel, description);
     stepLabel.style.minWidth = `${`step ${formatCount(all.at(-1) ?? 0)}`.length}ch`; // wide enough for the last one: nothing moves
     slider.max = Math.max(last, 1);
-    slider.value = at;
+    moveSlider(slider, at);
     slider.disabled = play.disabled = last < 1;
     slider.setAttribute("aria-valuetext", description);
-    slider.style.setProperty("--at", last > 0 ? at / last : 0);
     setTextIfChanged(play.firstChild, timer ? "pause" : "play_arrow");
     setTextIfChanged(play.lastChild, timer ? "Pause" : "Play");
     backButton.disabled = at <= 0;

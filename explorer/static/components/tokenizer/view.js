@@ -27,7 +27,7 @@ import { formatFinding, countLearned, rankPairs, segmentText } from "./bpe.js";
 import { showSpaces } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { icon, node } from "../../shared/runtime/dom.js";
+import { icon, moveSlider, node } from "../../shared/runtime/dom.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -175,8 +175,7 @@ export default defineComponent((place) => {
 
   function drawAll() {
     paint = 0;
-    slider.value = currentSize();
-    slider.style.setProperty("--at", (currentSize() - data.least) / Math.max(1, data.most - data.least));
+    moveSlider(slider, currentSize());
     slider.setAttribute("aria-valuetext", formatUnits(currentSize(), "token"));
     size.textContent = formatCount(currentSize());
     tokens = segmentText(data, rankOf, currentSize());

@@ -210,7 +210,9 @@ export default defineComponent((place) => {
       tint(place, data.colour);
       columns = data.steps.map(makeColumn);
       at = isKept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
-      steps.replaceChildren(...columns.flatMap(({ step, button }, i) => (i ? [makeLink(step), button] : [button])));
+      steps.replaceChildren(
+        ...columns.map(({ step, button }, i) => (i ? node("span", { class: "next" }, makeLink(step), button) : button)),
+      );
       steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
       weights.replaceChildren(
         node("b", {}, data.title),

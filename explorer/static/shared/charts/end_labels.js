@@ -32,6 +32,7 @@ export function placeHeights(labels, low, high) {
   const cost = ({ end, blocked = [] }, y) =>
     (y - end) ** 2 + (blocked.some(([from, to]) => y > from && y < to) ? CROSSED : 0);
   const chosen = []; // for each label and height: the height of the label above
+  /** @type {Float64Array | null} */
   let before = null;
   labels.forEach((label, i) => {
     const half = (squeeze * label.tall) / 2,
@@ -117,7 +118,7 @@ export function placeEndLabels(layout, data, width, height, textWidth) {
 }
 
 /* Return a function from a value to its share of an axis; null if the axis has no range of numbers. */
-function shareOf({ range, type } = {}) {
+function shareOf({ range = null, type = "" } = {}) {
   if (!range || range.some((end) => typeof end !== "number")) return null;
   const [low, high] = range;
   return (value) => ((type === "log" ? Math.log10(value) : value) - low) / (high - low);

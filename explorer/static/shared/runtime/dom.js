@@ -22,6 +22,12 @@ export function tint(element, colour) {
   return element;
 }
 
+/** Move a slider to `value`, and fill its track up to there. */
+export function moveSlider(slider, value) {
+  slider.value = value;
+  slider.style.setProperty("--at", (slider.value - slider.min) / (slider.max - slider.min || 1));
+}
+
 /** Wait for two frames: what the next frame requests is drawn in the one after it. */
 export const nextFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 
