@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from explorer.catalogue import PAGES
 from explorer.errors import shorten
 from explorer.ui.classroom import classroom_card, hidden_controls, lesson_card, share_form
 from explorer.ui.components.base import event_callbacks, register
@@ -46,7 +47,12 @@ _address = register("address")
 
 def watch_address(page: str) -> None:
     """Mount the component on the page of this path; see `static/components/address/view.js`."""
-    _address(data={"page": page}, key="address", **event_callbacks("address", "visited"))
+    row = next(row for row in PAGES if row.address == page)
+    _address(
+        data={"page": page, "section": row.section, "title": row.title},
+        key="address",
+        **event_callbacks("address", "visited"),
+    )
 
 
 _jobs = register("jobs_panel")

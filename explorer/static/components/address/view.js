@@ -1,5 +1,6 @@
 /**
- * Tell the server when the visitor goes to another state of the same page: back, forward, or by a link. It draws nothing.
+ * Tell the server when the visitor goes to another state of the same page: back, forward, or by a link. It draws nothing,
+ * but writes the page into the name of its group in the menu, which Streamlit marks only while the group is open.
  *
  * Every request carries the address of the browser, but it may be the one from before the last change of the state. So the
  * server takes an address only from here, and it writes none in answer: the visitor may have gone on meanwhile, and a new
@@ -10,6 +11,8 @@
  *
  * @typedef {object} AddressData
  * @property {string} page path of the page, "" for the first one
+ * @property {string} section its group in the menu, "" for a page without a group
+ * @property {string} title
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -20,6 +23,15 @@ import { watchReconnections } from "../../shared/runtime/reconnection.js";
 export const pathOf = (pathname) => pathname.slice(pathname.lastIndexOf("/") + 1);
 
 const USE = ["input", "click"];
+
+function nameInMenu({ section, title }) {
+  /** @type {NodeListOf<HTMLElement>} */
+  const names = document.querySelectorAll('[data-testid="stTopNavSection"] p');
+  for (const name of names) {
+    if (name.textContent === section) name.dataset.page = title === section ? "" : `: ${title}`;
+    else delete name.dataset.page;
+  }
+}
 
 export default defineComponent((place) => {
   place.hidden = true;
@@ -58,14 +70,19 @@ export default defineComponent((place) => {
   window.addEventListener("popstate", onPopState);
   for (const kind of USE) document.addEventListener(kind, onUse, true); // before the click on a link is reported
   document.addEventListener("click", onClick);
+  const menu = new MutationObserver(() => data && nameInMenu(data)), // it is drawn anew if the window becomes narrow
+    header = document.querySelector('[data-testid="stHeader"]');
+  if (header) menu.observe(header, { childList: true, subtree: true });
   const stopWatching = watchReconnections(() => send("continued", Date.now()));
   return {
     show(/** @type {AddressData} */ newData, { sendWhenIdle }) {
       data = newData;
       send = sendWhenIdle;
+      nameInMenu(data);
     },
     close() {
       stopWatching();
+      menu.disconnect();
       window.removeEventListener("popstate", onPopState);
       for (const kind of USE) document.removeEventListener(kind, onUse, true);
       document.removeEventListener("click", onClick);
