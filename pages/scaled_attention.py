@@ -51,7 +51,7 @@ def formulas_section() -> None:
     )
     explanation(
         "If all numbers of q and k are independent, with mean 0 and variance 1, each product has variance 1, and the "
-        "sum of d_k of them has variance d_k. Divided by √d_k, the scores have variance 1 for every width. Softmax "
+        "sum of dₖ of them has variance dₖ. Divided by √dₖ, the scores have variance 1 for every width. Softmax "
         "turns "
         "differences of scores into ratios of weights, so without the division one weight is near 1 and all others are "
         "near 0. There the derivatives of softmax are small:"
@@ -83,7 +83,7 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
         trained_head_section(session, selected)
     else:
         component.draw_component(session.state)
-    with page_section("softmax", "Why are the scores divided by √d_k?"):
+    with page_section("softmax", "Why are the scores divided by √dₖ?"):
         width_section(session)
     folded_section("training", "Does the division matter in training?", lambda: training_section(session))
     folded_section("first-token", "Where does the weight go if no token fits?", lambda: first_token_section(session))

@@ -219,20 +219,20 @@ def test_editing_a_number_updates_the_results_and_the_curves_follow_their_slider
         .locator(".frame-readout-value")
         .first
     )
-    expect(caption).to_contain_text("At d_k = 64 the scores are divided by 8.00")
+    expect(caption).to_contain_text("At dₖ = 64 the scores are divided by 8.00")
     height, wire = panels.bounding_box()["height"], WebSocketRecorder(page)
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2, steps=5)
-    expect(caption).to_contain_text("At d_k = 1,024 the scores are divided by 32.00")
+    expect(caption).to_contain_text("At dₖ = 1,024 the scores are divided by 32.00")
     wait_until(lambda: 25 < float(spread.inner_text()) < 40)  # about the root of 1,024
     assert wire.events() == [], "dragging sends no messages to the server"
     assert panels.bounding_box()["height"] == height, "nothing below moves"
     page.mouse.up()
     wait_for_url_params(page, wide="1024", at="weights.2.1")
-    expect(caption).to_contain_text("At d_k = 1,024")
+    expect(caption).to_contain_text("At dₖ = 1,024")
 
 
 def test_layers_are_scrubbed_in_the_browser_and_a_sentence_can_be_inspected(visit: Visit) -> None:

@@ -83,7 +83,7 @@ def quantity_by_width(
             "tickvals": [1, 4, 16, 64, 256, 1024],
             "ticktext": ["1", "4", "16", "64", "256", "1,024"],
             "tickangle": 0,
-            "title": {"text": "d_k"},
+            "title": {"text": "dₖ"},
         },
         yaxis={
             "type": "log" if axis.log else "linear",

@@ -23,9 +23,9 @@ def width_finding(widths: Sequence[int], gradient: Float[ndarray, "kinds widths"
     """Say at which width the gradient of unscaled softmax peaks, and what is left of it at the largest width."""
     raw, divided = gradient
     peak, last = int(raw.argmax()), len(widths) - 1
-    change = f"grows to {raw[last]:.2g} at d_k = {widths[last]:,}"
+    change = f"grows to {raw[last]:.2g} at dₖ = {widths[last]:,}"
     if peak < last:
-        change = f"falls {_fold(raw[peak], raw[last])} from d_k = {widths[peak]:,} to {widths[last]:,}"
+        change = f"falls {_fold(raw[peak], raw[last])} from dₖ = {widths[peak]:,} to {widths[last]:,}"
     settled = divided[widths.index(4) :] if 4 in widths else divided
     low, high = settled.min(), settled.max()
     is_steady = low > 0 and high / low < 1.2
@@ -46,7 +46,7 @@ def softmax_at_width(
 ) -> str:
     """Describe softmax at one width. `largest` and `entropy` hold the value without and with the division."""
     return (
-        f"At d_k = {width:,} the scores are divided by {math.sqrt(width):.2f}. The largest of {keys} weights is then "
+        f"At dₖ = {width:,} the scores are divided by {math.sqrt(width):.2f}. The largest of {keys} weights is then "
         f"{largest[1]:.2f}, and the entropy is {entropy[1]:.2f} nats of at most ln {keys} = {math.log(keys):.2f}. "
         f"Without the division they are {largest[0]:.2f} and {entropy[0]:.2f}."
     )
@@ -61,7 +61,7 @@ def training_verdict(width: int, divided: LossCurves | None, raw: LossCurves | N
     if not any(counts):
         return f"Neither model learns the task: no seed has a loss below {LEARNED_LOSS} nats."
     return (
-        f"With the division {counts[0]} of {count_seeds(seeds[0])} learn the task at d_k = {width}; without it "
+        f"With the division {counts[0]} of {count_seeds(seeds[0])} learn the task at dₖ = {width}; without it "
         f"{counts[1]} of {number_word(seeds[1])}."
     )
 

@@ -34,7 +34,7 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
     """Draw softmax weights, their entropy and their gradient at every width."""
     explanation(
         "Here a query and 64 keys are random, with numbers from N(0, 1). Each dimension adds one random product to a "
-        "score, so the standard deviation of the scores is √d_k. Move the slider: the vectors get wider."
+        "score, so the standard deviation of the scores is √dₖ. Move the slider: the vectors get wider."
     )
 
     def requests() -> Mapping[str, Request[SoftmaxStatistics]]:
@@ -94,7 +94,7 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
             False,
             "all widths",
             unit="width",
-            stops=tuple(f"d_k = {width:,}" for width in WIDTHS),
+            stops=tuple(f"dₖ = {width:,}" for width in WIDTHS),
             says=_captions(statistics),
             first=nearest_width_index(width),
             tells=True,
@@ -123,9 +123,9 @@ def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
     from explorer.inspection.transformer.softmax_scaling import WIDTHS
 
     keys, last, result = results.one.shape[-1], len(WIDTHS) - 1, []
-    for kind, title in enumerate(("Weights, not divided", "Weights, divided by √d_k")):
+    for kind, title in enumerate(("Weights, not divided", "Weights, divided by √dₖ")):
         drawn, turned = weight_bars(results.one[kind], last)
-        largest = f"at d_k = {WIDTHS[-1]:,} the largest is {results.one[kind, -1].max():.2f}"
+        largest = f"at dₖ = {WIDTHS[-1]:,} the largest is {results.one[kind, -1].max():.2f}"
         alt = f"{title}: of one draw of {keys} keys, {largest}."
         result.append(Panel(f"weights-{kind}", drawn, alt=alt, title=title, frames=turned))
     ceiling = math.log(keys)
@@ -147,7 +147,7 @@ def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
             Panel(
                 f"widths-{name}",
                 drawn,
-                alt=f"{title} by d_k from 1 to {WIDTHS[-1]:,}; at the end {ends}.",
+                alt=f"{title} by dₖ from 1 to {WIDTHS[-1]:,}; at the end {ends}.",
                 title=title,
                 tracks=value_tracks([("not divided", COLOUR), ("divided", COLOUR)], digits, TRACES_PER_LINE),
                 rest=tuple(map(float, WIDTHS)),

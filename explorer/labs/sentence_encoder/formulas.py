@@ -21,7 +21,7 @@ def formulas_section(state: SentenceEncoderState) -> None:
     config = state.configs[state.variant_names[0]].model
     width, heads, hidden = (getattr(config, name) for name in ("width", "heads", "hidden"))
     explanation(
-        f"Here x has {width} numbers, with {heads} heads of d_k = {width // heads} and {hidden} hidden units; position "
+        f"Here x has {width} numbers, with {heads} heads of dₖ = {width // heads} and {hidden} hidden units; position "
         "vectors are sines. The feedforward part sees one word at a time, so only attention can bring “river” into the "
         "vector of “bank”. All topics share the same sentence patterns, so neither the position of a word nor the "
         "function words give its sense away."

@@ -41,7 +41,7 @@ const TABLES = [
 ];
 const STEPS = [
   { name: "scores", title: "1. Q Kᵀ", words: "each query · each key", scale: "sign" },
-  { name: "scaled", title: "2. divided by √d_k", words: "", scale: "sign" },
+  { name: "scaled", title: "2. divided by √dₖ", words: "", scale: "sign" },
   { name: "masked", title: "3. under the mask", words: "", scale: "sign" },
   { name: "weights", title: "4. softmax", words: "each row sums to 1", scale: "amount" },
   { name: "out", title: "5. times V", words: "the output of each token", scale: "sign" },
@@ -78,7 +78,7 @@ export default defineComponent((place) => {
   };
   const divide = node("input", { type: "checkbox", class: "toggle", role: "switch" }),
     mask = node("select", { class: "lineage-select" });
-  const divided = node("label", {}, divide, "divide by √d_k"),
+  const divided = node("label", {}, divide, "divide by √dₖ"),
     masking = node("label", {}, "mask", mask);
   const padding = node("span", { class: "padding", role: "group", "aria-label": "Which tokens are padding" });
   const tokens = makeStepper("token", (steps) => sendEvent("size", data.tokens.length + steps)),
@@ -190,7 +190,7 @@ export default defineComponent((place) => {
     back.hidden = !model || !copied;
     drawPadding(!model && state.mask === "padding");
     setTextIfChanged(tokens.count, `${count} tokens`);
-    setTextIfChanged(width.count, `d_k = ${wide}`);
+    setTextIfChanged(width.count, `dₖ = ${wide}`);
     [tokens.less.disabled, tokens.more.disabled] = [count <= LEAST, count >= MOST];
     [width.less.disabled, width.more.disabled] = [wide <= LEAST, wide >= MOST];
     place.classList.toggle("large", wide > MOST || count > MOST);
