@@ -60,7 +60,8 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
         return
     run = "/".join(str(key) for key, _ in requests.values())
     placeholder = "The gradients of every run are being computed …"
-    result_section("memory-why", requests, partial(_draw, variants, run), placeholder, HEIGHT + TABLE_HEIGHT)
+    draw = partial(_draw, variants, run)
+    result_section("memory-why", requests, draw, placeholder, HEIGHT + TABLE_HEIGHT, partly=True)
 
 
 def compute_gradients(view: RunView) -> GradientHistory:
