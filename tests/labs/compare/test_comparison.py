@@ -312,7 +312,7 @@ def test_a_name_stands_where_its_line_ends() -> None:
     early = replace(line, x=line.x / 2)
     figure = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True)
     full, half = figure.layout.annotations[:2]
-    assert (full.x, half.x) == (10, 5) and "<br>" in full.text and full.text.count("…") == 1
+    assert (full.x, half.x) == (1.0, 0.5) and "<br>" in full.text and full.text.count("…") == 1
     assert 44 < figure.layout.margin.r <= 170
     log = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True, log_x=True)
     assert log.layout.annotations[0].x == pytest.approx(1)
