@@ -21,6 +21,7 @@ from explorer.figures.style import (
     round_significant,
 )
 
+_ROOM_BELOW = 0.09  # share of the height that a text needs below a line
 _LONGEST = 22  # characters on a line of a name in the figure
 _VEIL = css_colour("--page", 0.75)  # behind a label, which a line may cross
 TRACES_PER_RUN = 3  # traces: lowest seed, highest seed, mean or median
@@ -108,7 +109,11 @@ def comparison_figure(
         height, text, colour = reference
         shapes.append(horizontal_line(height, css_colour(colour), 2.0, "8px,3px,2px,3px"))
         y = _log(height) if log_y else height  # plotly takes the logarithm for an annotation, not for a shape
-        label = annotation(escape_markup(text), 0.0, y, xref="paper", xanchor="left", yanchor="bottom", xshift=8)
+        # Curves that come from above would cross the label above the line; below it, there must be room for a text.
+        crossed = any(len(line.mean) and line.mean[0] > 1.5 * height for line in lines)
+        share = (y - (_log(low) if log_y else low)) / (_log(high) - _log(low) if log_y else high - low)
+        side = "top" if crossed and share > _ROOM_BELOW else "bottom"
+        label = annotation(escape_markup(text), 0.0, y, xref="paper", xanchor="left", yanchor=side, xshift=8)
         annotations.append(label | {"font": {"size": 14, "color": css_colour(colour)}, "bgcolor": _VEIL})
     y_axis: dict[str, Any] = {"range": [low, high]}
     if log_y:

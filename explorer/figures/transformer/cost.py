@@ -58,7 +58,7 @@ def cost_figure(lines: Sequence[CostLine], x_title: str, y_title: str, sizes: Se
         },
         yaxis={"type": "log", "range": [low, high], **_power_ticks(low, high), "title": {"text": y_title}},
         annotations=names,
-        margin={"l": 8, "r": 106, "t": 12, "b": 8},
+        margin={"l": 8, "r": 124, "t": 12, "b": 8},
     )
 
 

@@ -29,8 +29,6 @@ def loss_figure(
     axis = "place" if by_position else "step"
     chart = comparison_figure(lines, axis, span, log_y=True, x_end=x_end, reference=reference, right_margin=92)
     chart.layout.xaxis.update(nticks=5, tickangle=0)
-    if loss_floor and any(len(line.mean) and line.mean[0] > 1.5 * loss_floor[0] for line in lines):
-        chart.layout.annotations[-1].yanchor = "top"  # the curves come from above and would cross the label
     powers = [10.0**power for power in range(round(math.log10(span[0])), math.floor(math.log10(span[1])) + 1)]
     chart.layout.yaxis.update(tickmode="array", tickvals=powers, ticktext=[f"{each:g}" for each in powers])
     if by_position:

@@ -25,11 +25,9 @@ export const pathOf = (pathname) => pathname.slice(pathname.lastIndexOf("/") + 1
 const USE = ["input", "click"];
 
 function nameInMenu({ section, title }) {
-  /** @type {NodeListOf<HTMLElement>} */
-  const names = document.querySelectorAll('[data-testid="stTopNavSection"] p');
-  for (const name of names) {
-    if (name.textContent === section) name.dataset.page = title === section ? "" : `: ${title}`;
-    else delete name.dataset.page;
+  for (const name of document.querySelectorAll('[data-testid="stTopNavSection"] p')) {
+    if (name.textContent === section) name.setAttribute("data-page", title === section ? "" : `: ${title}`);
+    else name.removeAttribute("data-page");
   }
 }
 

@@ -35,6 +35,9 @@ let count = 0;
 
 const PRESENTATION = { slides: [".shape, .pills, .plot", ".below", ".learned"], controls: ".from" };
 
+// As large for a bold arrow: it must not cover the label beside it.
+const ARROWHEAD = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 10, markerHeight: 10, orient: "auto" };
+
 export default defineComponent((place) => {
   const id = ++count,
     shared = new SyncedValue(),
@@ -135,16 +138,7 @@ export default defineComponent((place) => {
     figure.setAttribute("width", width);
     const marker = svgNode(
       "marker",
-      {
-        id: head,
-        viewBox: "0 0 8 8",
-        refX: 7,
-        refY: 4,
-        markerWidth: 10,
-        markerHeight: 10,
-        markerUnits: "userSpaceOnUse", // as large for a bold arrow: it must not cover the label beside it
-        orient: "auto",
-      },
+      { ...ARROWHEAD, id: head, markerUnits: "userSpaceOnUse" },
       svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
     );
     const shapes = focusOrder(layout, data.boxes, data.arrows).map(({ kind, i }) =>

@@ -66,9 +66,7 @@ export default defineComponent((place) => {
       name,
       range,
       value,
-      set: (newValue) => {
-        moveSlider(range, to(newValue));
-      },
+      set: (newValue) => moveSlider(range, to(newValue)),
       root: node("label", { class: "dial" }, node("span", {}, words), range, value),
     };
   }

@@ -1,23 +1,17 @@
 /* The labels at the right ends of lines: near their ends, neither over each other nor over a line. A label that has to
-   stand away from its end is joined to it by a thin line.
-
-   The server gives each label the end of its line, as shares of the axes. Only the browser knows the size in px. */
+   stand away from its end is joined to it by a thin line. The server gives each label the end of its line, as shares of the axes. Only the browser knows the size in px. */
 
 const LINE = 1.2; // line height, in units of the font size
 const AXIS = { left: 34, below: 46 }; // px beside and below the axes, as plotly makes room for ticks and a title
-const NEAR = 8,
-  APART = 24, // px from the end of a line to its label; to labels of which one is joined by a line
-  JOINED = 5; // px: a label that is moved further up or down is joined
-const PAD = 2, // px between a label and a line
-  STEP = 1; // px between the heights that are tried
+const [NEAR, APART] = [8, 24]; // px from the end of a line to its label; to labels of which one is joined by a line
+const JOINED = 5; // px: a label that is moved further up or down is joined
+const [PAD, STEP] = [2, 1]; // px between a label and a line; between the heights that are tried
 const CROSSED = 50 ** 2; // a label is rather moved by 50 px than written over a line
 
 const isEndLabel = ({ xref, yref, xanchor }) => xref === "paper" && yref === "paper" && xanchor === "left";
 
 /**
- * Return heights of labels from the top down: as near to `ends` as they can be without overlapping. The sum of the
- * squared distances is the smallest possible.
- *
+ * Return heights of labels that do not overlap, with the smallest possible sum of squared distances to their ends.
  * @param {{end: number, tall: number, blocked?: number[][]}[]} labels in their order from the top, sizes in px;
  *    `blocked` are intervals in which the middle of a label would cross a line
  * @param {number} low smallest height of the upper edge of a label
@@ -61,7 +55,6 @@ export function placeHeights(labels, low, high) {
 
 /**
  * Return the annotations and shapes of a figure, its end labels placed and joined to their lines.
- *
  * @param {any} layout of plotly, with ranges of its axes
  * @param {any[]} data the traces
  * @param {number} width of the figure in px
@@ -96,22 +89,15 @@ export function placeEndLabels(layout, data, width, height, textWidth) {
     }
     const heights = placeHeights(group, -t, high + LINE * 8),
       isMoved = (i) => Math.abs(heights[i] - group[i].end) > JOINED;
-    const away = group.some((_, i) => isMoved(i)) ? APART - NEAR : 0;
-    group.forEach(({ annotation, x, left, long, end }, i) => {
-      const at = Math.min(left + away, Math.max(left, wide + r - long - 2));
-      placed.set(annotation, { ...annotation, x: at / wide, y: 1 - heights[i] / high, xshift: 0 });
-      const line = { color: annotation.font?.color, width: 1 };
-      if (isMoved(i) && at - x > NEAR / 2)
-        joins.push({
-          type: "line",
-          xref: "paper",
-          yref: "paper",
-          x0: (x + 3) / wide,
-          y0: 1 - end / high,
-          x1: (at - 2) / wide,
-          y1: 1 - heights[i] / high,
-          line,
-        });
+    // All labels of a group move to the right by the same: they stand below each other.
+    const room = Math.min(APART - NEAR, ...group.map(({ left, long }) => wide + r - long - 2 - left)),
+      away = group.some((_, i) => isMoved(i)) ? Math.max(0, room) : 0;
+    group.forEach(({ annotation, x, left, end }, i) => {
+      const [x0, x1] = [x + 3, left + away - 2].map((px) => px / wide),
+        [y0, y1] = [end, heights[i]].map((px) => 1 - px / high),
+        line = { color: annotation.font?.color, width: 1 };
+      placed.set(annotation, { ...annotation, x: (left + away) / wide, y: y1, xshift: 0 });
+      if (isMoved(i) && x1 > x0) joins.push({ type: "line", xref: "paper", yref: "paper", x0, y0, x1, y1, line });
     });
   }
   return { annotations: annotations.map((each) => placed.get(each) ?? each), shapes: [...shapes, ...joins] };
