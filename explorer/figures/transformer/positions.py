@@ -23,6 +23,7 @@ from explorer.figures.style import (
 )
 
 LOWEST, HIGHEST = 1e-9, 3.0
+_GROUP_GAP = 0.8  # rows between models without and with a causal mask
 ROUNDING = 1e-5  # upper bound of float32 rounding when terms are summed in another order
 
 
@@ -31,10 +32,11 @@ def order_sensitivity(
 ) -> go.Figure:
     """Return relative differences on a logarithmic axis, a row for each kind of model; 0 stands at the left edge.
 
-    Models with a causal mask have hollow diamonds.
+    Models with a causal mask have hollow diamonds and stand apart: the mask itself tells them about the order.
     """
+    places = [row + _GROUP_GAP * is_hollow for row, is_hollow in enumerate(hollow)]
     traces = []
-    for row, (name, is_hollow, values) in enumerate(zip(rows, hollow, differences, strict=True)):
+    for place, name, is_hollow, values in zip(places, rows, hollow, differences, strict=True):
         dot = {
             "size": 11,
             "color": PAGE if is_hollow else css_colour(colour),
@@ -45,7 +47,7 @@ def order_sensitivity(
                 "type": "scatter",
                 "mode": "markers",
                 "x": [float(f"{max(float(v), LOWEST):.4g}") for v in values],
-                "y": [row] * len(values),
+                "y": [place] * len(values),
                 "marker": {**dot, "line": {"width": 2, "color": css_colour(colour)}},
                 "name": name,
                 "hovertemplate": "%{x:.2g}<extra></extra>",
@@ -67,7 +69,7 @@ def order_sensitivity(
             ],
             "title": {"text": "difference, as a share"},
         },
-        yaxis={**labelled_ticks(rows), "range": [len(rows) - 0.5, -0.5]},
+        yaxis={**labelled_ticks(rows), "tickvals": places, "range": [places[-1] + 0.5, -0.5]},
         shapes=[vertical_line(ROUNDING, SOFT, 1.5, "3px,3px")],
         annotations=[annotation("rounding", math.log10(ROUNDING), 1.0, **edge)],
         margin={"l": 8, "r": 16, "t": 26, "b": 8},
