@@ -82,11 +82,26 @@ def find_violations(page: Page, name: str, values: list[str], kind: str) -> list
     ]
 
 
+# Labels that stand side by side, but not on one line, and choices that are cut at the right edge.
+CROOKED = """() => {
+    const isCrooked = (one, other) => Math.abs(one - other) > 1.5 && Math.abs(one - other) < 22;
+    const labels = [...document.querySelectorAll("[data-testid=stWidgetLabel]")].filter((l) => l.offsetHeight > 2);
+    const tops = labels.map((label) => label.getBoundingClientRect().top);
+    const cut = [...document.querySelectorAll("[data-testid=stButtonGroup] > [role]")]
+        .filter((group) => group.scrollWidth > group.clientWidth + 1);
+    return [...labels.filter((_, i) => tops.some((top) => isCrooked(top, tops[i]))), ...cut]
+        .map((each) => each.textContent);
+}"""
+
+
 @pytest.mark.parametrize("address", [row.address for row in PAGES])
 def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, address: str) -> None:
     page = visit(f"/{address}")
     found = find_violations(page, "light, 1440", EVERYTHING, "tag")
     assert_fits(page)
+    assert page.evaluate(CROOKED) == []
+    section = next(row.section for row in PAGES if row.address == address)
+    expect(page.locator("[data-testid=stTopNavSection] [data-page]")).to_have_count(1 if section else 0)
     sizes = [measure_page_size(page)]
     wire = WebSocketRecorder(page)
     for scheme in ("dark", "light", "dark") if address == "negation" else ("dark",):
@@ -97,6 +112,7 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, add
     set_screen(page, 390, 844, "dark")
     found += find_violations(page, "dark, 390", OF_THE_SCREEN, "rule")
     assert_fits(page)
+    assert page.evaluate(CROOKED) == []
     sizes.append(measure_page_size(page))
     assert found + [problem for size in sizes for problem in size.problems()] == []
     assert page.evaluate(TRAPS) == []
