@@ -96,7 +96,10 @@ def _draw_bars(
         for kind, each in losses.items()
     ]
     columns: list[dict[str, object]] = [{"key": "tokenizer", "label": "tokenizer", "kind": "text", "align": "left"}]
-    columns += [{"key": name, "label": label, "kind": "number", "align": "right"} for name, label, *_ in measures]
+    columns += [
+        {"key": name, "label": label, "kind": "number", "align": "right", "minor": name == "characters"}
+        for name, label, *_ in measures
+    ]
     caption = "These numbers cannot be compared between the rows."
     add_table(place, columns, rows, key="perplexity-units", label="The same loss in other units", caption=caption)
     sentences = [findings.omitted_sentence(kind, each) for kind, each in losses.items()]
