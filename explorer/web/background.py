@@ -20,6 +20,7 @@ from explorer.tasks.text import corpora
 
 Result = TypeVar("Result")
 RETRY_SECONDS = 10.0  # seconds after an unexpected error before the work is tried again
+ABANDONED_SECONDS = 30.0  # after which work that has not begun is cancelled; a page asks for its work each second
 Pool: TypeAlias = Literal["usual", "quick", "patient", "timing"]
 Key: TypeAlias = tuple[Hashable, ...]  # its first element is the kind of the work
 _under_way: dict[Key, Future[Any]] = {}  # never dropped, because a page waits for it; the others are in `byte_cache`
@@ -58,6 +59,7 @@ def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future
         if future is None or future.cancelled() or (future.done() and not _is_usable(future)):
             future = _under_way[key] = _pools[pool].submit(copy_context().run, _run_with_one_torch_thread, make)
             future.add_done_callback(partial(_keep_result, key))
+        future.asked = time.monotonic()  # type: ignore[union-attr]
         return future
 
 
@@ -82,6 +84,10 @@ def _keep_result(key: Key, future: Future[object]) -> None:
     with _lock:
         if _under_way.get(key) is future:
             byte_cache.keep(key, _under_way.pop(key), size)
+        asked_since = time.monotonic() - ABANDONED_SECONDS
+        for waiting in [] if future.cancelled() else [*_under_way.values()]:  # before this thread begins other work
+            if getattr(waiting, "asked", asked_since) < asked_since:
+                waiting.cancel()
 
 
 def drop_results(part: Hashable) -> None:

@@ -90,6 +90,14 @@ def test_waiting_work_is_cancelled_on_request_only(gate: threading.Event, monkey
     assert len(kept_results() - {("a",)}) == 2
 
 
+def test_work_that_no_page_asks_for_any_more_is_not_begun(gate: threading.Event) -> None:
+    first, wanted, left = (submit((name,), gate.wait, "timing") for name in ("first", "wanted", "left"))
+    left.asked -= background.ABANDONED_SECONDS  # type: ignore[attr-defined]
+    gate.set()
+    assert first.result() and wanted.result() and left.cancelled()
+    assert submit(("left",), gate.wait, "timing").result()
+
+
 def test_a_timing_delays_only_other_timings_and_quick_work_waits_for_no_slow_work(gate: threading.Event) -> None:
     blocking = [submit(("blocking", i), gate.wait, "timing") for i in range(3)]
     assert submit(("usual",), lambda: 1).result(timeout=30) == 1

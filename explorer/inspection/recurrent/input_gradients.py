@@ -24,7 +24,7 @@ from explorer.tasks.recall import RecallConfig
 from explorer.tasks.recall_rows import evaluation_sequences
 
 SEQUENCES = 64  # doubling them changes the ratio of first to last by 2 %
-_MAX_SYMBOLS = 2**14  # of one replica whose activations are held for one backward pass
+_MAX_SYMBOLS = 2**14  # of all replicas, whose activations are held for one backward pass: about 20 MB
 
 
 def input_gradient_norms(loaded: LoadedModel, length: int | None = None) -> Float[ndarray, "replicas time"]:
@@ -40,7 +40,7 @@ def gradient_norms(
     """Return the mean |dL/dx_t| over these sequences for a stack of models with the tap `embedded`."""
     model = copy.deepcopy(stack).double().requires_grad_(False)
     total = torch.zeros(replicas, ids.shape[-1], dtype=torch.float64)
-    for chunk in torch.split(ids, max(1, _MAX_SYMBOLS // ids.shape[-1])):
+    for chunk in torch.split(ids, max(1, _MAX_SYMBOLS // (replicas * ids.shape[-1]))):
         total += _norms(model, chunk.expand(replicas, *chunk.shape) if replicas > 1 else chunk).view(replicas, -1)
     return total / len(ids)
 

@@ -34,6 +34,7 @@ from explorer.models.configs import TransformerTextConfig
 from explorer.models.layers import Embedding, Linear, stack
 from explorer.models.transformer_decoder import Block, build_norm
 
+_STACKS_AT_ONCE = 6  # in a backward pass: the gradients of the weights of more would take 200 MB
 LAYERS, WIDTH, HIDDEN, TOKENS, SYMBOLS, SEEDS = 24, 64, 128, 16, 32, 8
 Norm: TypeAlias = Literal["none", "post", "pre"]
 Kind: TypeAlias = Literal["layer", "rms"]
@@ -234,11 +235,15 @@ def _gradient_norms(
         above = gradients[layer - 1 :]
         stream[layer - 1 :, layer] = _norms(above)
         matrices = [p for p in block.parameters() if p.dim() == 3]  # matrices, not the scales of the norms
-        below, *weight_gradients = torch.autograd.grad(
-            step.after, [step.before, *matrices], above, is_grads_batched=True
-        )
-        weights[layer - 1 :, layer] = torch.stack([_norms(gradient) for gradient in weight_gradients]).norm(dim=0)
-        gradients = torch.cat([gradients[: layer - 1], below])
+        below = [gradients[: layer - 1]]
+        norms = torch.split(weights[layer - 1 :, layer], _STACKS_AT_ONCE)
+        for stacks, found in zip(torch.split(above, _STACKS_AT_ONCE), norms, strict=True):
+            gradient, *of_matrices = torch.autograd.grad(
+                step.after, [step.before, *matrices], stacks, is_grads_batched=True, retain_graph=True
+            )
+            found.copy_(torch.stack([_norms(each) for each in of_matrices]).norm(dim=0))
+            below.append(gradient)
+        gradients = torch.cat(below)
     stream[:, 0] = _norms(gradients)
     return stream, weights
 

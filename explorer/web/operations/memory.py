@@ -14,8 +14,8 @@ import sys
 
 from explorer.periodic_thread import PeriodicThread
 
-PAUSE = 10.0  # seconds between two times
-_COLLECT_EVERY = 6  # times; sessions of visitors who left are cycles, which Python would keep for long
+PAUSE = 2.0  # seconds between two times
+_COLLECT_EVERY = 30  # times; sessions of visitors who left are cycles, which Python would keep for long
 _M_ARENA_MAX = -8  # malloc.h of glibc
 
 
