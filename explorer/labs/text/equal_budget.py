@@ -13,15 +13,15 @@ from explorer.training.config import RunConfig
 from explorer.ui.result_section import show_when_ready
 from explorer.ui.state.session import ExperimentSession
 
-_SECONDS_KEY = "lineage.text.fit"  # seconds for which the steps of every model are being measured
+_SECONDS_KEY = "lineage.text.fit"  # seconds for which the steps of every model are being counted
 _PARAMETERS_KEY = "lineage.text.match"  # parameters to which the sizes of every model are being set
 
 
 def budget_form(session: ExperimentSession[TextLab]) -> None:
     """Draw the form for equal time or equal parameters."""
     st.markdown(
-        "**Equal training time.** A few steps of every network are timed on this server; then each gets as "
-        "many steps as fit."
+        "**Equal training time.** Every network gets as many steps as fit into the time on this server, by the "
+        "estimate that the Train button shows."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seconds = st.number_input("Seconds for each network", 1, 3_600, 20, key="text.seconds", width=130)
@@ -71,7 +71,6 @@ def apply_budget(session: ExperimentSession[TextLab]) -> None:
             f"Computing {what.format(wanted)} …",
             60,
             refuse,
-            pool="timing" if name == _SECONDS_KEY else "usual",
         )
 
 
