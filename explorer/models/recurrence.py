@@ -186,7 +186,8 @@ def gate_bias_init(init: str, length: int, hidden: int, generator: Generator) ->
     constants of the units are about 1 to T - 1 steps (Tallec & Ollivier 2018, eq. 16).
     """
     if init == "chrono":
-        return torch.empty(hidden).uniform_(1, max(length - 1, 1), generator=generator).log()
+        drawn = torch.empty(hidden, device="cpu")  # the meta device would import torch's compiler: 40 MB
+        return drawn.uniform_(1, max(length - 1, 1), generator=generator).log()
     return torch.full((hidden,), float(init.removeprefix("forget-")))
 
 

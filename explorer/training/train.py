@@ -80,8 +80,6 @@ class _Training:
         self.config, self.model, self.objective = config, model, objective
         self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average)
         self.early_stopping, self.best_weights = EarlyStopping(config), BestWeights(config, model)
-        ones = torch.ones(config.replicas, device=device_of(model))
-        self._ones = ones.squeeze()  # replicas share no parameter: each gets its own gradient
         self._signals = objective.layout(config).signals
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
 
@@ -98,7 +96,7 @@ class _Training:
         config = self.config
         losses, tokens = self.objective.losses(step)
         self.optimizer.zero_grad()
-        losses.backward(self._ones)  # type: ignore[no-untyped-call]
+        losses.sum().backward()  # type: ignore[no-untyped-call]  # replicas share nothing: each has its own gradient
         norm = self.optimizer.gradient_norm() if self._signals or config.optimiser.clip else None
         self.optimizer.step(step + 1, config.steps, norm)
         # Copying the loss waits until a GPU has finished the step, so the seconds of the event are those of the step.
