@@ -30,6 +30,7 @@ from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Part, Sentences, text_data
 from explorer.tasks.text.token_arrays import sentence_lines, split_stream
+from explorer.tokenization.pipeline import split_at_word_ends
 from explorer.tokenization.subwords import ByteLevelBPE
 from explorer.tokenization.text import Tokenizer
 
@@ -136,10 +137,13 @@ class TokenInText:
 
 def tokens_in_text(tokenizer: Tokenizer, text: str) -> Iterator[TokenInText]:
     """Yield the tokens of a text, and its end."""
-    last = 0
-    for id, start, end in tokenizer.spans(text):
-        yield TokenInText(text[start:end], text[last:start], text[last - 1 : last], id == tokenizer.unknown)
-        last = end
+    position = last = 0
+    for piece in split_at_word_ends(text):  # the spans of a whole text would take 100 MB
+        for id, start, end in tokenizer.spans(piece):
+            start, end = position + start, position + end
+            yield TokenInText(text[start:end], text[last:start], text[last - 1 : last], id == tokenizer.unknown)
+            last = end
+        position += len(piece)
     yield TokenInText("", text[last:], text[last - 1 : last] if last else "", False, is_end=True)
 
 
