@@ -218,7 +218,7 @@ def test_all_controls_change_the_state_and_the_url() -> None:
     assert screen.url_params(at) == {**write(lab), "unfold": "why,task,padding,weights"}
     assert [panel["title"] for panel in screen.plot_frame_figures(at, "negation-race")] == ["Bag of words", "GRU"]
     at = screen.assert_no_errors(next(b for b in at.button if b.label == "Back to the defaults").click().run())
-    assert screen.url_params(at) == {"unfold": "why,task,padding,weights"}
+    assert screen.url_params(at) == {"metric": "loss", "look": "3", "unfold": "why,task,padding,weights"}
     assert screen.widget(at.slider, "task.shared.p_not").value == 0.35
     at = screen.assert_no_errors(screen.widget(at.pills, "models").set_value([]).run())
     assert "A race needs at least one model" in at.warning[0].value.replace("\\", "")
@@ -234,6 +234,8 @@ def test_missing_runs_are_offered_then_trained_and_trained_again() -> None:
     assert_mentions(screen.page_text(at), "No finished run … Bag of words and RNN")
     assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds)")
     assert [len(row["values"]) for row in screen.component_data(at, "verdicts")[0]["rows"]] == [8, 8]
+    again = screen.negation_page(SMALL | {"look": "1"})
+    assert screen.widget(again.selectbox, "look").value == 1  # of the earlier results, as before the reload
     at = screen.wait_for_training(at.button(key="train-missing").click().run())
     assert "No finished run of" not in screen.page_text(at)
     assert "Saved; the address of this page holds these runs." in screen.page_text(at)
