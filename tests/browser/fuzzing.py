@@ -251,10 +251,11 @@ class Fuzzer:
         try:
             self.page.wait_for_function(NOT_BLANK, arg=TITLES, timeout=BLANK_AFTER, polling=50)
         except Error as error:
-            state = self.page.evaluate(
+            # With a time limit, which `evaluate` has not: a tab whose process hangs ends the test with this error.
+            state = self.page.wait_for_function(
                 "[document.querySelector('[data-testid=stApp]')?.dataset.testScriptState,"
                 " document.querySelector('[data-testid=stMain]')?.innerText.slice(0, 150)]"
-            )
+            ).json_value()
             self.fail("blank", f"{str(error).splitlines()[0]} (script state and text: {state})")
 
     def check_log(self) -> None:

@@ -12,7 +12,7 @@ from explorer.ui.classroom import classroom_card, hidden_controls, lesson_card, 
 from explorer.ui.components.base import event_callbacks, register
 from explorer.ui.page_sections import show_problems
 from explorer.ui.sections import draw_contents, forget_sections
-from explorer.ui.state.session import shared_url_params
+from explorer.ui.state.session import followed_search, shared_url_params
 
 
 def draw_page_in_shell(page: str, run: Callable[[], None]) -> None:
@@ -49,7 +49,7 @@ def watch_address(page: str) -> None:
     """Mount the component on the page of this path; see `static/components/address/view.js`."""
     row = next(row for row in PAGES if row.address == page)
     _address(
-        data={"page": page, "section": row.section, "title": row.title},
+        data={"page": page, "section": row.section, "title": row.title, "followed": followed_search()},
         key="address",
         **event_callbacks("address", "visited"),
     )

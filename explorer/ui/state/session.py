@@ -34,6 +34,7 @@ _URL = "lineage.url"  # the URL parameters of the page that the browser shows, o
 _UNREAD = "lineage.unread"  # URL parameters that the page has not read yet
 _SHARED = "lineage.shared"  # the URL parameters that all pages share
 _VISITED = event_key("address", "visited")  # the last step back, forward or by a link that the browser reported
+_FOLLOWED = "lineage.followed"  # the query string of the last such step, until the server writes a URL
 _TARGET = "lineage.target"  # the page that the server opens: its path, its parameters, and the path of the page left
 SHARED_PARAMS = (
     "lesson",
@@ -133,6 +134,7 @@ def record_page(page: str) -> None:
         _set_url(st.query_params.to_dict())
     elif isinstance(visited, dict) and visited.get("path") == page and isinstance(visited.get("search"), str):
         _set_url(dict(parse_qsl(visited["search"][:_MAX_SEARCH].removeprefix("?"))), keep_if_empty=False)
+        st.session_state[_FOLLOWED] = visited["search"]
     st.session_state[_STAYED] = not arrived
     st.session_state[_PAGE] = page
     # Removed last, because Streamlit may interrupt a run for the next one wherever the session state is used.
@@ -152,6 +154,12 @@ def open_page(page: str, params: Mapping[str, str]) -> None:
     """Open a page (its path) with these URL parameters. Ends the run of the current page."""
     st.session_state[_TARGET] = page, dict(params), st.session_state.get(_PAGE)
     st.switch_page(page_file(page), query_params=dict(params))
+
+
+def followed_search() -> str | None:
+    """Return the query string of the last step back, forward or by a link; None if the server wrote a URL after it."""
+    search: str | None = st.session_state.get(_FOLLOWED)
+    return search
 
 
 def has_just_arrived() -> bool:
@@ -259,6 +267,7 @@ def write_url(session: PageSession[Any]) -> None:
     if params != page_url_params():
         st.query_params.from_dict(params | shared_url_params())
         st.session_state[_URL] = params
+        st.session_state[_FOLLOWED] = None
 
 
 def change(session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = ()) -> None:

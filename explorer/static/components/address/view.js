@@ -13,6 +13,7 @@
  * @property {string} page path of the page, "" for the first one
  * @property {string} section its group in the menu, "" for a page without a group
  * @property {string} title
+ * @property {string | null} followed query string of the last step that the server has followed
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -37,7 +38,7 @@ export default defineComponent((place) => {
   let latest; // only the last of several quick steps is sent, and only if the visitor does nothing else after it
   // While another page is being opened, `data` is that of the page before: only an idle page knows whether it was meant.
   async function report(path, search, changeHistory) {
-    const step = (latest = {});
+    const step = (latest = { path, search });
     // Streamlit requests a run for every step; what earlier requests changed reaches the browser before it begins.
     await whenRunBegins();
     send("visited", { path, search }, () => {
@@ -77,6 +78,13 @@ export default defineComponent((place) => {
       data = newData;
       send = sendWhenIdle;
       nameInMenu(data);
+      // A run that the step has interrupted may have written its URL after the step was sent.
+      if (
+        latest?.search === data.followed &&
+        latest?.path === pathOf(location.pathname) &&
+        location.search !== latest.search
+      )
+        history.replaceState({}, "", location.pathname + latest.search);
     },
     close() {
       stopWatching();
