@@ -37,6 +37,17 @@ TYPE_AFTER_BACK = """() => window.addEventListener("popstate", () => {
     box.dispatchEvent(new Event("input", {bubbles: true}));
     box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
 }, {once: true})"""
+# Write another URL, as a run that the step back interrupted may do, once the step has been sent to the server.
+WRITE_URL_AFTER_BACK = """() => {
+    const { send } = WebSocket.prototype;
+    WebSocket.prototype.send = function (message) {
+        send.call(this, message);
+        if (!new TextDecoder().decode(message).includes('"visited"')) return;
+        WebSocket.prototype.send = send;
+        history.pushState({}, "", "?say=human+destroy+nature");
+        window.wroteUrl = true;
+    };
+}"""
 # Note the heights of the frame and the widths of the curves that are shown, in each animation frame.
 WATCH_PLAYBACK = """() => {
     window.seen = { heights: new Set(), veils: new Set() };
@@ -134,6 +145,17 @@ def test_the_url_is_that_of_the_screen_when_back_is_pressed_before_an_answer_arr
     wait_until(headline_is_that_of_the_url)
     open_page(page, page.url)
     assert headline_is_that_of_the_url()
+
+
+def test_the_url_after_back_is_that_of_the_step_when_an_interrupted_run_writes_its_own(visit: Any) -> None:
+    page = visit("/negation")
+    type_sentence(page, PRESERVE)
+    expect_sentence(page, PRESERVE)
+    page.evaluate(WRITE_URL_AFTER_BACK)
+    page.evaluate("() => history.back()")
+    expect(headline(page)).to_have_text(HEADLINE)
+    expect(page).to_have_url(re.compile("/negation$"))
+    assert page.evaluate("window.wroteUrl")
 
 
 def test_a_click_corrects_an_unknown_word_and_markup_is_shown_as_text(visit: Any) -> None:

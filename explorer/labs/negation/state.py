@@ -143,10 +143,8 @@ class NegationLab(OpenExperiment):
         """Return the default settings with the same sentence and views, or those for the same file."""
         if self.has_file:
             return self.with_file(self.task.text)
-        default = NegationLab(say=self.say, data=self.data, metric=self.metric)
-        views = [f for f in dataclasses.fields(self) if f.name in ("look", "layer", "head")]
-        shown = {f.name: (getattr(self, f.name), f.metadata["high"](default)) for f in views}
-        return replace(default, **{name: value for name, (value, most) in shown.items() if (value or 0) <= most})
+        kept = ("say", "data", "metric", "look", "layer", "head")
+        return NegationLab(**{name: getattr(self, name) for name in kept}).clamp()
 
 
 def _models_within_limits(

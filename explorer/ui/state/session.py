@@ -34,7 +34,7 @@ _URL = "lineage.url"  # the URL parameters of the page that the browser shows, o
 _UNREAD = "lineage.unread"  # URL parameters that the page has not read yet
 _SHARED = "lineage.shared"  # the URL parameters that all pages share
 _VISITED = event_key("address", "visited")  # the last step back, forward or by a link that the browser reported
-_FOLLOWED = "lineage.followed"  # the query string of the last such step, until the server writes a URL
+_FOLLOWED = "lineage.followed"  # the query string of this step, until another URL is read or written
 _TARGET = "lineage.target"  # the page that the server opens: its path, its parameters, and the path of the page left
 SHARED_PARAMS = (
     "lesson",
@@ -133,8 +133,9 @@ def record_page(page: str) -> None:
     elif arrived:
         _set_url(st.query_params.to_dict())
     elif isinstance(visited, dict) and visited.get("path") == page and isinstance(visited.get("search"), str):
-        _set_url(dict(parse_qsl(visited["search"][:_MAX_SEARCH].removeprefix("?"))), keep_if_empty=False)
-        st.session_state[_FOLLOWED] = visited["search"]
+        search = visited["search"][:_MAX_SEARCH]
+        _set_url(dict(parse_qsl(search.removeprefix("?"))), keep_if_empty=False)
+        st.session_state[_FOLLOWED] = search
     st.session_state[_STAYED] = not arrived
     st.session_state[_PAGE] = page
     # Removed last, because Streamlit may interrupt a run for the next one wherever the session state is used.
@@ -148,6 +149,7 @@ def _set_url(params: Mapping[str, str], keep_if_empty: bool = True) -> None:
     st.session_state[_URL] = own
     st.session_state[_SHARED] = {name: text for name, text in params.items() if name in SHARED_PARAMS}
     st.session_state[_UNREAD] = None if keep_if_empty and not own else own
+    st.session_state[_FOLLOWED] = None
 
 
 def open_page(page: str, params: Mapping[str, str]) -> None:
@@ -157,7 +159,7 @@ def open_page(page: str, params: Mapping[str, str]) -> None:
 
 
 def followed_search() -> str | None:
-    """Return the query string of the last step back, forward or by a link; None if the server wrote a URL after it."""
+    """Return the query string of the last step back, forward or by a link; None if the page has another URL by now."""
     search: str | None = st.session_state.get(_FOLLOWED)
     return search
 

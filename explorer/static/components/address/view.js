@@ -13,7 +13,7 @@
  * @property {string} page path of the page, "" for the first one
  * @property {string} section its group in the menu, "" for a page without a group
  * @property {string} title
- * @property {string | null} followed query string of the last step that the server has followed
+ * @property {string | null} followed query string of the step after which the server draws; null after others
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -38,14 +38,14 @@ export default defineComponent((place) => {
   let latest; // only the last of several quick steps is sent, and only if the visitor does nothing else after it
   // While another page is being opened, `data` is that of the page before: only an idle page knows whether it was meant.
   async function report(path, search, changeHistory) {
-    const step = (latest = { path, search });
+    const step = (latest = { search, sent: false });
     // Streamlit requests a run for every step; what earlier requests changed reaches the browser before it begins.
     await whenRunBegins();
     send("visited", { path, search }, () => {
       if (step !== latest || path !== data.page || path !== pathOf(location.pathname)) return false;
       // A link has not changed the address yet. After Back or Forward, an earlier change of the state may have.
       if (search !== location.search) history[changeHistory]({}, "", location.pathname + search);
-      return true;
+      return (step.sent = true);
     });
   }
   const onUse = (event) => {
@@ -78,13 +78,10 @@ export default defineComponent((place) => {
       data = newData;
       send = sendWhenIdle;
       nameInMenu(data);
-      // A run that the step has interrupted may have written its URL after the step was sent.
-      if (
-        latest?.search === data.followed &&
-        latest?.path === pathOf(location.pathname) &&
-        location.search !== latest.search
-      )
-        history.replaceState({}, "", location.pathname + latest.search);
+      if (!latest?.sent || latest.search !== data.followed) return;
+      // The URL of a run that the step has interrupted may have come after the step was sent, but comes before this answer.
+      if (location.search !== latest.search) history.replaceState({}, "", location.pathname + latest.search);
+      latest = undefined;
     },
     close() {
       stopWatching();
