@@ -73,7 +73,10 @@ def train(
     max_seconds: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", min=1, max=1_000_000, help="Train for as many steps as this time has, by an estimate."
+            metavar="SECONDS",
+            min=1,
+            max=1_000_000,
+            help="Train for as many steps as are estimated to fit into this time.",
         ),
     ] = None,
     seed: Annotated[str | None, typer.Option(metavar="NUMBER", help="Seed of the first replica.")] = None,

@@ -13,7 +13,7 @@
  * @property {string} page path of the page, "" for the first one
  * @property {string} section its group in the menu, "" for a page without a group
  * @property {string} title
- * @property {string | null} followed query string of the step after which the server draws; null after others
+ * @property {string | null} followed query string of the step that the server answers; null in other answers
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
