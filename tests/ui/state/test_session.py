@@ -127,10 +127,19 @@ def test_going_back_restores_the_state_and_writes_no_new_url(tab: Streamlit) -> 
     assert tab.query_params == {"left": "a"}
     go_to_url(tab, session, "?left=a")
     assert session.state == TwoSettings("a")
+    assert sessions.followed_search() == "?left=a"  # the address component holds the URL against it
     go_to_url(tab, session, "")  # one more step back
     assert session.state == TwoSettings()
     go_to_url(tab, session, "?right=z", page="text")  # a report about another page
     assert session.state == TwoSettings()
+    session.change(lambda state: replace(state, right="b"))
+    run(tab, session)
+    assert sessions.followed_search() is None
+    go_to_url(tab, session, "")
+    with pytest.raises(StopIteration):
+        sessions.open_page("memory", {"right": "a"})  # as a teacher moves a class on, whose step is on the same page
+    run(tab, session)
+    assert (session.state.right, sessions.followed_search()) == ("a", None)
 
 
 def test_a_late_request_of_the_page_that_was_left_opens_the_new_page_again(tab: Streamlit) -> None:
