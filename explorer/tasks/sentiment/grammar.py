@@ -2,7 +2,8 @@
 
 Each form is a sentence with places for words. A form that turns ("the soup was not {a}") has the class opposite to that
 of its word; a plain form has the class of its word, also where it contains "not" ("it could not be more {a}"). A fifth
-of the adjectives (NEW_ADJECTIVES) and some forms (HELD_OUT) are kept for the test. Sentences of two clauses join two simple ones.
+of the adjectives (NEW_ADJECTIVES) and some forms (HELD_OUT) are kept for the test. Sentences of two clauses join two
+simple ones.
 
 How a form is written: `{s}` is a subject and `{is}` agrees with it; `(a|b|)` chooses one of several parts, or none;
 `{a}` and `{b}` are adjectives of one class. Contractions need no forms of their own, because "isn't" is read as
@@ -13,39 +14,44 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 NEGATIVE, POSITIVE = 0, 1
 
+
+def _list(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
 # Words with their class. NEW_ADJECTIVES are kept for the test.
 ADJECTIVES = {
     POSITIVE: """
-        good great nice wonderful excellent amazing fantastic brilliant beautiful lovely perfect superb awesome terrific
-        fabulous marvelous splendid delightful charming pleasant enjoyable entertaining funny hilarious amusing witty
-        clever smart intelligent wise brave honest sincere friendly kind warm generous gentle polite helpful useful
-        valuable practical reliable trustworthy safe secure solid sturdy strong powerful efficient effective impressive
-        remarkable outstanding extraordinary exceptional magnificent gorgeous stunning attractive elegant stylish pretty
-        cute handsome graceful fresh tasty delicious yummy comfortable cozy convenient easy smooth quick clean bright
-        clear lively energetic exciting thrilling gripping engaging fascinating interesting inspiring touching moving
-        heartwarming uplifting refreshing relaxing soothing calm peaceful romantic sweet tender thoughtful meaningful
-        insightful original creative innovative imaginative fun memorable unforgettable satisfying rewarding successful
-        flawless fair reasonable healthy lucky fortunate popular talented skilled professional responsible loyal
-        sympathetic likeable lovable adorable cheerful joyful festive fine decent superior special precious convincing
-        believable compelling captivating absorbing sensitive subtle worthwhile accurate durable spacious modern
+        good great nice wonderful excellent amazing fantastic brilliant beautiful lovely perfect superb awesome
+        terrific fabulous marvelous splendid delightful charming pleasant enjoyable entertaining funny hilarious
+        amusing witty clever smart intelligent wise brave honest sincere friendly kind warm generous gentle polite
+        helpful useful valuable practical reliable trustworthy safe secure solid sturdy strong powerful efficient
+        effective impressive remarkable outstanding extraordinary exceptional magnificent gorgeous stunning attractive
+        elegant stylish pretty cute handsome graceful fresh tasty delicious yummy comfortable cozy convenient easy
+        smooth quick clean bright clear lively energetic exciting thrilling gripping engaging fascinating interesting
+        inspiring touching moving heartwarming uplifting refreshing relaxing soothing calm peaceful romantic sweet
+        tender thoughtful meaningful insightful original creative innovative imaginative fun memorable unforgettable
+        satisfying rewarding successful flawless fair reasonable healthy lucky fortunate popular talented skilled
+        professional responsible loyal sympathetic likeable lovable adorable cheerful joyful festive fine decent
+        superior special precious convincing believable compelling captivating absorbing sensitive subtle worthwhile
+        accurate durable spacious modern
     """,
     NEGATIVE: """
         bad terrible awful horrible dreadful poor weak boring dull tedious bland tasteless stupid dumb silly foolish
         ridiculous absurd pathetic miserable sad depressing gloomy disappointing frustrating annoying irritating
         disgusting nasty ugly unpleasant offensive rude unfriendly cruel mean selfish arrogant dishonest greedy lazy
         careless useless worthless pointless meaningless hopeless helpless unreliable dangerous risky unsafe harmful
-        broken faulty defective flimsy slow noisy loud dirty filthy smelly messy chaotic confusing complicated difficult
-        hard uncomfortable painful unbearable expensive overpriced cheap fake false wrong unfair corrupt evil violent
-        brutal scary creepy shocking disturbing tragic disastrous catastrophic clumsy awkward lame mediocre inferior
-        forgettable predictable shallow empty hollow lifeless soulless charmless humorless mindless incoherent
-        incompetent ineffective insulting embarrassing shameful stale rotten sour bitter greasy soggy
-        cold freezing sticky crowded cramped shabby worn outdated tiresome exhausting stressful monotonous repetitive
+        broken faulty defective flimsy slow noisy loud dirty filthy smelly messy chaotic confusing complicated
+        difficult hard uncomfortable painful unbearable expensive overpriced cheap fake false wrong unfair corrupt
+        evil violent brutal scary creepy shocking disturbing tragic disastrous catastrophic clumsy awkward lame
+        mediocre inferior forgettable predictable shallow empty hollow lifeless soulless charmless humorless mindless
+        incoherent incompetent ineffective insulting embarrassing shameful stale rotten sour bitter greasy soggy cold
+        freezing sticky crowded cramped shabby worn outdated tiresome exhausting stressful monotonous repetitive
         pretentious unconvincing unfunny unoriginal uninspired unhelpful unprofessional unhealthy unlucky problematic
         toxic poisonous hostile aggressive hateful vicious suspicious misleading deceptive late lousy crappy horrid
         atrocious appalling abysmal inaccurate fragile grim bleak weird
@@ -54,43 +60,42 @@ ADJECTIVES = {
 # Adjectives that no composed sentence of the training has: what a model knows of them comes from reviews and from the
 # rated words.
 NEW_ADJECTIVES = frozenset(
-    """
+    _list("""
     excellent lovely fabulous pleasant amusing wise kind helpful trustworthy strong remarkable gorgeous pretty bright
     thrilling inspiring romantic successful lucky lovable convincing secure healthy joyful generous elegant energetic
-    peaceful talented valuable
-    dreadful miserable frustrating ugly cruel greedy dangerous faulty chaotic uncomfortable catastrophic inferior mindless
-    embarrassing repetitive problematic hateful appalling vicious painful disgusting dishonest lousy gloomy insulting evil
-    pathetic arrogant irritating offensive
-    """.split()
+    peaceful talented valuable dreadful miserable frustrating ugly cruel greedy dangerous faulty chaotic uncomfortable
+    catastrophic inferior mindless embarrassing repetitive problematic hateful appalling vicious painful disgusting
+    dishonest lousy gloomy insulting evil pathetic arrogant irritating offensive
+    """)
 )
 FEELINGS = {
     POSITIVE: """
         happy glad pleased satisfied delighted thrilled excited impressed amused entertained grateful thankful proud
-        content relaxed comfortable confident hopeful enthusiastic cheerful moved fascinated inspired touched surprised
-        charmed captivated relieved optimistic welcome safe
+        content relaxed comfortable confident hopeful enthusiastic cheerful moved fascinated inspired touched
+        surprised charmed captivated relieved optimistic welcome safe
     """,
     NEGATIVE: """
-        unhappy sad angry annoyed disappointed frustrated bored upset irritated disgusted shocked worried scared afraid
-        ashamed embarrassed depressed miserable lonely exhausted tired furious confused offended insulted hurt nervous
-        dissatisfied jealous horrified sorry sick
+        unhappy sad angry annoyed disappointed frustrated bored upset irritated disgusted shocked worried scared
+        afraid ashamed embarrassed depressed miserable lonely exhausted tired furious confused offended insulted hurt
+        nervous dissatisfied jealous horrified sorry sick
     """,
 }
 COUNTED = {  # nouns that take "a"
     POSITIVE: """
-        masterpiece success triumph hit pleasure delight joy treat winner gem treasure bargain classic surprise blessing
-        miracle gift hero genius star friend success-story must-see dream relief highlight help
-        good-idea good-choice good-deal great-deal work-of-art joy-to-watch step-forward
+        masterpiece success triumph hit pleasure delight joy treat winner gem treasure bargain classic surprise
+        blessing miracle gift hero genius star friend success-story must-see dream relief highlight help good-idea
+        good-choice good-deal great-deal work-of-art joy-to-watch step-forward
     """,
     NEGATIVE: """
-        disaster failure mess flop disappointment catastrophe nightmare joke scam fraud lie bore insult mistake tragedy
-        loser coward idiot fool liar thief problem burden threat shame disgrace torture pain nuisance trap weakness
-        waste-of-time waste-of-money bad-idea bad-choice bad-deal let-down rip-off pain-in-the-neck step-back
+        disaster failure mess flop disappointment catastrophe nightmare joke scam fraud lie bore insult mistake
+        tragedy loser coward idiot fool liar thief problem burden threat shame disgrace torture pain nuisance trap
+        weakness waste-of-time waste-of-money bad-idea bad-choice bad-deal let-down rip-off pain-in-the-neck step-back
     """,
 }
 MASS = {  # nouns that take no article
     POSITIVE: """
-        fun joy pleasure love hope happiness excitement humor charm talent beauty quality courage wisdom respect warmth
-        energy success comfort kindness imagination creativity laughs surprises smiles ideas support
+        fun joy pleasure love hope happiness excitement humor charm talent beauty quality courage wisdom respect
+        warmth energy success comfort kindness imagination creativity laughs surprises smiles ideas support
     """,
     NEGATIVE: """
         problems trouble pain errors mistakes faults flaws defects complaints delays damage stress fear hate anger
@@ -115,9 +120,10 @@ LIKING = {  # what people do to things: base, third person, past
 AFFECTING = {  # what things do to people
     POSITIVE: """
         impress/impresses/impressed amuse/amuses/amused entertain/entertains/entertained delight/delights/delighted
-        charm/charms/charmed inspire/inspires/inspired please/pleases/pleased help/helps/helped satisfy/satisfies/satisfied
-        convince/convinces/convinced move/moves/moved fascinate/fascinates/fascinated comfort/comforts/comforted
-        surprise/surprises/surprised thrill/thrills/thrilled encourage/encourages/encouraged
+        charm/charms/charmed inspire/inspires/inspired please/pleases/pleased help/helps/helped
+        satisfy/satisfies/satisfied convince/convinces/convinced move/moves/moved fascinate/fascinates/fascinated
+        comfort/comforts/comforted surprise/surprises/surprised thrill/thrills/thrilled
+        encourage/encourages/encouraged
     """,
     NEGATIVE: """
         disappoint/disappoints/disappointed annoy/annoys/annoyed bore/bores/bored irritate/irritates/irritated
@@ -134,13 +140,13 @@ HAPPENING = {  # what things do
     """,
     NEGATIVE: """
         fail/fails/failed break/breaks/broke crash/crashes/crashed leak/leaks/leaked freeze/freezes/froze
-        stink/stinks/stank hurt/hurts/hurt die/dies/died lie/lies/lied suffer/suffers/suffered disappoint/disappoints/disappointed
-        suck/sucks/sucked cheat/cheats/cheated lose/loses/lost collapse/collapses/collapsed
-        rust/rusts/rusted
+        stink/stinks/stank hurt/hurts/hurt die/dies/died lie/lies/lied suffer/suffers/suffered
+        disappoint/disappoints/disappointed suck/sucks/sucked cheat/cheats/cheated lose/loses/lost
+        collapse/collapses/collapsed rust/rusts/rusted
     """,
 }
 # Words without a class of their own.
-THINGS = """
+THINGS = _list("""
     film movie book story plot ending acting script song album music concert show game play novel chapter scene dialogue
     soundtrack cast director actor actress singer band team match player cartoon documentary series episode trailer
     restaurant food soup pizza coffee cake meal breakfast dinner lunch bread salad rice fish cheese sauce dessert tea
@@ -160,25 +166,25 @@ THINGS = """
     speech answer question idea plan decision rule law price bill ticket order delivery package product quality design
     color size sound noise-level smell-of-it taste service support customer-service help-desk staff job work salary
     life year result start finish beginning rest medicine treatment haircut soap shampoo cream perfume
-""".split()
-PLURALS = """
+""")
+PLURALS = _list("""
     actors characters jokes songs people friends teachers children neighbors shoes headphones rooms prices colors
     pictures instructions batteries speakers books waiters lessons buttons effects scenes players stories
-""".split()
-MODIFIERS = """
+""")
+MODIFIERS = _list("""
     very very really really so quite rather pretty extremely absolutely truly incredibly totally completely simply just
     always still especially surprisingly a-bit a-little somewhat unbelievably
-""".split()
-AFTER_NOT = "very very really so that particularly especially exactly always all-that at-all too quite terribly even".split()
-TAILS = """
+""")
+AFTER_NOT = _list("very very really so that particularly especially exactly always all-that too quite terribly even")
+TAILS = _list("""
     today this-time for-me as-always in-the-end again to-be-honest so-far in-every-way at-home in-my-opinion as-expected
     after-all from-start-to-finish by-the-way if-you-ask-me for-a-change
-""".split()
+""")
 PERSONS = (  # with the form of "to be" in the present and the past, and whether verbs take an "s"
     *(("i", "am", "was", False),) * 6,
     *(("we", "are", "were", False), ("you", "are", "were", False), ("they", "are", "were", False)) * 2,
-    *((word.replace("-", " "), "is", "was", True) for word in "he she my-wife my-husband my-son my-mother the-boss".split()),
-    *((word.replace("-", " "), "are", "were", False) for word in "people most-people my-friends the-children".split()),
+    *((word, "is", "was", True) for word in _list("he she my-wife my-husband my-son my-mother the-boss")),
+    *((word, "are", "were", False) for word in _list("people most-people my-friends the-children")),
 )
 
 _PLAIN, _TURNS = False, True
@@ -731,7 +737,7 @@ class _Places(dict[str, str]):
         super().__init__()
         self.rng, self.label, self.past = rng, label, rng.random() < 0.4
         if kind:
-            lists, names = _WORDS[kind]
+            _, names = _WORDS[kind]
             for name, word in zip(names, rng.sample(_known_words(kind, label, new), len(names)), strict=True):
                 self[name] = word
         self._draw_subject()
