@@ -168,6 +168,7 @@ class ConvolutionEnglishConfig(ConvolutionConfig):
 
     width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
     filters: int = setting(64, "Filters of each width.", 1, 256)
+    widest: int = setting(4, "Tokens that the widest filters see at once.", 1, 16, label="Widest filter")
     dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
     start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
 
