@@ -135,7 +135,7 @@ class BagOfWordsEnglishConfig(BagOfWordsConfig):
 class BagOfWordsHiddenEnglishConfig(BagOfWordsHiddenConfig):
     """The size of the hidden layer over the counts."""
 
-    hidden: int = setting(48, "Units in the tanh layer.", 1, 512, label="Hidden units")
+    hidden: int = setting(52, "Units in the tanh layer.", 1, 512, label="Hidden units")
 
 
 @dataclass(frozen=True)
