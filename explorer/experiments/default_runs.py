@@ -10,6 +10,8 @@ from explorer.experiments.pretraining import SEEDS, SENTIMENT_SEEDS, included_te
 from explorer.training.config import RunConfig, default_config, with_settings
 
 NEGATION_MODELS = ("bag_of_words", "bag_of_words_hidden", "bag_of_bigrams", "feedforward", "rnn", "transformer")
+# Of English sentences; the included runs are of all models.
+ENGLISH_MODELS = ("bag_of_words", "feedforward", "rnn", "lstm", "gru", "transformer")
 # The settings in which a default run differs from the released defaults, whose runs stay.
 NEGATION_PRESETS = {"transformer": preset("negation-attending").settings}
 

@@ -22,7 +22,7 @@ from explorer.errors import EmptySentence
 from explorer.tokenization.words import Reading, Words, fold_word
 
 MAX_PIECES = 60  # of a text
-_CONTINUES = "##"
+CONTINUES = "##"  # the beginning of a piece that continues a word
 _UNKNOWN = "<UNK>"  # the library's mark of a word with an unknown character; it is not in the vocabulary
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|'[^\W_]+|[^\w\s]")
 _ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will", "'m": " am", "'d": " would", "'s": " 's"}
@@ -122,5 +122,5 @@ def train_pieces(texts: Iterable[str], size: int) -> Pieces:
             show_progress=False,
         ),
     )
-    pieces = sorted((piece for piece in library.get_vocab() if piece != _UNKNOWN), key=library.token_to_id)
+    pieces = sorted((piece for piece in library.get_vocab() if piece != _UNKNOWN), key=library.get_vocab().__getitem__)
     return Pieces(("<BOS>", "<EOS>", *pieces, "<PAD>"))

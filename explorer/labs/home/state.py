@@ -1,4 +1,4 @@
-"""The state of the home page: the sentence that four models are asked about."""
+"""The state of the home page: the sentence that six models are asked about."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from explorer.ui.state.fields import PageState, setting
 
-FIRST_SENTENCE = "human not preserve nature"
+FIRST_SENTENCE = "The film is not good"
 
 
 @dataclass(frozen=True)
 class HomeState(PageState):
     """The sentence, a URL parameter."""
 
-    say: str = setting(FIRST_SENTENCE, "Type a sentence", longest=300)
+    say: str = setting(FIRST_SENTENCE, "Type any English sentence", longest=300)

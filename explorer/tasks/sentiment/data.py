@@ -24,13 +24,6 @@ from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.english import MAX_PIECES, Pieces, split_english, train_pieces
 
 MAX_TOKENS = MAX_PIECES + 2  # of a sentence, with its markers
-TESTED = {  # the parts of the test, by the names of their accuracies
-    "reviews": "reviews that were held out",
-    "reviews_negated": "of these, those with “not”, “no”, “never”, …",
-    "new_words": "composed sentences with new adjectives",
-    "negated": "of these, those whose form turns the class",
-    "new_forms": "composed sentences in new forms",
-}
 NEGATIONS = frozenset(
     {"not", "no", "never", "nothing", "nobody", "none", "nor", "neither", "without", "hardly", "barely"}
 )
@@ -144,7 +137,7 @@ _data: Once[SentimentConfig, Sentiment] = Once()
 
 def sentiment_data(config: SentimentConfig) -> Sentiment:
     """Return the data of a configuration, derived once. Raises CorpusMissing, NeedsText or TextError."""
-    own = _own_sentences(config.text) if config.corpus == "own" else ()
+    own = read_own_sentences(config.text) if config.corpus == "own" else ()
     return _data.get(config, lambda: Sentiment(config, own))
 
 
@@ -153,8 +146,8 @@ def drop_sentences(sha: str) -> None:
     _data.drop_where(lambda config: config.text == sha)
 
 
-def _own_sentences(sha: str) -> tuple[Rated, ...]:
-    """Return the sentences of a table with the labels positive and negative."""
+def read_own_sentences(sha: str) -> tuple[Rated, ...]:
+    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError."""
     table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
     known = {"positive": 1, "pos": 1, "1": 1, "+": 1, "negative": 0, "neg": 0, "0": 0, "-1": 0}
     names = [name.casefold() for name in table.classes]

@@ -18,8 +18,8 @@ from explorer.models.layers import learning
 from explorer.seeds import generator
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.own_sentences_rows import SentenceRows
-from explorer.tasks.sentiment.config import CLASSES, SentimentConfig
-from explorer.tasks.sentiment.data import TESTED, sentiment_data
+from explorer.tasks.sentiment.config import CLASSES, TESTED, SentimentConfig
+from explorer.tasks.sentiment.data import sentiment_data
 from explorer.tasks.sentiment.rows import batches, example_rows
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
