@@ -210,7 +210,7 @@ def _results_section(session: EnglishSession) -> None:
             "sentences do not teach it more English than the weights of words. What it knows about “not” it learned "
             "from the composed sentences."
         )
-        st.page_link("studio.py", label="Open a real model, which has read more", icon=":material/arrow_forward:")
+        st.page_link("generation.py", label="Open a real model, which has read more", icon=":material/arrow_forward:")
 
     request.add_fragment("english.results", draw)
 
@@ -270,7 +270,7 @@ def _task_section(session: EnglishSession, views: Mapping[str, RunView]) -> None
     explanation(
         "The models learn from three parts. **Reviews**: sentences about films and products whose mean rating by "
         "twenty people is beyond ±0.5; a tenth is held out for the test, and another tenth chooses the learning rates. "
-        "**Composed sentences**: a grammar puts rated words into everyday sentences and turns half of them round, with "
+        "**Composed sentences**: a grammar puts rated words into everyday sentences and turns a third of them round, with "
         "“not”, “never”, “nobody”, “hardly”, “far from” and others; a fifth of its adjectives and some of its forms "
         "are kept for the test. **Rated words**, as sentences of one word. Reviews and ratings are by [Hutto and "
         "Gilbert 2014](https://ojs.aaai.org/index.php/ICWSM/article/view/14550) (MIT licence)."

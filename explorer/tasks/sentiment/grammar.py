@@ -622,10 +622,6 @@ IDIOMS = {
         (i|we) had a (good|great|wonderful|lovely) time
         made my day
         {s} {is} as good as new
-        not bad
-        not bad at all
-        not too bad
-        not half bad
         no problem
         no problem at all
         it is not perfect but (it|{s}) (works|is good|does the job|is fun)
@@ -683,14 +679,8 @@ IDIOMS = {
         (i|we) (lost|wasted) (a lot of|my|our|) (time|money)
         (i|we) had a (bad|terrible|horrible) time
         ruined my (day|evening|holiday)
-        not good
-        not good at all
-        not good enough
-        no good
-        no good at all
         no thanks
         no fun at all
-        it (works|worked) but (it|{s}) is not good
         never again
         {s} leaves (much|a lot) to be desired
         i (expected|hoped for) more
@@ -707,6 +697,7 @@ JOINTS = (
     *((text, _FIRST) for text in ("{1} although {2}", "{1} though {2}", "{1} even though {2}")),
     *((text, _BOTH) for text in ("{1} and {2}", "{1} and {2}", "{1} because {2}", "{1} {2}", "{1} so {2}")),
 )
+_TURNING = 0.35  # share of the simple sentences whose form turns the class: people negate less often than not
 _KINDS = ("adjective",) * 8 + ("feeling",) * 2 + ("counted", "mass", "liking", "liking", "affecting", "happening")
 _WORDS = {
     "adjective": (ADJECTIVES, "ab"),
@@ -817,7 +808,7 @@ def _simple(rng: random.Random, label: int, kind: str = "", new_word: bool = Fal
     """Return a sentence of one clause with a class."""
     if not kind:
         kind = rng.choice(_KINDS)
-    turns = rng.random() < 0.5
+    turns = rng.random() < _TURNING
     forms = _lines(HELD_OUT[turns] if new_form else FORMS[kind][turns])
     places = _Places(rng, label ^ turns, kind, new_word)
     return Composed(_fill(rng.choice(forms), places), label, turns, new_word, new_form)
