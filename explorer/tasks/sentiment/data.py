@@ -144,7 +144,7 @@ _data: Once[SentimentConfig, Sentiment] = Once()
 
 def sentiment_data(config: SentimentConfig) -> Sentiment:
     """Return the data of a configuration, derived once. Raises CorpusMissing, NeedsText or TextError."""
-    own = _own_sentences(config.text) if config.corpus == "own" else ()
+    own = read_own_sentences(config.text) if config.corpus == "own" else ()
     return _data.get(config, lambda: Sentiment(config, own))
 
 
@@ -153,8 +153,11 @@ def drop_sentences(sha: str) -> None:
     _data.drop_where(lambda config: config.text == sha)
 
 
-def _own_sentences(sha: str) -> tuple[Rated, ...]:
-    """Return the sentences of a table with the labels positive and negative."""
+def read_own_sentences(sha: str) -> tuple[Rated, ...]:
+    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError.
+
+    sha: the SHA-256 of the table
+    """
     table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
     known = {"positive": 1, "pos": 1, "1": 1, "+": 1, "negative": 0, "neg": 0, "0": 0, "-1": 0}
     names = [name.casefold() for name in table.classes]
