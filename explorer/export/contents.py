@@ -89,7 +89,9 @@ def _facts(config: RunConfig, tokenizer: str) -> dict[str, Any]:
         return {
             "words": language.vocabulary.tokens,
             "classes": language.classes,
-            "length": max(negation_data(task).lengths) if getattr(task, "padding", "") == "eos" else 0,
+            "length": max(negation_data(task).lengths)
+            if isinstance(task, NegationConfig) and task.padding == "eos"
+            else 0,
         }
     if isinstance(task, RecallConfig):
         return {"symbols": list(ascii_lowercase[: task.symbols])}

@@ -125,7 +125,6 @@ def train_pieces(texts: Iterable[str], size: int) -> Pieces:
             show_progress=False,
         ),
     )
-    pieces = sorted(
-        (piece for piece in library.get_vocab() if piece != _UNKNOWN), key=lambda piece: library.token_to_id(piece) or 0
-    )
+    ids = library.get_vocab()
+    pieces = sorted(ids.keys() - {_UNKNOWN}, key=lambda piece: ids[piece])
     return Pieces(("<BOS>", "<EOS>", *pieces, "<PAD>"))

@@ -41,9 +41,9 @@ def batches(
     step = 0
     while True:
         rounds = torch.stack([torch.randperm(len(lengths), generator=each) for each in generators])
-        for part in rounds.split(size, dim=-1):
+        for part in rounds.split(size, dim=-1):  # type: ignore[no-untyped-call]
             by_length = part.gather(-1, lengths[part].argsort(dim=-1, stable=True))
-            parts = by_length.split(batch_size, dim=-1)  # type: ignore[no-untyped-call]
+            parts = by_length.split(batch_size, dim=-1)
             for i in torch.randperm(len(parts), generator=shared).tolist():
                 if step == steps:
                     return
