@@ -53,8 +53,8 @@ def train(
         str | None,
         typer.Option(
             metavar="CORPUS",
-            help="Training text: a name, or a file (UTF-8). For negation: a CSV file with the columns text and label. "
-            "For pairs: a CSV file with the columns source and target.",
+            help="Training text: a name, or a file (UTF-8). For negation and sentiment: a CSV file with the columns "
+            "text and label. For pairs: a CSV file with the columns source and target.",
             autocompletion=completion.corpora,
             show_default=False,
         ),

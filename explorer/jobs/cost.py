@@ -23,6 +23,7 @@ from explorer.models import configs as models
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import MARKERS, MAX_TOKENS, negation_data
 from explorer.tasks.recall import RecallConfig, evaluation_lengths
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.config import MAX_SOURCE_TOKENS
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text import corpora
@@ -35,6 +36,9 @@ _SHAKESPEARE_CHARACTERS, _SHAKESPEARE_LETTERS = 1_115_394, 65
 _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
 _EVALUATION_ROWS = 256  # of a text, in one batch
 _SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
+_ONE_ANSWER = ("negation", "sentiment", "recall")  # tasks whose models answer once for a row
+_ENGLISH_TOKENS, _ENGLISH_EVALUATED = 20, 5_500  # of a sentence, on average; and sentences of an evaluation
+_REVIEWS, _RATED_WORDS = 10_400, 7_000  # of the task sentiment
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ def estimate_cost(config: RunConfig) -> Cost:
         return _estimate_cost(config, _count_words(config.task), 0)
     if isinstance(config.task, TextConfig):  # what is known of the text differs between visitors
         return _estimate_cost(config, _vocabulary(config.task), _text_length(config.task))
+    if isinstance(config.task, SentimentConfig):  # the vocabulary is as large as it may be
+        return _estimate_cost(config, config.task.vocabulary, _ENGLISH_TOKENS)
     if isinstance(config.task, NegationConfig) and config.own_text:
         return _estimate_cost(config, *_size_of_sentences(config.task))
     return _estimate_cost(config, 0, 0)
@@ -206,6 +212,11 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
     if isinstance(task, PairsConfig):
         time, outputs = task.longest_source + task.longest_target + 1, len(task.targets) + 2
         return _Work(rows, time, 500 * (time + 5), 200 * (time + 5), outputs, MAX_SOURCE_TOKENS)
+    if isinstance(task, SentimentConfig):
+        examples = task.reviews * _REVIEWS + task.words * _RATED_WORDS + task.composed
+        data = 80_000_000 + 150 * examples + 300 * task.composed + 8 * config.steps * rows * config.replicas
+        evaluated = _SENTENCES_PER_FORWARD * length
+        return _Work(rows, length, evaluated, _ENGLISH_EVALUATED * length, vocabulary, data_bytes=data)
     if config.own_text:  # sentences with labels, the longest of which has `length` tokens
         time = min(length, getattr(config.model, "window", length))
         sentences = getattr(task, "train_size", 0)
@@ -231,7 +242,7 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
 
 
 def _predicts_everywhere(config: RunConfig) -> bool:
-    return task_row(config.task).name not in ("negation", "recall")
+    return task_row(config.task).name not in _ONE_ANSWER
 
 
 def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
@@ -239,7 +250,7 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     model, time, several = config.model, work.time, config.replicas > 1
     width, hidden = getattr(model, "width", 1), getattr(model, "hidden", 1)
     layers, name = getattr(model, "layers", 1), config.model_name
-    if config.own_text and name in ("bag_of_words", "bag_of_bigrams", "bag_of_words_hidden"):
+    if work.outputs > 2 and name in ("bag_of_words", "bag_of_bigrams", "bag_of_words_hidden"):  # a large vocabulary
         if name == "bag_of_bigrams":  # it looks up one weight for each class and pair
             return _TokenWork(20, 20, 40, 0.0)
         counts = (2 * work.outputs + 3 * hidden) / time  # a number for each word of the vocabulary
@@ -280,7 +291,7 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     pairs, far = heads * time, heads * work.longest
     operations = 70 * both * layers + 60
     block = 12 * width + 3 * hidden + pairs
-    if name_of_task in ("negation", "recall"):  # only one position of the last block is needed
+    if name_of_task in _ONE_ANSWER:  # only one position of the last block is needed
         share = (layers - 1 + 0.1) / layers
         return _TokenWork((layers - 1) * block + 7 * width, block * (layers > 1) + 7 * width, operations, share)
     evaluated = 14 * width + 3 * hidden + pairs if name_of_task == "text" else 9 * width + 2 * hidden + 1.5 * far

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from explorer.errors import DamagedRun, InvalidSetting
 from explorer.tasks.negation import (
@@ -26,11 +26,14 @@ from explorer.tasks.negation import (
 )
 from explorer.tasks.once import Once
 from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
+from explorer.tasks.sentiment.config import SentimentConfig
+from explorer.tasks.sentiment.data import Sentiment
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.english import Pieces
 from explorer.tokenization.words import MAX_WORDS, Words
 
+SentenceConfig: TypeAlias = NegationConfig | SentimentConfig  # of the models that answer with a class of a sentence
 MARKERS = ("<BOS>", "<EOS>", "<UNK>", "<PAD>")
 MAX_TOKENS = MAX_WORDS + 2  # of a sentence, with its markers
 _NEGATIONS = frozenset(
@@ -196,6 +199,6 @@ class Language:
         return Language(Words(tokens, first, last, padding, unknown), classes)
 
 
-def language_of(task: Negation) -> Language:
+def language_of(task: Negation | Sentiment) -> Language:
     """Return the words and the classes of the data."""
     return Language(task.vocabulary, task.classes)

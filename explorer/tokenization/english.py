@@ -23,6 +23,7 @@ from explorer.tokenization.words import Reading, Words, fold_word
 
 MAX_PIECES = 60  # of a text
 CONTINUES = "##"  # the beginning of a piece that continues a word
+_ENCODED_AT_ONCE = 1_000  # the library keeps kilobytes for each sentence
 _UNKNOWN = "<UNK>"  # the library's mark of a word with an unknown character; it is not in the vocabulary
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|'[^\W_]+|[^\w\s]")
 _ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will", "'m": " am", "'d": " would", "'s": " 's"}
@@ -91,9 +92,12 @@ class Pieces(Words):
     def encode_all(self, sentences: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
         """Return the ids of many sentences, given as words: what `read` keeps of them, between their markers."""
         unknown, first, last = len(self.tokens), self.id(self.first), self.id(self.last)
-        encoded = self._library.encode_batch([" ".join(words) for words in sentences])
-        known = ([id for id in each.ids if id != unknown] for each in encoded)
-        return [(first, *ids[:MAX_PIECES], last) for ids in known]
+        found = []
+        for start in range(0, len(sentences), _ENCODED_AT_ONCE):
+            texts = [" ".join(words) for words in sentences[start : start + _ENCODED_AT_ONCE]]
+            for each in self._library.encode_batch(texts):
+                found.append((first, *[id for id in each.ids if id != unknown][:MAX_PIECES], last))
+        return found
 
 
 def _library(ids: dict[str, int]) -> tokenizers.Tokenizer:
@@ -122,5 +126,6 @@ def train_pieces(texts: Iterable[str], size: int) -> Pieces:
             show_progress=False,
         ),
     )
-    pieces = sorted((piece for piece in library.get_vocab() if piece != _UNKNOWN), key=library.get_vocab().__getitem__)
+    ids = library.get_vocab()
+    pieces = sorted(ids.keys() - {_UNKNOWN}, key=lambda piece: ids[piece])
     return Pieces(("<BOS>", "<EOS>", *pieces, "<PAD>"))

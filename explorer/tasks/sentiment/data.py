@@ -147,7 +147,10 @@ def drop_sentences(sha: str) -> None:
 
 
 def read_own_sentences(sha: str) -> tuple[Rated, ...]:
-    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError."""
+    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError.
+
+    sha: the SHA-256 of the table
+    """
     table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
     known = {"positive": 1, "pos": 1, "1": 1, "+": 1, "negative": 0, "neg": 0, "0": 0, "-1": 0}
     names = [name.casefold() for name in table.classes]

@@ -17,10 +17,13 @@ _SORTED_TOGETHER = 50  # batches whose sentences are sorted by their length
 
 def example_rows(examples: Sequence[Example], padding: int) -> SentenceRows:
     """Return sentences as rows, padded to the longest one; in 16 bits, because there are many."""
-    longest = max((len(each.ids) for each in examples), default=1)
-    ids = torch.tensor([each.ids + (padding,) * (longest - len(each.ids)) for each in examples], dtype=torch.int16)
-    labels = torch.tensor([each.label for each in examples])
-    return SentenceRows(ids, labels, torch.tensor([len(each.ids) for each in examples]))
+    lengths = torch.tensor([len(each.ids) for each in examples])
+    longest = int(lengths.max())
+    ids = torch.full((len(examples), longest), padding, dtype=torch.int16)
+    ids[torch.arange(longest) < lengths[:, None]] = torch.tensor(
+        [id for each in examples for id in each.ids], dtype=torch.int16
+    )
+    return SentenceRows(ids, torch.tensor([each.label for each in examples]), lengths)
 
 
 def batches(

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
+from explorer.errors import DamagedRun
 from explorer.models.layers import learning
 from explorer.seeds import generator
 from explorer.tasks.own_sentences import Language
@@ -21,6 +22,7 @@ from explorer.tasks.own_sentences_rows import SentenceRows
 from explorer.tasks.sentiment.config import CLASSES, TESTED, SentimentConfig
 from explorer.tasks.sentiment.data import sentiment_data
 from explorer.tasks.sentiment.rows import batches, example_rows
+from explorer.tokenization.english import Pieces
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.objective import Objective, RecordLayout
@@ -60,6 +62,8 @@ class SentimentObjective(Objective):
     @staticmethod
     def parse_tokenizer(text: str) -> tuple[str, int]:
         language = Language.from_json(text)
+        if not isinstance(language.vocabulary, Pieces) or language.classes != CLASSES:
+            raise DamagedRun("The words of this run are not those of English sentences. Train it again.")
         return language.to_json(), len(language.vocabulary.tokens)
 
     @staticmethod
