@@ -12,13 +12,14 @@ from explorer.labs.home.state import HomeState
 from explorer.labs.home.timeline import Figure, draw_timeline, figure_requests
 from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.english_page import english_vocabulary
-from explorer.labs.negation.english_state import EXAMPLES, MAX_TYPED
+from explorer.labs.negation.english_state import MAX_TYPED
 from explorer.labs.negation.sentence_input import draw_sentence_input
 from explorer.ui.classroom.lesson_card import open_step
 from explorer.ui.components.base import pop_event
 from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, fragment, open_page, page_session
+from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 from explorer.ui.training.run_view import run_views
 from explorer.web import lesson_results
 
@@ -32,7 +33,7 @@ def sentence_section(session: PageSession[HomeState]) -> None:
 
     def draw_input() -> None:
         st.session_state[_WORDS] = draw_sentence_input(
-            session, EXAMPLES, ("sentence", "one-sentence"), vocabulary, "or one of these", longest=MAX_TYPED
+            session, ENGLISH_EXAMPLES, ("sentence", "one-sentence"), vocabulary, "or one of these", longest=MAX_TYPED
         )
 
     fragment(session, "sentence", draw_input)

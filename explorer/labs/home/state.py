@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.ui.state.fields import PageState, setting
+from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 
-FIRST_SENTENCE = "The film is not good"
+FIRST_SENTENCE = ENGLISH_EXAMPLES[0]
 
 
 @dataclass(frozen=True)

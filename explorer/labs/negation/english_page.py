@@ -17,7 +17,7 @@ from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.jobs.cost import estimate_cost
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import answers_section
-from explorer.labs.negation.english_state import EXAMPLES, MAX_TYPED, EnglishLab, EnglishSession
+from explorer.labs.negation.english_state import MAX_TYPED, EnglishLab, EnglishSession
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
 from explorer.labs.negation.sentence_input import draw_file_form, draw_sentence_input
 from explorer.number_format import format_duration
@@ -35,6 +35,7 @@ from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
 from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
+from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 from explorer.ui.training.run_view import RunView, run_views
 from explorer.ui.training.save_offer import save_offer
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
@@ -71,7 +72,9 @@ def english_page(session: EnglishSession) -> None:
     vocabulary = english_vocabulary(views)
 
     def draw_input() -> None:
-        session.words = draw_sentence_input(session, EXAMPLES, REDRAW, vocabulary, "or one of these", longest=MAX_TYPED)
+        session.words = draw_sentence_input(
+            session, ENGLISH_EXAMPLES, REDRAW, vocabulary, "or one of these", longest=MAX_TYPED
+        )
 
     with page_section("negation-verdicts", "What do the models answer?", heading=False):
         fragment(session, "sentence", draw_input)
@@ -270,9 +273,9 @@ def _task_section(session: EnglishSession, views: Mapping[str, RunView]) -> None
     explanation(
         "The models learn from three parts. **Reviews**: sentences about films and products whose mean rating by "
         "twenty people is beyond ±0.5; a tenth is held out for the test, and another tenth chooses the learning rates. "
-        "**Composed sentences**: a grammar puts rated words into everyday sentences and turns a third of them round, with "
-        "“not”, “never”, “nobody”, “hardly”, “far from” and others; a fifth of its adjectives and some of its forms "
-        "are kept for the test. **Rated words**, as sentences of one word. Reviews and ratings are by [Hutto and "
+        "**Composed sentences**: a grammar puts rated words into everyday sentences and turns a third of them round, "
+        "with “not”, “never”, “nobody”, “hardly”, “far from” and others; a fifth of its adjectives and some of its "
+        "forms are kept for the test. **Rated words**, as sentences of one word. Reviews and ratings are by [Hutto and "
         "Gilbert 2014](https://ojs.aaai.org/index.php/ICWSM/article/view/14550) (MIT licence)."
     )
     if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):

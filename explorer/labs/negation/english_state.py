@@ -18,15 +18,8 @@ from explorer.ui.state.open_experiment import OpenExperiment
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.state.session import ExperimentSession, focused_run, has_just_arrived, unread_url
 from explorer.ui.state.visitor import current_visitor
+from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 
-EXAMPLES = (
-    "The film is not good",
-    "Not bad at all",
-    "Nobody liked the soup",
-    "I don't think the new teacher is unfriendly",
-    "The plot is weak but the acting is great",
-    "The hotel could not be better",
-)
 MAX_TYPED = 10_000  # characters of the sentence; a longer one than MAX_URL_TEXT is not in the address
 # A training of some seconds, in which the models learn from fewer sentences.
 _SHORT: Mapping[str, object] = {"replicas": 1, "iterations": 1_500, "composed": 20_000}
@@ -48,7 +41,7 @@ class EnglishLab(OpenExperiment):
 
     language: Literal["english"] = setting("english")
     models: tuple[str, ...] = setting(ENGLISH_MODELS, "Models", options=_TITLES)
-    say: str = setting(EXAMPLES[0], "Type any English sentence", longest=MAX_URL_TEXT)
+    say: str = setting(ENGLISH_EXAMPLES[0], "Type any English sentence", longest=MAX_URL_TEXT)
     metric: Literal["accuracy", "loss"] = setting("accuracy", "Measure", options=METRICS)
     look: int = setting(0, low=0, high=lambda lab: lab.value("replicas") - 1)  # the replica whose internals are shown
     layer: int = setting(1, low=0, high=lambda lab: lab.value("layers", "transformer") - 1)

@@ -31,7 +31,7 @@ class SentimentConfig:
     )
     composed: int = setting(
         60_000,
-        "Sentences of the grammar in the training data, about a third of them with a form that turns the class; 0: none.",
+        "Sentences of the grammar in the training data, a third of them with a form that turns the class; 0: none.",
         0,
         200_000,
         label="Composed sentences",
