@@ -115,12 +115,15 @@ def train_pieces(texts: Iterable[str], size: int) -> Pieces:
     characters = Counter(character for text in known for character in text if not character.isspace())
     # Chosen here, because the library drops equally rare characters at random.
     alphabet = sorted((each for each in characters if characters[each] > 1), key=lambda each: (-characters[each], each))
+    # Numbered here, because the library numbers them at random, and the number decides between equally frequent pairs.
+    continuing = sorted({f"##{character}" for text in known for word in text.split() for character in word[1:]})
+    single = [each for each in continuing if each[2:] in alphabet]
     library = _library({_UNKNOWN: 0})
     library.train_from_iterator(
         known,
         trainers.WordPieceTrainer(
             vocab_size=size - 2,
-            special_tokens=[_UNKNOWN],
+            special_tokens=[_UNKNOWN, *alphabet, *single],
             initial_alphabet=alphabet,
             limit_alphabet=len(alphabet),
             show_progress=False,
