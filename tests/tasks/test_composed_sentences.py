@@ -33,5 +33,4 @@ def test_training_never_shows_the_words_and_the_forms_of_the_test() -> None:
 
 
 def test_sentences_follow_from_their_seed() -> None:
-    assert grammar.compose(50, 1) == COMPOSED[:50] or grammar.compose(4_000, 1) == COMPOSED
-    assert grammar.compose(50, 1) != grammar.compose(50, 2)
+    assert grammar.compose(4_000, 1) == COMPOSED != grammar.compose(4_000, 2)

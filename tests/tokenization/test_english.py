@@ -40,7 +40,12 @@ def test_a_word_is_divided_into_the_longest_known_pieces() -> None:
         start += len(expected[-1].removeprefix("##"))
     assert PIECES.split(word) == tuple(expected) and len(expected) > 1
     assert PIECES.tokens[:2] == ("<BOS>", "<EOS>") and PIECES.tokens[-1] == PIECES.padding
-    assert len(PIECES.tokens) <= 60 and train_pieces(SENTENCES * 3, 60) == PIECES
+    assert len(PIECES.tokens) <= 60
+
+
+def test_the_vocabulary_is_the_same_in_every_process() -> None:
+    pieces = "itaohldnwcefgmsbu##a##b##c##d##e##g##h##i##l##m##n##o##s##t##u##wfi##at##ch##lmfilm##atchisthno"
+    assert all("".join(train_pieces(SENTENCES * 3, 45).words) == pieces for _ in range(20))
 
 
 def test_what_cannot_be_read_is_left_out_and_named() -> None:
@@ -48,7 +53,7 @@ def test_what_cannot_be_read_is_left_out_and_named() -> None:
     assert (reading.text, reading.unknown) == ("the film is good", ("映画", "🙂", "фильм"))
     assert reading.describe_unread() == "The models never saw “映画”, “🙂” and “фильм”."
     with pytest.raises(EmptySentence, match="no English word"):
-        PIECES.split("映画 … <BOS>".replace("BOS", "🙂"))
+        PIECES.split("映画 … <🙂>")
 
 
 def test_a_long_text_is_cut_and_the_cut_is_said() -> None:
