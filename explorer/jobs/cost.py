@@ -268,7 +268,7 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
         kept, evaluated = 2 * width * window + 4 * hidden, width * window + 3 * hidden
-        if work.outputs > 2:
+        if work.outputs > 2 and not _predicts_everywhere(config):
             return _TokenWork(kept / time, evaluated / time, 25, 1 / time)
         return _TokenWork(kept, evaluated, 25, 0.35)
     if isinstance(model, models.ConvolutionConfig):  # windows of every size, and the responses of the filters to them
