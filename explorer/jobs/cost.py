@@ -37,8 +37,9 @@ _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
 _EVALUATION_ROWS = 256  # of a text, in one batch
 _SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
 _ONE_ANSWER = ("negation", "sentiment", "recall")  # tasks whose models answer once for a row
-_ENGLISH_TOKENS, _ENGLISH_EVALUATED = 20, 5_500  # of a sentence, on average; and sentences of an evaluation
-_REVIEWS, _RATED_WORDS = 10_400, 7_000  # of the task sentiment
+# Of the task sentiment: reviews and rated words, tokens of each and of a composed sentence, tokens of an evaluation.
+_REVIEWS, _RATED_WORDS, _ENGLISH_TOKENS, _ENGLISH_EVALUATED = 10_400, 7_000, (26, 4, 11), 100_000
+_ENGLISH_LONGEST = 62  # tokens
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def estimate_cost(config: RunConfig) -> Cost:
     if isinstance(config.task, TextConfig):  # what is known of the text differs between visitors
         return _estimate_cost(config, _vocabulary(config.task), _text_length(config.task))
     if isinstance(config.task, SentimentConfig):  # the vocabulary is as large as it may be
-        return _estimate_cost(config, config.task.vocabulary, _ENGLISH_TOKENS)
+        return _estimate_cost(config, config.task.vocabulary, 0)
     if isinstance(config.task, NegationConfig) and config.own_text:
         return _estimate_cost(config, *_size_of_sentences(config.task))
     return _estimate_cost(config, 0, 0)
@@ -115,7 +116,7 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     weights = parameters * (3 + states + snapshots * (1 + states))
     curves = 24 * (config.steps - config.first_step) * (replicas + 1)
     peak = 4 * replicas * (weights + max(numbers, evaluated)) + curves + work.data_bytes + _BASE_BYTES
-    step = _step_seconds(config, parameters, tokens, numbers, use)
+    step = _step_seconds(config, parameters, work, numbers, use)
     evaluations = len(range(0, config.steps - config.first_step, _evaluation_interval(config))) + 1
     share = work.evaluated_each_time / max(3 * tokens, 1)
     seconds = (config.steps - config.first_step) * step + evaluations * share * step
@@ -213,10 +214,11 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
         time, outputs = task.longest_source + task.longest_target + 1, len(task.targets) + 2
         return _Work(rows, time, 500 * (time + 5), 200 * (time + 5), outputs, MAX_SOURCE_TOKENS)
     if isinstance(task, SentimentConfig):
-        examples = task.reviews * _REVIEWS + task.words * _RATED_WORDS + task.composed
-        data = 80_000_000 + 150 * examples + 300 * task.composed + 8 * config.steps * rows * config.replicas
-        evaluated = _SENTENCES_PER_FORWARD * length
-        return _Work(rows, length, evaluated, _ENGLISH_EVALUATED * length, vocabulary, data_bytes=data)
+        parts = task.reviews * _REVIEWS, task.words * _RATED_WORDS, task.composed
+        time = round(sum(map(math.prod, zip(parts, _ENGLISH_TOKENS, strict=True))) / max(1, sum(parts))) or 1
+        data = 80_000_000 + 150 * sum(parts) + 300 * task.composed + 8 * config.steps * rows * config.replicas
+        evaluated = _SENTENCES_PER_FORWARD * (_ENGLISH_LONGEST if hasattr(config.model, "width") else time)
+        return _Work(rows, time, evaluated, _ENGLISH_EVALUATED, vocabulary, data_bytes=data)
     if config.own_text:  # sentences with labels, the longest of which has `length` tokens
         time = min(length, getattr(config.model, "window", length))
         sentences = getattr(task, "train_size", 0)
@@ -265,7 +267,10 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
         return _TokenWork(25, 25, 20, 1 / time)
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
-        return _TokenWork(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)
+        kept, evaluated = 2 * width * window + 4 * hidden, width * window + 3 * hidden
+        if work.outputs > 2 and not _predicts_everywhere(config):
+            return _TokenWork(kept / time, evaluated / time, 25, 1 / time)
+        return _TokenWork(kept, evaluated, 25, 0.35)
     if isinstance(model, models.ConvolutionConfig):  # windows of every size, and the responses of the filters to them
         each = [size * width + 3 * model.filters for size in range(model.narrowest, model.widest + 1)]
         return _TokenWork(4 * width + sum(each), 4 * width + sum(each), 10 + 12 * len(each))
@@ -298,9 +303,11 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     return _TokenWork(layers * block, evaluated, operations, 1 / both)
 
 
-def _step_seconds(config: RunConfig, parameters: int, tokens: int, numbers: float, use: _TokenWork) -> float:
+def _step_seconds(config: RunConfig, parameters: int, work: _Work, numbers: float, use: _TokenWork) -> float:
     speed, replicas = machine_speed(), config.replicas
-    multiplications = 3 * parameters * use.matrix_share * tokens * replicas
+    is_english = isinstance(config.task, SentimentConfig)  # most of its weights are vectors, which are looked up
+    multiplied = parameters - work.outputs * getattr(config.model, "width", 0) * is_english
+    multiplications = 3 * multiplied * use.matrix_share * work.rows * work.time * replicas
     updates = 45 * parameters * replicas  # the optimizer reads and writes each weight in several passes
     return (
         (100 + 4.5 * use.operations) * speed.operation

@@ -442,7 +442,7 @@ def test_own_sentences_that_cannot_be_read_are_refused() -> None:
     sentences = pd.DataFrame({"text": ["a b c d e f g h i j"] * 20, "class": [1] * 20})
     for task, model, data, sentence in (
         ("pairs", "encoder_decoder", pairs, "columns source and target"),
-        ("recall", "transformer", "own.csv", "tasks negation and pairs"),
+        ("recall", "transformer", "own.csv", "tasks negation, sentiment and pairs"),
         ("negation", "transformer", "missing.csv", "cannot be read"),
         ("negation", "transformer", sentences, "label"),
     ):
