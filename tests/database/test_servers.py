@@ -23,15 +23,18 @@ OTHER = """
 import sys
 from explorer.database import notifications, servers
 from explorer.database.engine import run_transaction
-notifications.subscribe("tests", lambda text: print("notified", text, flush=True))
+def tell(*words):  # in one write, which no other thread can interrupt: `print` writes each word on its own
+    sys.stdout.write(" ".join(map(str, words)) + "\\n")
+    sys.stdout.flush()
+notifications.subscribe("tests", lambda text: tell("notified", text))
 servers._RENEWAL_SECONDS = notifications._LISTEN_SECONDS = 0.05
 servers.start("other:1", "1.0")
-print("started", servers.this_server(), flush=True)
+tell("started", servers.this_server())
 for line in sys.stdin:
     match line.split():
         case ["publish", text]: run_transaction(lambda session: notifications.publish(session, "tests", text))
-        case ["leads"]: print("leads", servers.is_leader(), flush=True)
-        case ["draining"]: print("draining", servers.is_draining(), flush=True)
+        case ["leads"]: tell("leads", servers.is_leader())
+        case ["draining"]: tell("draining", servers.is_draining())
 """
 
 
