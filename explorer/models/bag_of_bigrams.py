@@ -37,7 +37,7 @@ class BagOfBigrams(nn.Module):
         super().__init__()
         self.vocabulary = vocabulary
         self.padding = padding
-        self.buckets = config.buckets
+        self.buckets: int = getattr(config, "buckets", 0)  # 0: every pair has its own weights
         self.readout = Linear(self.buckets or vocabulary**2, classes, generator)
         self.counts = Tap()
 
@@ -50,9 +50,7 @@ class BagOfBigrams(nn.Module):
         counts = counts.scatter_add_(-1, first * self.vocabulary + second, counted)  # row by row of the table of pairs
         return self.readout(self.counts(counts))
 
-    def pair_index(
-        self, first: Int[Tensor, "*replicas batch pairs"], second: Int[Tensor, "*replicas batch pairs"]
-    ) -> Int[Tensor, "*replicas batch pairs"]:
+    def pair_index(self, first: Int[Tensor, "*pairs"], second: Int[Tensor, "*pairs"]) -> Int[Tensor, "*pairs"]:
         """Return the column of the weights of each pair."""
         pairs = first * self.vocabulary + second
         return pairs * _HASH % 2**31 % self.buckets if self.buckets else pairs

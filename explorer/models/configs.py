@@ -7,7 +7,7 @@ follow from the task (vocabulary, classes) are not among them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from explorer.models.settings import setting
 
@@ -44,8 +44,6 @@ class BagOfWordsHiddenConfig:
 @dataclass(frozen=True)
 class BagOfBigramsConfig:
     """The configuration of softmax regression on bigram counts. It has no settings, as a bag of words has none."""
-
-    buckets: ClassVar[int] = 0  # every pair has its own weights
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ REFUSED = [
     ("list --sort beauty", "Runs cannot be ordered by “beauty”. There is created, name"),
     ("list --own --included", "exclude each other"),
     (f"list --search {'x' * 5_000}", "at most 2,000 characters"),
-    ("settings --model rnn", "Give --task as well: negation, text"),
+    ("settings --model rnn", "Give --task as well: negation, sentiment, text"),
     ("settings --task dates --model rnn", "RNN cannot be trained on Dates."),
     ("settings --preset nothing", "There is no preset “nothing”"),
     ("settings --preset assignment --task dates", "Leave these out."),

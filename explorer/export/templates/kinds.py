@@ -40,16 +40,11 @@ from explorer.tokenization.words import split_words
 Tokenizer: TypeAlias = tuple[Callable[[str], list[int]], Callable[[list[int]], str]]
 
 
-def seed_dropout(step: int) -> None:
-    """Seed what the dropout of a step leaves out."""
-    Dropout.generator = generator(SEEDS[0], f"dropout/{getattr(TRAINING, 'order', 0)}/{step}")
-
-
 def sentence_losses(model: nn.Module) -> Iterator[Tensor]:
     """Yield the mean loss of each batch in nats per sentence; the last batch of an epoch may have fewer of them."""
     for step, batch in enumerate(batches()):
         if MODEL.dropout:
-            seed_dropout(step)
+            Dropout.generator = generator(SEEDS[0], f"dropout/{getattr(TRAINING, 'order', 0)}/{step}")
         used = (batch["ids"] != SIZES[-1]).any(0)  # columns that are not padding in all rows
         each = F.cross_entropy(model(batch["ids"][:, used]), batch["labels"], reduction="none")
         yield (each * batch["mask"]).sum() / batch["mask"].sum()
@@ -184,7 +179,7 @@ def token_losses(model: Any) -> Iterator[Tensor]:
     state: tuple[Tensor, ...] = ()
     for step, batch in enumerate(batches()):
         if MODEL.dropout:
-            seed_dropout(step)
+            Dropout.generator = generator(SEEDS[0], f"dropout/{getattr(TRAINING, 'order', 0)}/{step}")
         if TRAINING.masked:
             ids, targets = batch["ids"], batch["targets"]
         else:
