@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
 from explorer.errors import DamagedRun
 from explorer.models.layers import learning
@@ -24,10 +24,9 @@ from explorer.tasks.sentiment.data import sentiment_data
 from explorer.tasks.sentiment.rows import batches, example_rows
 from explorer.tokenization.english import Pieces
 from explorer.training.config import RunConfig
-from explorer.training.device import device_of, move_batch, on_processor
-from explorer.training.objective import Objective, RecordLayout
+from explorer.training.objective import RecordLayout
+from explorer.training.objectives.negation import SentencesObjective
 
-_EVALUATED_ROWS = 512  # in one forward pass
 _TRAINING_ROWS = 1_000  # of the training data, on which an evaluation computes the loss
 _SUBSETS = {"reviews_negated": "reviews", "negated": "new_words"}  # the negated sentences of another part
 METRICS = ("train_loss", "val_loss", "val_error", "test_loss", *(f"test_accuracy_{part}" for part in TESTED))
@@ -40,11 +39,11 @@ class _Part(NamedTuple):
     is_negated: Bool[Tensor, " sentences"]
 
 
-class SentimentObjective(Objective):
+class SentimentObjective(SentencesObjective):
     """Holds the sentences as rows; a step reads those of its batch."""
 
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
-        self.config, self.model = config, model
+        self.config, self.model, self._classes = config, model, len(CLASSES)
         task = sentiment_data(config.task_as(SentimentConfig))
         self.tokenizer = Language(task.vocabulary, task.classes).to_json()
         padding, training = task.vocabulary.id(task.vocabulary.padding), task.training
@@ -72,17 +71,9 @@ class SentimentObjective(Objective):
         return tokens, len(CLASSES), tokens - 1  # the last token is the padding
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
-        ids, labels, tokens = move_batch(self._rows.batch(self._batches[step]), device_of(self.model))
-        if self.config.replicas == 1:
-            ids, labels = ids[0], labels[0]
-        with learning(self._noise(step)):
-            logits = self.model(ids)
-        targets = -F.one_hot(labels, len(CLASSES)) / labels.shape[-1]
-        return (logits.log_softmax(dim=-1) * targets).sum(dim=(-2, -1)), tokens
-
-    def _noise(self, step: int) -> list[Generator]:
-        """Return the generators of a step's dropout, one for each seed."""
-        return [generator(seed, f"dropout/{self.config.order}/{step}") for seed in self.config.seeds]
+        purpose = f"dropout/{self.config.order}/{step}"
+        with learning([generator(seed, purpose) for seed in self.config.seeds]):
+            return super().losses(step)
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
@@ -103,18 +94,6 @@ class SentimentObjective(Objective):
             **{f"test_accuracy_{part}": correct[part].mean(dim=-1) for part in TESTED},
             "majority": self._majorities.expand(self.config.replicas, -1),
         }
-
-    def is_finite(self, step: int) -> bool:
-        return all(bool(parameter.isfinite().all()) for parameter in self.model.parameters())
-
-    def _logits(self, rows: SentenceRows) -> Float[Tensor, "replicas sentences classes"]:
-        """Return the logits of every sentence of a part."""
-        replicas, count, model, found = self.config.replicas, len(rows.labels), on_processor(self.model), []
-        for start in range(0, count, _EVALUATED_ROWS):
-            indices = torch.arange(start, min(start + _EVALUATED_ROWS, count))
-            ids = rows.batch(indices.expand(replicas, -1)).ids
-            found.append(model(ids if replicas > 1 else ids[0]).view(replicas, len(indices), -1))
-        return torch.cat(found, dim=1)
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:
