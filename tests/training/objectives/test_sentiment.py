@@ -33,13 +33,8 @@ def test_its_metrics_are_those_of_the_sentences_and_a_run_reads_without_the_data
     for name, examples in (task.test | task.validation).items():
         logits = torch.cat([loaded.stack(torch.tensor([each.ids])) for each in examples])
         labels = torch.tensor([each.label for each in examples])
-        right[name], losses[name] = (
-            float((logits.argmax(-1) == labels).double().mean()),
-            F.cross_entropy(logits, labels),
-        )
-    assert [curves.last(f"test_accuracy_{name}")[0] for name in TESTED] == pytest.approx(
-        [right[each] for each in TESTED]
-    )
+        right[name], losses[name] = float((logits.argmax(-1) == labels).float().mean()), F.cross_entropy(logits, labels)
+        assert name not in TESTED or curves.last(f"test_accuracy_{name}")[0] == pytest.approx(right[name])
     assert curves.last("val_error")[0] == pytest.approx(1 - (right["val_reviews"] + right["val_composed"]) / 2)
     validation = float(losses["val_reviews"] + losses["val_composed"]) / 2
     assert curves.last("val_loss")[0] == pytest.approx(validation, rel=1e-4)
