@@ -40,7 +40,7 @@ REFUSED = [
     (f"train --task text --model gru {TEXT} --stop-at val_loss=low", "stop_at = low is not possible. Give a number"),
     (f"train --task text --model ngram {TEXT} --stop-at val_loss=2", "An n-gram is fitted in one step: --stop-at"),
     (f"train --task text --model ngram {TEXT} --max-seconds 5", "An n-gram is fitted in one step: --stop-at and --m"),
-    (f"{NEGATION} rnn --stop-at val_loss=2", "--stop-at needs a validation loss, which only runs on text "),
+    (f"{NEGATION} rnn --stop-at val_loss=2", "--stop-at needs the validation loss of a text."),
     ("train --task text --model bag_of_words", "Bag of words cannot be trained on Text. There is ngram, "),
     (f"train --task text --model gru {TEXT} --tokenizer pieces", "tokenizer = pieces is not possible. Give one of c"),
     ("train --task text --model gru --set batch_size=2048 --set context=1024", "These settings ask for 2,097,152 t"),

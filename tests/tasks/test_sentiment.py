@@ -38,13 +38,11 @@ def test_the_data_are_the_same_as_ever_and_nothing_of_the_test_is_learned_from()
 
 
 @needs.sentences
-def test_each_part_is_learned_from_as_often_as_the_configuration_says() -> None:
+@pytest.mark.parametrize(("times", "composed", "rated"), [(2, 0, 0), (0, 70, 0), (0, 0, 3)])
+def test_each_part_is_learned_from_as_often_as_the_configuration_says(times: int, composed: int, rated: int) -> None:
     reviews, words = len(corpus.read_reviews()), len(corpus.read_words())
-    counts = {(2, 0, 0): 2 * (reviews - 2 * (reviews // 10)), (0, 70, 0): 70, (0, 0, 3): 3 * words}
-    for (times, composed, rated), count in counts.items():
-        assert len(Sentiment(SentimentConfig(reviews=times, composed=composed, words=rated)).training) == count
-    with pytest.raises(ValueError, match="nothing to learn from"):
-        SentimentConfig(reviews=0, composed=0, words=0)
+    count = times * (reviews - 2 * (reviews // 10)) + composed + rated * words
+    assert len(Sentiment(SentimentConfig(reviews=times, composed=composed, words=rated)).training) == count
 
 
 @needs.sentences

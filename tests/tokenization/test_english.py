@@ -32,15 +32,8 @@ def test_all_spellings_of_a_sentence_are_the_same_words(variants: tuple[str, ...
 
 
 def test_a_word_is_divided_into_the_longest_known_pieces() -> None:
-    known, word = set(PIECES.words), "unwatching"
-    expected, start = [], 0
-    while start < len(word):
-        found = [("##" if start else "") + word[start:end] for end in range(len(word), start, -1)]
-        expected.append(next(piece for piece in found if piece in known))
-        start += len(expected[-1].removeprefix("##"))
-    assert PIECES.split(word) == tuple(expected) and len(expected) > 1
-    assert PIECES.tokens[:2] == ("<BOS>", "<EOS>") and PIECES.tokens[-1] == PIECES.padding
-    assert len(PIECES.tokens) <= 60
+    assert {"watch", "un", "##w", "##atch", "##a", "##g"} < set(PIECES.words)
+    assert PIECES.split("watchag unwatchag") == ("watch", "##a", "##g", "un", "##w", "##atch", "##a", "##g")
 
 
 def test_the_vocabulary_is_the_same_in_every_process() -> None:

@@ -186,7 +186,7 @@ def _idiom(rng: random.Random, label: int) -> Composed:
     return Composed(text, label, bool(re.search(r"\b(not|no|never|nothing|hardly)\b", text)), False, False)
 
 
-def _joined(rng: random.Random, label: int) -> Composed:
+def _pair_of_clauses(rng: random.Random, label: int) -> Composed:
     """Return a sentence of two clauses: the one that decides has the class, the other the opposite or the same."""
     joint, decides = rng.choice(JOINTS)
     labels = {_FIRST: (label, 1 - label), _SECOND: (1 - label, label), _BOTH: (label, label)}[decides]
@@ -198,7 +198,7 @@ def _joined(rng: random.Random, label: int) -> Composed:
 def compose(count: int, seed: int) -> list[Composed]:
     """Return sentences to train on: with known words, in known forms; half of them are positive."""
     rng = random.Random(f"composed/{seed}")
-    kinds = rng.choices((_simple, _idiom, _joined), (0.58, 0.17, 0.25), k=count)
+    kinds = rng.choices((_simple, _idiom, _pair_of_clauses), (0.58, 0.17, 0.25), k=count)
     return [make(rng, int(rng.random() < 0.5)) for make in kinds]
 
 
