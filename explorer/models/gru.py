@@ -79,8 +79,7 @@ class GRU(RecurrentClassifier):
 
     def __init__(self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = GRUCell(config.width, config.hidden, generator)
-        dropout, start = getattr(config, "dropout", 0.0), getattr(config, "start", 1.0)  # of English sentences
-        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator, dropout, start)
+        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
 
 
 class GRURecall(RecurrentClassifier):

@@ -9,11 +9,10 @@ from typing import TypeAlias
 import streamlit as st
 
 from explorer.labs.negation.findings import FILE, GRAMMAR, ModelAnswer, answers_finding
-from explorer.labs.negation.predictions import class_probabilities, classes_of, word_effects
+from explorer.labs.negation.predictions import class_probabilities
 from explorer.labs.negation.state import negation_task
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
 from explorer.tasks.negation import Negation, NegationConfig
-from explorer.tasks.own_sentences import Language
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView
@@ -24,17 +23,13 @@ FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the
 
 def measure_answer(view: RunView, words: tuple[str, ...], length: int | None = None) -> ModelAnswer:
     """Return the answer of a model that has a stored run; the sentence is padded to `length`. Raises DamagedRun."""
-    run = view.loaded_run
-    assert run
-    effects = () if isinstance(run.config.task, NegationConfig) else word_effects(run, words)
-    classes = classes_of(run)
-    return ModelAnswer(view.row.title, view.row.colour, class_probabilities(run, words, length), classes, effects)
+    assert view.loaded_run
+    classes = negation_task(view.config.task_as(NegationConfig)).classes
+    return ModelAnswer(view.row.title, view.row.colour, class_probabilities(view.loaded_run, words, length), classes)
 
 
-def answers_section(
-    views: Mapping[str, RunView], find_words: FindWords, task: NegationConfig | None, name: str
-) -> None:
-    """Draw the finding, then the tokens, then a bar for each model; `task` is None for English sentences."""
+def answers_section(views: Mapping[str, RunView], find_words: FindWords, task: NegationConfig, name: str) -> None:
+    """Draw the finding, then the tokens, then a bar for each model."""
     trained = {model: view for model, view in views.items() if view.loaded_run}
     if not trained:
         live = any(view.live for view in views.values())
@@ -55,11 +50,8 @@ def answers_section(
             for model, view in trained.items()
         }
 
-    first = next(iter(trained.values())).loaded_run
-    assert first
-    data = negation_task(task) if task else Language.from_json(first.tokenizer)
-    draw = partial(_draw_answers, windows, data, name)
-    height = 130 + (50 if task else 76) * len(trained)
+    draw = partial(_draw_answers, windows, negation_task(task), name)
+    height = 130 + 50 * len(trained)
     result_section(name, requests, draw, "The models read the sentence …", height, pool="quick")
 
 
@@ -69,7 +61,7 @@ def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], Mo
 
 def _draw_answers(
     windows: Mapping[str, int],
-    task: Negation | Language,
+    task: Negation,
     key: str,
     document: Document,
     results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]],
@@ -77,18 +69,18 @@ def _draw_answers(
     """Write the answers to a sentence; see `static/components/verdicts/view.js`.
 
     windows: the context windows of the models that have one, in tokens, by title
-    task: the data, with the true classes; or the language of models that read any English sentence
+    task: the data, with the true classes
     key: the key of the component, and the name of its files
     document: what the section shows
     results: the words of the sentence and the answer, by model
     """
     words = next(iter(results.values()))[0]
     answers = [answer for _, answer in results.values()]
-    truth, own = (task.label_of(words), task.config.corpus == "own") if isinstance(task, Negation) else (None, False)
+    truth, own = task.label_of(words), task.config.corpus == "own"
     document.finding(answers_finding(answers, truth, FILE if own else GRAMMAR))
-    if isinstance(task, Negation) and own:
+    if own:
         document.text(_place_in_file(task, words))
-    elif isinstance(task, Negation) and truth is None:
+    elif truth is None:
         document.text("The grammar cannot make this sentence, so no answer is right or wrong.")
     vocabulary, classes = task.vocabulary, task.classes
     tokens = (vocabulary.first, *words, vocabulary.last)
@@ -122,14 +114,12 @@ def _draw_answers(
                     "probability": f"{v.probability:.2f}",
                     "right": None if truth is None else v.answer == truth,
                     "note": v.note(truth),
-                    "words": [{"text": word, "value": round(value, 3)} for word, value in v.effects],
                 }
                 for v in answers
             ],
-            "caption": (
-                f"Bar: mean probability over {count_seeds(count)}. Dots: the seeds." if count > 1 else "One seed."
-            )
-            + (_EFFECTS if answers[0].effects else ""),
+            "caption": f"Bar: mean probability over {count_seeds(count)}. Dots: the seeds."
+            if count > 1
+            else "One seed.",
             "file": key,
         },
         key,
@@ -148,12 +138,6 @@ def _draw_answers(
             f"{quoted} {'is' if len(unknown) == 1 else 'are'} not in the vocabulary of the models. They read "
             f"{'it' if len(unknown) == 1 else 'them'} as {vocabulary.unknown}."
         )
-
-
-_EFFECTS = (
-    " A word is coloured by what it adds: teal to positive, brown to negative. In a bag of words that is its weight; "
-    "in the other models, the change of the answer when the word is left out."
-)
 
 
 def _place_in_file(task: Negation, words: tuple[str, ...]) -> str:

@@ -33,7 +33,6 @@ STATES = {
     "cost": "explorer.labs.cost.state:CostState",
     "compare": "explorer.labs.compare.state:Comparison",
 }
-_ENGLISH = "explorer.labs.negation.english_state:EnglishLab"  # of the page “negation” in English
 
 
 def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
@@ -42,6 +41,5 @@ def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
         return ()
     if page not in STATES:
         return (f"The page {page_title(page)} cannot be given a state yet: it has no row in page_states.py.",)
-    in_english = page == "negation" and state.get("language") == "english"
-    kind: type[Any] = resolve_name(_ENGLISH if in_english else STATES[page])
+    kind: type[Any] = resolve_name(STATES[page])
     return url_codec.read(kind, state)[1]
