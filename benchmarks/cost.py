@@ -39,6 +39,7 @@ CASES: dict[tuple[str, str], list[dict[str, object]]] = {
     ("negation", "lstm"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16}],
     ("negation", "gru"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16}],
     ("negation", "transformer"): [{}, {"replicas": 8}, {"width": 128, "hidden": 512, "layers": 4, "replicas": 8}],
+    **{("sentiment", model): [{}, {"replicas": 8}] for model in MODELS if "sentiment" in MODELS[model].by_task},
     ("text", "ngram"): [{}, {"size": 500_000}],
     ("text", "feedforward"): [{}, {"replicas": 4}, {"width": 128, "hidden": 2_048, "batch_size": 64}],
     ("text", "rnn"): [{}, {"replicas": 4}, {"width": 256, "hidden": 1_024, "layers": 2, "context": 128}],

@@ -38,7 +38,7 @@ def search(comparison: str, config: RunConfig) -> Sweep:
     """Return the sweep over the learning rates of one model, which trains every rate to the end."""
     return make_sweep(
         search_config(comparison, config),
-        {"learning_rate": searched_rates(config.optimiser.learning_rate)},
+        {"learning_rate": searched_rates(comparison, config.optimiser.learning_rate)},
         seeds=len(SEEDS),
         halving=False,
         finalists=0,

@@ -11,24 +11,32 @@ from typing import TypeAlias
 
 from explorer.models.configs import (
     BagOfBigramsConfig,
+    BagOfBigramsEnglishConfig,
     BagOfWordsConfig,
+    BagOfWordsEnglishConfig,
     BagOfWordsHiddenConfig,
+    BagOfWordsHiddenEnglishConfig,
     CbowConfig,
     ConvolutionConfig,
+    ConvolutionEnglishConfig,
     EncoderDecoderConfig,
     FeedforwardConfig,
+    FeedforwardEnglishConfig,
     FeedforwardTextConfig,
     GRUConfig,
+    GRUEnglishConfig,
     GRURecallConfig,
     GRUStringConfig,
     GRUTaggerConfig,
     GRUTextConfig,
     LSTMConfig,
+    LSTMEnglishConfig,
     LSTMRecallConfig,
     LSTMStringConfig,
     LSTMTextConfig,
     NgramTextConfig,
     RNNConfig,
+    RNNEnglishConfig,
     RNNRecallConfig,
     RNNStringConfig,
     RNNTaggerConfig,
@@ -36,12 +44,14 @@ from explorer.models.configs import (
     SkipGramConfig,
     TransformerEncoderConfig,
     TransformerEncoderDecoderConfig,
+    TransformerEncoderEnglishConfig,
     TransformerRecallConfig,
     TransformerTaggerConfig,
     TransformerTextConfig,
 )
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
@@ -67,6 +77,15 @@ ModelConfig: TypeAlias = (
     | LSTMConfig
     | GRUConfig
     | TransformerEncoderConfig
+    | BagOfWordsEnglishConfig
+    | BagOfWordsHiddenEnglishConfig
+    | BagOfBigramsEnglishConfig
+    | FeedforwardEnglishConfig
+    | ConvolutionEnglishConfig
+    | RNNEnglishConfig
+    | LSTMEnglishConfig
+    | GRUEnglishConfig
+    | TransformerEncoderEnglishConfig
     | NgramTextConfig
     | FeedforwardTextConfig
     | RNNTextConfig
@@ -90,6 +109,7 @@ ModelConfig: TypeAlias = (
 )
 TaskConfig: TypeAlias = (
     NegationConfig
+    | SentimentConfig
     | TextConfig
     | RecallConfig
     | StringConfig
@@ -244,6 +264,22 @@ _LABELLING_RECIPES: dict[str, dict[str, object]] = {
     "induction": {**_LABELLING, "iterations": 800, "learning_rate": 1e-2, "snapshots": 30},
 }
 
+# English sentences: 64 of about the same length in a batch. Each model has the rate that its search found.
+_SENTIMENT: dict[str, object] = {
+    "iterations": 6_000,
+    "batch_size": 64,
+    "schedule": "linear",
+    "warmup": 100,
+    "clip": 1.0,
+    "evaluate_every": 500,
+    "snapshots": 2,
+}
+
+
+def _sentiment(config: type[ModelConfig], class_path: str, learning_rate: float) -> ModelForTask:
+    return ModelForTask(config, f"explorer.models.{class_path}", {**_SENTIMENT, "learning_rate": learning_rate})
+
+
 # Word vectors. A row of a batch reads few words, so batches are large.
 _WORD_VECTORS: dict[str, object] = {
     "iterations": 1_000,
@@ -277,6 +313,7 @@ MODELS = {
                     {"epochs": 20, "learning_rate": 1e-2},
                     version=2,
                 ),
+                "sentiment": _sentiment(BagOfWordsEnglishConfig, "bag_of_words:BagOfWords", 1e-3),
             },
         ),
         ModelRow(
@@ -293,6 +330,7 @@ MODELS = {
                     "explorer.models.bag_of_words:BagOfWordsHidden",
                     {"epochs": 40, "learning_rate": 3e-2},
                 ),
+                "sentiment": _sentiment(BagOfWordsHiddenEnglishConfig, "bag_of_words:BagOfWordsHidden", 3e-3),
             },
         ),
         ModelRow(
@@ -308,6 +346,7 @@ MODELS = {
                     "explorer.models.bag_of_bigrams:BagOfBigrams",
                     {"epochs": 40, "learning_rate": 3e-2},
                 ),
+                "sentiment": _sentiment(BagOfBigramsEnglishConfig, "bag_of_bigrams:BagOfBigrams", 3e-3),
             },
         ),
         ModelRow(
@@ -338,6 +377,7 @@ MODELS = {
                     {"epochs": 25, "learning_rate": 3e-3},
                     version=2,
                 ),
+                "sentiment": _sentiment(FeedforwardEnglishConfig, "feedforward:Feedforward", 3e-3),
                 "text": ModelForTask(
                     FeedforwardTextConfig, "explorer.models.neural_ngram:NeuralNgram", {**_TEXT, "learning_rate": 3e-3}
                 ),
@@ -354,6 +394,7 @@ MODELS = {
                 "negation": ModelForTask(
                     RNNConfig, "explorer.models.rnn:RNN", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
+                "sentiment": _sentiment(RNNEnglishConfig, "rnn:RNN", 1e-3),
                 "text": ModelForTask(
                     RNNTextConfig, "explorer.models.rnn:RNNLanguageModel", {**_TEXT, "learning_rate": 1e-3}
                 ),
@@ -376,6 +417,7 @@ MODELS = {
                 "negation": ModelForTask(
                     LSTMConfig, "explorer.models.lstm:LSTM", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
+                "sentiment": _sentiment(LSTMEnglishConfig, "lstm:LSTM", 3e-3),
                 "text": ModelForTask(
                     LSTMTextConfig, "explorer.models.lstm:LSTMLanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
@@ -395,6 +437,7 @@ MODELS = {
                 "negation": ModelForTask(
                     GRUConfig, "explorer.models.gru:GRU", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
+                "sentiment": _sentiment(GRUEnglishConfig, "gru:GRU", 3e-3),
                 "text": ModelForTask(
                     GRUTextConfig, "explorer.models.gru:GRULanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
@@ -416,6 +459,7 @@ MODELS = {
                     "explorer.models.convolution:ConvolutionalClassifier",
                     {"epochs": 25, "learning_rate": 3e-3},
                 ),
+                "sentiment": _sentiment(ConvolutionEnglishConfig, "convolution:ConvolutionalClassifier", 1e-3),
             },
         ),
         ModelRow(
@@ -431,6 +475,9 @@ MODELS = {
                     "explorer.models.transformer_encoder:TransformerEncoder",
                     {"epochs": 30, "learning_rate": 3e-3},
                     version=2,
+                ),
+                "sentiment": _sentiment(
+                    TransformerEncoderEnglishConfig, "transformer_encoder:TransformerEncoder", 1e-3
                 ),
                 "text": ModelForTask(
                     TransformerTextConfig,
@@ -514,6 +561,13 @@ TASKS = {
             "Negation",
             NegationConfig,
             "explorer.training.objectives.negation:NegationObjective",
+            "negation",
+        ),
+        TaskRow(
+            "sentiment",
+            "English sentences",
+            SentimentConfig,
+            "explorer.training.objectives.sentiment:SentimentObjective",
             "negation",
         ),
         TaskRow("text", "Text", TextConfig, "explorer.training.objectives.text:TextObjective", "text"),
@@ -608,7 +662,7 @@ TASKS = {
         ),
     )
 }
-TYPED_TEXT_TASKS = ("negation", "text")  # tasks whose models read typed text
+TYPED_TEXT_TASKS = ("negation", "sentiment", "text")  # tasks whose models read typed text
 PAGES = (
     PageRow("home.py", "", "Lineage"),
     PageRow("lessons.py", "lessons", "Lessons"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import streamlit as st
 
 from explorer.errors import DamagedRun
 from explorer.labs.negation.answers import answers_section
+from explorer.labs.negation.english_page import english_page
+from explorer.labs.negation.english_state import EnglishSession, choose_language, shows_english
 from explorer.labs.negation.linear_readout_ceiling import ceiling_section
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
 from explorer.labs.negation.padding_trap import padding_section
@@ -19,7 +22,7 @@ from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
-from explorer.ui.state.session import experiment_session, fragment
+from explorer.ui.state.session import ExperimentSession, experiment_session, fragment
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.save_offer import save_offer
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs
@@ -48,9 +51,30 @@ def draw_learning(session: NegationSession) -> None:
         training_section(session)
 
 
-def page(session: NegationSession) -> None:
-    """Draw the whole page, from the question to the papers."""
+def draw_language_choice(english: bool) -> None:
+    """Draw the question of the page and the choice between its two languages."""
     page_head("Can a sum of word weights understand “not”?")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        options = {False: "Six words", True: "English"}
+        key = "negation.language"
+        st.session_state[key] = english
+        st.segmented_control(
+            "Language",
+            options,
+            format_func=options.__getitem__,
+            key=key,
+            on_change=lambda: choose_language(st.session_state[key] is not False),
+            label_visibility="collapsed",
+            required=True,
+        )
+        st.caption(
+            "Six words: a language so small that every sentence can be listed, what a sum can reach can be proved, and "
+            "eight seeds train in a second. English: the effect of “not” in your own words."
+        )
+
+
+def page(session: NegationSession) -> None:
+    """Draw the page in the language of six words, from the lead to the papers."""
     drop_missing_file(session)
     language_lead(session)
     configs, request = session.experiment.configs, TrainRequest.for_section("negation")
@@ -96,9 +120,14 @@ def page(session: NegationSession) -> None:
 
 
 visitor_text.remember_text()
-session = experiment_session(NegationSession)
+english = shows_english()
+session: ExperimentSession[Any] = experiment_session(EnglishSession) if english else experiment_session(NegationSession)
 try:
-    page(session)
+    draw_language_choice(english)
+    if isinstance(session, EnglishSession):
+        english_page(session)
+    elif isinstance(session, NegationSession):
+        page(session)
 except DamagedRun as error:  # the next run of the page finds another run or none
     session.problems = (str(error),)
     st.rerun()

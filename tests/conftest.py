@@ -52,7 +52,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)  # after syrupy, which must know also the snapshots of the tests that are not chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of the browser come last, because Playwright leaves an event loop running; divided files are the last."""
+    """Tests of the browser come last, because Playwright leaves an event loop running; divided files are the last.
+
+    The case “sentiment” of a test of all tasks is skipped without its sentences.
+    """
+    from tests import needs
+
+    for item in items:
+        if "sentiment" in item.name.partition("[")[2]:
+            item.add_marker(needs.sentences)
     if config.getoption("skipped"):
         chosen = set(map(tuple, config.cache.get(SKIPPED, [])))
         config.hook.pytest_deselected(items=[item for item in items if item.location[::2] not in chosen])

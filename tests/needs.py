@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.tasks.sentiment.corpus import ARCHIVE
 from explorer.tasks.text.corpora import TINYSHAKESPEARE, TINYSHAKESPEARE_URL
 from tests import nginx as nginx_program
 from tests import postgres
@@ -35,7 +36,9 @@ NO_TEXT = (
     f"This test needs Tiny Shakespeare: save {TINYSHAKESPEARE_URL} as {TINYSHAKESPEARE} into a folder, "
     "and set LINEAGE_DATA_DIR to that folder."
 )
-
+NO_SENTENCES = (
+    f"This test needs rated sentences: save {ARCHIVE.url} into a folder, and set LINEAGE_DATA_DIR to that folder."
+)
 NO_TRANSFORMERS = "This test needs transformers: pip install -r requirements-models.txt."
 NO_RAY = "This test needs Ray on Linux: pip install -r requirements-dev.txt."
 NO_REAL_MODELS = (
@@ -60,4 +63,11 @@ def has_tiny_shakespeare() -> bool:
     return bool(folder) and (Path(folder or "") / TINYSHAKESPEARE).is_file()
 
 
+def has_sentences() -> bool:
+    """Return whether LINEAGE_DATA_DIR holds the rated sentences, as the archive or as a folder of its files."""
+    folder = Path(os.environ.get("LINEAGE_DATA_DIR") or "/nowhere")
+    return (folder / ARCHIVE.name).is_file() or (folder / "sentiment").is_dir()
+
+
+sentences = pytest.mark.skipif(not has_sentences(), reason=NO_SENTENCES)
 tiny_shakespeare = pytest.mark.skipif(not has_tiny_shakespeare(), reason=NO_TEXT)

@@ -20,8 +20,7 @@ from explorer.inspection.attention.attention_model import AttentionModel, attent
 from explorer.inspection.compare import held_out_losses
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.configs import TransformerTaggerConfig
-from explorer.tasks.negation import NegationConfig
-from explorer.tasks.own_sentences import Language
+from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.seq2seq.config import source_ids, source_vocabulary, target_vocabulary
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.text.config import TextConfig
@@ -144,7 +143,7 @@ class RunSource:
         if isinstance(task, TextConfig):
             tokenizer = tokenizer_of(self.run.source)
             return pieces(tokenizer, [outcome], before[-_LEFT_CONTEXT:])[0] or tokenizer.tokens[outcome]
-        if isinstance(task, NegationConfig):
+        if isinstance(task, SentenceConfig):
             return Language.from_json(self.run.source.tokenizer).classes[outcome]
         return str(task.labels[outcome])
 
@@ -265,7 +264,7 @@ def read_attention(source: AttentionSource, text: str, seed: int = 0, step: int 
 def tokenize(run: Run, text: str) -> TokenizedInput:
     """Return a text as the tokens that the Transformer of a run reads. Raises LineageError."""
     task: Any = run.config.task
-    if isinstance(task, NegationConfig):
+    if isinstance(task, SentenceConfig):
         check_attention(run.config)
         return tokenize_input(run.config, None, text, vocabulary=Language.from_json(run.source.tokenizer).vocabulary)
     if not isinstance(task, LabellingConfig) or has_attention(run.config):

@@ -22,8 +22,7 @@ from explorer.generation.sampling import Sampling
 from explorer.inspection.load_model import LoadedModel
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.context_window import window_start
-from explorer.tasks.negation import NegationConfig
-from explorer.tasks.own_sentences import Language
+from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import source_ids, target_ids, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
@@ -50,7 +49,7 @@ def predict(run: StoredRun | Record, loaded: LoadedModel, text: str) -> pd.DataF
         return _translate(loaded, text)
     if isinstance(task, LabellingConfig):
         return _label_positions(loaded, text)
-    if isinstance(task, NegationConfig):
+    if isinstance(task, SentenceConfig):
         table = distribution("label", *_classify(loaded, text))
         table.attrs["unread"] = Language.from_json(loaded.tokenizer).vocabulary.read(text).describe_unread()
         warn_unread(table.attrs["unread"])

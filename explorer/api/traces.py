@@ -15,8 +15,7 @@ from explorer.api.predictions import TRANSLATION, recall_ids, writer_of
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.load_model import to_array
 from explorer.models.taps import Intervention, StepTap, Tap, intervene, record, tap_names
-from explorer.tasks.negation import NegationConfig
-from explorer.tasks.own_sentences import Language
+from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
@@ -153,7 +152,7 @@ def run_inputs(run: StoredRun | Record, model: Any, text: str) -> tuple[tuple[st
     if isinstance(task, RecallConfig):
         ids = recall_ids(task, text)
         return tuple("abcdefghijklmnopqrstuvwxyz"[i] for i in ids[0].tolist()), (ids,)
-    if isinstance(task, NegationConfig):
+    if isinstance(task, SentenceConfig):
         words = Language.from_json(run.tokenizer).vocabulary
         sentence = words.encode(words.split(text))
         return tuple(words.tokens[i] for i in sentence), (torch.tensor([sentence]),)

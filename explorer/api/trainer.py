@@ -42,9 +42,9 @@ def train(
 
     task, model: names, as `list_tasks` and `list_models` give them. They may be left out with a preset.
     seeds: how many seeds are trained side by side, from setting `seed` on (default: 0). By default one.
-    data: your own data as a CSV file or a table: labelled sentences for the task negation (columns text and label), or
-        pairs for the task pairs (columns source and target). A share is held out (`held_out_share`), and the settings
-        follow from the table.
+    data: your own data as a CSV file or a table: labelled sentences for the tasks negation and sentiment (columns text
+        and label), or pairs for the task pairs (columns source and target). A share is held out (`held_out_share`), and
+        the settings follow from the table. The task sentiment adds the sentences to its own training data.
     preset: a named configuration, as `python -m explorer train --preset`.
     progress: whether a progress bar is shown; by default in a terminal and in a notebook.
     settings: any other setting by its name, as `settings` lists them: `epochs=10`, `learning_rate=1e-3`, `layers=2`.
@@ -171,7 +171,7 @@ def data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Mapp
     from explorer.tasks.text import corpora
 
     if not table_columns(config):
-        raise InvalidSetting("`data` is for the tasks negation and pairs. Leave it out.")
+        raise InvalidSetting("`data` is for the tasks negation, sentiment and pairs. Leave it out.")
     if isinstance(data, pd.DataFrame):
         # Python quotes a carriage return only if it is part of the line ending; unquoted it would begin a row.
         sha = corpora.store_text(corpora.validated_text(data.to_csv(index=False, lineterminator="\r\n"), least=0))

@@ -185,7 +185,7 @@ def print_metrics(card: store.Card, config: RunConfig) -> None:
     for name, metric in card.metrics.items():
         known = [v for v in metric.values if v is not None]
         spread = f"  ({min(known):.3f} to {max(known):.3f})" if len(known) > 1 else ""
-        print(f"  {name:26} {'none' if metric.mean is None else f'{metric.mean:.3f}'}{spread}")
+        print(f"  {name:29} {'none' if metric.mean is None else f'{metric.mean:.3f}'}{spread}")
     if context := loss_context(config):
-        print(f"  {'tokens of the losses':26} {describe_tokens(config)}")
-        print(f"  {'context of the losses':26} {context}")
+        print(f"  {'tokens of the losses':29} {describe_tokens(config)}")
+        print(f"  {'context of the losses':29} {context}")

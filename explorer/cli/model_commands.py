@@ -31,8 +31,7 @@ from explorer.cli.real_model_commands import (
 )
 from explorer.cli.tables import head_rows, print_rows, write_arrays
 from explorer.errors import DamagedRun, InvalidSetting
-from explorer.tasks.negation import NegationConfig
-from explorer.tasks.own_sentences import Language
+from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import (
     TranslationConfig,
@@ -105,9 +104,9 @@ def predict(
 ) -> None:
     """Print what the model of a run predicts for an input.
 
-    Negation: the class of a sentence. Recall: the first symbol. Sequence labelling: the label at every position. These
-    are averaged over the seeds. Translation: the output of each seed. Real model: the most probable tokens that follow
-    the text, or at each [MASK] of an encoder.
+    Negation and sentiment: the class of a sentence. Recall: the first symbol. Sequence labelling: the label at every
+    position. These are averaged over the seeds. Translation: the output of each seed. Real model: the most probable
+    tokens that follow the text, or at each [MASK] of an encoder.
     """
     if is_real_model(run):
         return predict_with_real_model(run, sentence, as_json)
@@ -121,7 +120,7 @@ def predict(
         return _predict_first_symbol(stored, task, sentence, as_json)
     if isinstance(task, LabellingConfig):
         return predict_row(stored, task, sentence, as_json)
-    if not isinstance(task, NegationConfig):
+    if not isinstance(task, SentenceConfig):
         instead = f"generate {run} --prompt TEXT"
         if isinstance(task, WordVectorsConfig):
             instead = f'explorer.load("{run}").neighbours(word) in Python'
@@ -133,7 +132,7 @@ def predict(
     found = class_probabilities(load_model(stored), words).mean(axis=0)
     probabilities = {name: round(float(share), 6) for name, share in zip(language.classes, found, strict=True)}
     if as_json:
-        length = evaluation_length(stored.config.task_as(NegationConfig))
+        length = evaluation_length(task)
         tokens = list(sentence_tokens(words, length, language.vocabulary))
         answer = {"kind": "prediction", "sentence": sentence, "tokens": tokens, "probabilities": probabilities}
         print_json({**answer, **({"unread": unread} if unread else {})})
@@ -344,7 +343,7 @@ def inspect(
         return inspect_row(stored, stored.config.task, text, out, replica, step, force, as_json)
     check_attention(stored.config)
     _check_replica_and_step(stored, replica, step)
-    if isinstance(stored.config.task, NegationConfig):
+    if isinstance(stored.config.task, SentenceConfig):
         given = tokenize_input(stored.config, None, text, vocabulary=Language.from_json(stored.tokenizer).vocabulary)
     else:
         tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None

@@ -53,8 +53,8 @@ def train(
         str | None,
         typer.Option(
             metavar="CORPUS",
-            help="Training text: a name, or a file (UTF-8). For negation: a CSV file with the columns text and label. "
-            "For pairs: a CSV file with the columns source and target.",
+            help="Training text: a name, or a file (UTF-8). For negation and sentiment: a CSV file with the columns "
+            "text and label. For pairs: a CSV file with the columns source and target.",
             autocompletion=completion.corpora,
             show_default=False,
         ),
@@ -321,7 +321,7 @@ def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
     if max_seconds is not None and not config.iterations:
         raise InvalidSetting("--max-seconds is for tasks that count in steps. Give --set epochs=COUNT for this one.")
     if config.stop_at and not isinstance(config.task, TextConfig):
-        raise InvalidSetting("--stop-at needs a validation loss, which only runs on text have. Leave it out.")
+        raise InvalidSetting("--stop-at needs the validation loss of a text. Leave it out.")
 
 
 def _parse_stop_at(given: str) -> str:

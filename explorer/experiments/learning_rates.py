@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from explorer.experiments import growth, recall
-from explorer.experiments.default_runs import negation_runs
+from explorer.experiments.default_runs import negation_runs, sentiment_runs
 from explorer.training.config import RunConfig, with_settings
 
 FILE = Path(__file__).with_suffix(".json")
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)  # of every model; and the rate that it uses, if that is another one
+_LOWER_RATES = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3)  # of English sentences, on which trainings are long
 SEEDS = range(100, 103)
 COMPARED_SEEDS: Final = 8
 
@@ -50,8 +51,14 @@ COMPARISONS: Mapping[str, Callable[[], dict[str, RunConfig]]] = {
     "negation": negation_runs,
     "recall": recall_runs,
     "text": text_runs,
+    "sentiment": sentiment_runs,
 }
-LOSSES: Final[Mapping[str, str]] = {"negation": "test_loss", "recall": "loss", "text": "val_loss"}
+LOSSES: Final[Mapping[str, str]] = {
+    "negation": "test_loss",
+    "recall": "loss",
+    "text": "val_loss",
+    "sentiment": "val_error",
+}
 ACCURACIES: Final[Mapping[str, str]] = {"negation": "exact_accuracy", "recall": "accuracy"}
 _SEARCH_SPLIT: Final[Mapping[str, Mapping[str, object]]] = {"text": {"held_out": 0.1, "test": 0.5}}
 
@@ -78,11 +85,12 @@ class RateSearch:
 
     used: float  # by the runs that the pages show by default
     results: Mapping[float, RateResult]
+    rates: tuple[float, ...] = RATES  # that every model was given
 
     @property
     def best(self) -> float:
         """The rate with the lowest mean loss, of those that every model was given."""
-        return min((rate for rate in self.results if rate in RATES), key=lambda rate: self.results[rate].mean_loss)
+        return min((rate for rate in self.results if rate in self.rates), key=lambda rate: self.results[rate].mean_loss)
 
     @property
     def accuracy_lost(self) -> float:
@@ -92,12 +100,17 @@ class RateSearch:
     @property
     def is_at_edge(self) -> bool:
         """Whether the best rate is the lowest or the highest one, so that one beyond it could be better."""
-        return self.best in (RATES[0], RATES[-1])
+        return self.best in (self.rates[0], self.rates[-1])
 
 
-def searched_rates(used: float) -> tuple[float, ...]:
+def rates_of(comparison: str) -> tuple[float, ...]:
+    """Return the rates that every model of a comparison is given."""
+    return _LOWER_RATES if comparison == "sentiment" else RATES
+
+
+def searched_rates(comparison: str, used: float) -> tuple[float, ...]:
     """Return the rates of the search for a model that uses this rate."""
-    return tuple(sorted({*RATES, used}))
+    return tuple(sorted({*rates_of(comparison), used}))
 
 
 def search_config(comparison: str, config: RunConfig) -> RunConfig:
@@ -139,7 +152,7 @@ def read_searches(comparison: str) -> dict[str, RateSearch]:
     for name, config in COMPARISONS[comparison]().items():
         if name in stored:
             results = {float(rate): _parse_result(values) for rate, values in stored[name].items()}
-            searches[name] = RateSearch(config.optimiser.learning_rate, results)
+            searches[name] = RateSearch(config.optimiser.learning_rate, results, rates_of(comparison))
     return searches
 
 

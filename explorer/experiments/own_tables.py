@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Mapping
 
 from explorer.errors import InvalidSetting
-from explorer.tasks.negation import NegationConfig
-from explorer.tasks.own_sentences import negation_data, own_task
+from explorer.tasks.own_sentences import SentenceConfig, negation_data, own_task
 from explorer.tasks.own_tables import LABELLED_COLUMNS, PAIR_COLUMNS, read_labelled
+from explorer.tasks.sentiment.config import SentimentConfig
+from explorer.tasks.sentiment.data import read_own_sentences
 from explorer.tasks.seq2seq.own_pairs import own_pairs_task
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text import corpora
@@ -22,7 +23,7 @@ def table_columns(config: RunConfig) -> tuple[str, ...]:
     """Return the columns that a table for the task of a configuration has; none if it learns from no table."""
     if isinstance(config.task, PairsConfig):
         return PAIR_COLUMNS
-    return LABELLED_COLUMNS if isinstance(config.task, NegationConfig) else ()
+    return LABELLED_COLUMNS if isinstance(config.task, SentenceConfig) else ()
 
 
 def held_out_settings(changes: Mapping[str, object]) -> dict[str, object]:
@@ -34,7 +35,7 @@ def settings_of_table(config: RunConfig, sha: str) -> dict[str, object]:
     """Return the settings that follow from a table, for `with_settings`.
 
     For labelled sentences, an epoch reads each training sentence once, and the window of a model holds the longest
-    sentence.
+    sentence. Those of the task sentiment are added to its training data.
 
     config: a configuration of a task that learns from a table, with the held-out share of its sentences
     sha: the SHA-256 of the table, which is stored in `corpora`
@@ -44,13 +45,16 @@ def settings_of_table(config: RunConfig, sha: str) -> dict[str, object]:
     if isinstance(config.task, PairsConfig):
         pairs = own_pairs_task(sha)
         return {f"task.{name}": getattr(pairs, name) for name in _PAIR_FIELDS}
-    if not isinstance(config.task, NegationConfig):
+    if not isinstance(config.task, SentenceConfig):
         raise InvalidSetting(
-            "Own tables are for the models of the tasks negation (columns text and label) and pairs (columns source "
-            "and target)."
+            "Own tables are for the models of the tasks negation and sentiment (columns text and label) and pairs "
+            "(columns source and target)."
         )
-    own = own_task(sha, config.task.held_out_share)
     if hint := read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha))).hint:
         warnings.warn(hint, stacklevel=3)
+    if isinstance(config.task, SentimentConfig):
+        read_own_sentences(sha)  # raises for other labels
+        return {"task.corpus": "own", "task.text": sha}
+    own = own_task(sha, config.task.held_out_share)
     found = {f"task.{name}": getattr(own, name) for name in ("corpus", "text", "classes", "train_size")}
     return found | ({"window": max(negation_data(own).lengths)} if hasattr(config.model, "window") else {})

@@ -19,6 +19,7 @@ from explorer.experiments.presets import preset
 from explorer.training.config import RunConfig, default_config, with_settings
 
 SEEDS = 8
+SENTIMENT_SEEDS = 3
 NEGATION_VERSIONS: dict[str, dict[str, object]] = {
     "single": {},
     "half": {"p_not": 0.5},

@@ -23,6 +23,7 @@ from explorer.run_store.store import StoredRun
 from explorer.seeds import generator
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
@@ -62,6 +63,7 @@ def stored_tensors(config: RunConfig, run: StoredRun | Record | None) -> bytes:
 def _tokenizer(config: RunConfig) -> str:
     """Return the tokenizer or the language of the data of a run that is not trained, as JSON. Raises NeedsText."""
     from explorer.tasks.own_sentences import language_of, negation_data
+    from explorer.tasks.sentiment.data import sentiment_data
     from explorer.tasks.text.rows import text_data
     from explorer.tasks.word_vectors_rows import word_data
 
@@ -69,23 +71,27 @@ def _tokenizer(config: RunConfig) -> str:
         return text_data(config.task).tokenizer.to_json()
     if isinstance(config.task, NegationConfig) and config.task.corpus == "own":
         return language_of(negation_data(config.task)).to_json()
+    if isinstance(config.task, SentimentConfig):
+        return language_of(sentiment_data(config.task)).to_json()
     return json.dumps({"words": word_data(config.task).words}) if isinstance(config.task, WordVectorsConfig) else ""
 
 
 def _facts(config: RunConfig, tokenizer: str) -> dict[str, Any]:
     """Return what the program of a run reads: vocabularies, and how a text is turned into ids."""
     from explorer.generation.generate import padding_token, prompt_ids
-    from explorer.tasks.own_sentences import Language, negation_data
+    from explorer.tasks.own_sentences import Language, SentenceConfig, negation_data
     from explorer.tasks.seq2seq.config import max_answer_length, source_vocabulary, target_vocabulary
     from explorer.tokenization.text import from_json
 
     task = config.task
-    if isinstance(task, NegationConfig):
+    if isinstance(task, SentenceConfig):
         language = Language.from_json(tokenizer)
         return {
             "words": language.vocabulary.tokens,
             "classes": language.classes,
-            "length": max(negation_data(task).lengths) if task.padding == "eos" else 0,
+            "length": max(negation_data(task).lengths)
+            if isinstance(task, NegationConfig) and task.padding == "eos"
+            else 0,
         }
     if isinstance(task, RecallConfig):
         return {"symbols": list(ascii_lowercase[: task.symbols])}
@@ -127,7 +133,7 @@ def _facts(config: RunConfig, tokenizer: str) -> dict[str, Any]:
 def _examples(config: RunConfig) -> Examples:
     """Yield the batch of each step of the first seed. Raises NeedsText or TextError."""
     task, seed, order, size = config.task, config.seed, config.order, config.batch_size
-    if isinstance(task, NegationConfig):
+    if isinstance(task, NegationConfig | SentimentConfig):
         yield from _sentences(config, task)
     elif isinstance(task, RecallConfig):
         from explorer.tasks.recall_rows import batch as sequences
@@ -161,12 +167,20 @@ def _examples(config: RunConfig) -> Examples:
             yield dict(vars(pairs))
 
 
-def _sentences(config: RunConfig, task: NegationConfig) -> Examples:
+def _sentences(config: RunConfig, task: NegationConfig | SentimentConfig) -> Examples:
     from explorer.tasks import distinct_rows, own_sentences_rows
     from explorer.tasks.own_sentences import negation_data
+    from explorer.tasks.sentiment import rows as english_rows
+    from explorer.tasks.sentiment.data import sentiment_data
 
-    data = negation_data(task)
-    if task.corpus == "own":
+    size = config.batch_size
+    if isinstance(task, SentimentConfig):
+        english = sentiment_data(task)
+        rows = english_rows.example_rows(english.training, english.vocabulary.id(english.vocabulary.padding))
+        ids, labels = rows.ids.long(), rows.labels
+        order = config.seeds, config.order, size, config.steps
+        batches = [each[0] for each in english_rows.batches(rows.lengths, *order)]
+    elif (data := negation_data(task)) and task.corpus == "own":
         rows = own_sentences_rows.sentence_rows(data)
         ids, labels = rows.ids, rows.labels
         batches = [each[0] for each in own_sentences_rows.batch_rows(data, config)]
@@ -174,10 +188,10 @@ def _sentences(config: RunConfig, task: NegationConfig) -> Examples:
         purpose = f"order/{config.order}" if config.order else "order"
         sample, rng = torch.tensor(data.sample("train", config.seed)), generator(config.seed, purpose)
         ids, labels = distinct_rows.row_ids(data), distinct_rows.row_labels(data)
-        drawn = distinct_rows.batch_rows(data, sample, config.epochs, config.batch_size, rng)
+        drawn = distinct_rows.batch_rows(data, sample, config.epochs, size, rng)
         batches = [rows[rows < len(ids)] for rows in drawn]
     for chosen in batches:
-        empty = (0, config.batch_size - len(chosen))  # the last batch of an epoch has fewer sentences
+        empty = (0, size - len(chosen))  # the last batch of an epoch has fewer sentences
         chosen, mask = F.pad(chosen, empty), F.pad(torch.ones(len(chosen)), empty).bool()
         yield {"ids": ids[chosen], "labels": labels[chosen], "mask": mask}
 

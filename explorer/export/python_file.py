@@ -21,6 +21,7 @@ from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, Recu
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
@@ -31,6 +32,7 @@ from explorer.training.record import Record
 _TEMPLATES = "explorer.export.templates."
 _KINDS = {  # the loss and the answer (of `templates/kinds.py`) by task; all others are translations
     NegationConfig: ("sentence_losses", "classify"),
+    SentimentConfig: ("sentence_losses", "classify_english"),
     RecallConfig: ("recall_losses", "recall"),
     LabellingConfig: ("label_losses", "label"),
     StringConfig: ("token_losses", "continue_text"),
@@ -48,6 +50,7 @@ _OF_METHOD = {  # settings of one optimizer only
 }
 _EXAMPLES = {  # a text to try, by the name of the task
     "negation": "human not preserve nature",
+    "sentiment": "The plot isn’t bad at all.",
     "recall": "abba",
     "reverse": "1230",
     "copy": "1230",

@@ -234,7 +234,8 @@ class _Simplifier(ast.NodeTransformer):
     def _is_identity(self, value: ast.expr) -> bool:
         """Return whether an expression constructs one or several modules that change nothing: taps, no dropout."""
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
-        dropout = [] if self._settings.get("dropout") else ["Dropout(config.dropout)"]
+        shares = ("config.dropout", "dropout", "getattr(config, 'dropout', 0.0)")
+        dropout = [] if self._settings.get("dropout") else [f"Dropout({share})" for share in shares]
         return all(ast.unparse(part) in ("Tap()", "StepTap()", *dropout) for part in parts)
 
     def visit_Assert(self, node: ast.Assert) -> None:

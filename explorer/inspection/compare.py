@@ -148,7 +148,7 @@ def held_out_losses(curves: Curves, replica: int) -> dict[str, list[int] | list[
     if name is None:
         return {"steps": [], "losses": []}
     losses = curves.metrics[name][:, replica]
-    if name == "val_loss":  # measured in full at the end only
+    if name == "val_loss" and "val_loss_part" in curves.metrics:  # of a text, measured in full at the end only
         losses = np.where(np.isfinite(losses), losses, curves.metrics["val_loss_part"][:, replica])
     finite = np.isfinite(losses)
     return {"steps": curves.evaluated[finite].tolist(), "losses": np.round(losses[finite], 4).tolist()}

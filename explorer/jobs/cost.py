@@ -23,6 +23,7 @@ from explorer.models import configs as models
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import MARKERS, MAX_TOKENS, negation_data
 from explorer.tasks.recall import RecallConfig, evaluation_lengths
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.config import MAX_SOURCE_TOKENS
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text import corpora
@@ -35,6 +36,10 @@ _SHAKESPEARE_CHARACTERS, _SHAKESPEARE_LETTERS = 1_115_394, 65
 _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
 _EVALUATION_ROWS = 256  # of a text, in one batch
 _SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
+_ONE_ANSWER = ("negation", "sentiment", "recall")  # tasks whose models answer once for a row
+# Of the task sentiment: reviews and rated words, tokens of each and of a composed sentence, tokens of an evaluation.
+_REVIEWS, _RATED_WORDS, _ENGLISH_TOKENS, _ENGLISH_EVALUATED = 10_400, 7_000, (26, 4, 11), 100_000
+_ENGLISH_LONGEST = 62  # tokens
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,8 @@ def estimate_cost(config: RunConfig) -> Cost:
         return _estimate_cost(config, _count_words(config.task), 0)
     if isinstance(config.task, TextConfig):  # what is known of the text differs between visitors
         return _estimate_cost(config, _vocabulary(config.task), _text_length(config.task))
+    if isinstance(config.task, SentimentConfig):  # the vocabulary is as large as it may be
+        return _estimate_cost(config, config.task.vocabulary, 0)
     if isinstance(config.task, NegationConfig) and config.own_text:
         return _estimate_cost(config, *_size_of_sentences(config.task))
     return _estimate_cost(config, 0, 0)
@@ -109,7 +116,7 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     weights = parameters * (3 + states + snapshots * (1 + states))
     curves = 24 * (config.steps - config.first_step) * (replicas + 1)
     peak = 4 * replicas * (weights + max(numbers, evaluated)) + curves + work.data_bytes + _BASE_BYTES
-    step = _step_seconds(config, parameters, tokens, numbers, use)
+    step = _step_seconds(config, parameters, work, numbers, use)
     evaluations = len(range(0, config.steps - config.first_step, _evaluation_interval(config))) + 1
     share = work.evaluated_each_time / max(3 * tokens, 1)
     seconds = (config.steps - config.first_step) * step + evaluations * share * step
@@ -206,6 +213,12 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
     if isinstance(task, PairsConfig):
         time, outputs = task.longest_source + task.longest_target + 1, len(task.targets) + 2
         return _Work(rows, time, 500 * (time + 5), 200 * (time + 5), outputs, MAX_SOURCE_TOKENS)
+    if isinstance(task, SentimentConfig):
+        parts = task.reviews * _REVIEWS, task.words * _RATED_WORDS, task.composed
+        time = round(sum(map(math.prod, zip(parts, _ENGLISH_TOKENS, strict=True))) / max(1, sum(parts))) or 1
+        data = 80_000_000 + 150 * sum(parts) + 300 * task.composed + 8 * config.steps * rows * config.replicas
+        evaluated = _SENTENCES_PER_FORWARD * (_ENGLISH_LONGEST if hasattr(config.model, "width") else time)
+        return _Work(rows, time, evaluated, _ENGLISH_EVALUATED, vocabulary, data_bytes=data)
     if config.own_text:  # sentences with labels, the longest of which has `length` tokens
         time = min(length, getattr(config.model, "window", length))
         sentences = getattr(task, "train_size", 0)
@@ -231,7 +244,7 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
 
 
 def _predicts_everywhere(config: RunConfig) -> bool:
-    return task_row(config.task).name not in ("negation", "recall")
+    return task_row(config.task).name not in _ONE_ANSWER
 
 
 def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
@@ -239,7 +252,7 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     model, time, several = config.model, work.time, config.replicas > 1
     width, hidden = getattr(model, "width", 1), getattr(model, "hidden", 1)
     layers, name = getattr(model, "layers", 1), config.model_name
-    if config.own_text and name in ("bag_of_words", "bag_of_bigrams", "bag_of_words_hidden"):
+    if work.outputs > 2 and name in ("bag_of_words", "bag_of_bigrams", "bag_of_words_hidden"):  # a large vocabulary
         if name == "bag_of_bigrams":  # it looks up one weight for each class and pair
             return _TokenWork(20, 20, 40, 0.0)
         counts = (2 * work.outputs + 3 * hidden) / time  # a number for each word of the vocabulary
@@ -254,7 +267,10 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
         return _TokenWork(25, 25, 20, 1 / time)
     if name == "feedforward":  # its window as one row, and the tanh layer
         window = getattr(model, "window", 1)
-        return _TokenWork(2 * width * window + 4 * hidden, width * window + 3 * hidden, 25, 0.35)
+        kept, evaluated = 2 * width * window + 4 * hidden, width * window + 3 * hidden
+        if work.outputs > 2 and not _predicts_everywhere(config):
+            return _TokenWork(kept / time, evaluated / time, 25, 1 / time)
+        return _TokenWork(kept, evaluated, 25, 0.35)
     if isinstance(model, models.ConvolutionConfig):  # windows of every size, and the responses of the filters to them
         each = [size * width + 3 * model.filters for size in range(model.narrowest, model.widest + 1)]
         return _TokenWork(4 * width + sum(each), 4 * width + sum(each), 10 + 12 * len(each))
@@ -280,16 +296,18 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     pairs, far = heads * time, heads * work.longest
     operations = 70 * both * layers + 60
     block = 12 * width + 3 * hidden + pairs
-    if name_of_task in ("negation", "recall"):  # only one position of the last block is needed
+    if name_of_task in _ONE_ANSWER:  # only one position of the last block is needed
         share = (layers - 1 + 0.1) / layers
         return _TokenWork((layers - 1) * block + 7 * width, block * (layers > 1) + 7 * width, operations, share)
     evaluated = 14 * width + 3 * hidden + pairs if name_of_task == "text" else 9 * width + 2 * hidden + 1.5 * far
     return _TokenWork(layers * block, evaluated, operations, 1 / both)
 
 
-def _step_seconds(config: RunConfig, parameters: int, tokens: int, numbers: float, use: _TokenWork) -> float:
+def _step_seconds(config: RunConfig, parameters: int, work: _Work, numbers: float, use: _TokenWork) -> float:
     speed, replicas = machine_speed(), config.replicas
-    multiplications = 3 * parameters * use.matrix_share * tokens * replicas
+    is_english = isinstance(config.task, SentimentConfig)  # most of its weights are vectors, which are looked up
+    multiplied = parameters - work.outputs * getattr(config.model, "width", 0) * is_english
+    multiplications = 3 * multiplied * use.matrix_share * work.rows * work.time * replicas
     updates = 45 * parameters * replicas  # the optimizer reads and writes each weight in several passes
     return (
         (100 + 4.5 * use.operations) * speed.operation

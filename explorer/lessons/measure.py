@@ -38,12 +38,13 @@ from explorer.inspection.pretrained.word_similarity import (
 from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
 from explorer.inspection.seq2seq import decoding
 from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
-from explorer.inspection.words.negation_sentences import sustain_probabilities
+from explorer.inspection.words.negation_sentences import SUSTAIN, class_probabilities, sustain_probabilities
 from explorer.inspection.words.word_vectors import load_table, pair_similarity
 from explorer.lessons.measures import evaluated_lengths, split_sentences
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
+from explorer.tasks.own_sentences import Language
 from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary
 from explorer.tasks.seq2seq.digits import ReverseConfig
 from explorer.tasks.text.config import TextConfig
@@ -147,6 +148,20 @@ def sustain_probability(settings: Settings, sentence: str = "sentence") -> list[
 def predicted_class(settings: Settings) -> list[str]:
     """Return the class that each seed predicts for a sentence."""
     return ["sustain" if share > 0.5 else "collapse" for share in sustain_probability(settings)]
+
+
+@_measures("positive")
+def positive_probability(settings: Settings) -> list[float]:
+    """Return the probability of the class positive for an English sentence."""
+    loaded = _loaded_model(settings["run"])
+    words = Language.from_json(loaded.tokenizer).vocabulary.split(settings["sentence"])
+    return _floats(class_probabilities(loaded, words)[:, SUSTAIN])
+
+
+@_measures("judges")
+def judged_class(settings: Settings) -> list[str]:
+    """Return the class that each seed gives an English sentence."""
+    return ["positive" if share > 0.5 else "negative" for share in positive_probability(settings)]
 
 
 @_measures("apart")

@@ -12,6 +12,7 @@ from explorer.hub.suitable import Need
 from explorer.run_store import store
 from explorer.tasks import recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
+from explorer.tasks.sentiment.config import CLASSES as ENGLISH_CLASSES
 from explorer.tasks.seq2seq import digits
 from explorer.tasks.sequence_labelling import delayed_copy, induction
 from explorer.training.config import RunConfig
@@ -158,6 +159,12 @@ def _check_sentences(given: Mapping[str, Any]) -> None:
     for name in ("sentence", "other"):
         if name in given:
             VOCABULARY.split(given[name])
+
+
+def _check_english(given: Mapping[str, Any]) -> None:
+    from explorer.tasks.own_sentences import Language  # here: the first page needs no tokenizers
+
+    Language.from_json(store.find(given["run"]).tokenizer).vocabulary.split(given["sentence"])
 
 
 def _check_words(given: Mapping[str, Any]) -> None:
@@ -364,6 +371,22 @@ MEASURES = {
             _NEGATION_TASKS,
             {"run": _RUN, "sentence": _TEXT, "other": _TEXT},
             check=_check_sentences,
+            span=_share,
+        ),
+        Measure(
+            "judges",
+            "The class that a model gives an English sentence.",
+            ("sentiment",),
+            {"run": _RUN, "sentence": _TEXT},
+            labels=ENGLISH_CLASSES,
+            check=_check_english,
+        ),
+        Measure(
+            "positive",
+            "The probability of the class positive for an English sentence.",
+            ("sentiment",),
+            {"run": _RUN, "sentence": _TEXT},
+            check=_check_english,
             span=_share,
         ),
         Measure(

@@ -6,7 +6,7 @@ The readout is linear, as in a bag of words, but "not preserve" and "not destroy
 The order of the tokens has an effect within a pair only. Pairs with padding are not counted.
 
 With many tokens, almost all of the V^2 counts of a sentence are 0. Then the weights of its pairs are looked up and
-added, which is the same sum.
+added, which is the same sum. With `buckets`, pairs share that many weights by a hash (Weinberger et al. 2009).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import BagOfBigramsConfig
+from explorer.models.configs import BagOfBigramsConfig, BagOfBigramsEnglishConfig
 from explorer.models.layers import Linear
 from explorer.models.taps import Tap
 
+_HASH = 2_654_435_761  # the golden ratio times 2^32 (Knuth): it spreads neighbouring pairs
 _MAX_COUNTED = 64  # tokens of a vocabulary whose pairs are counted in a table
 
 
@@ -26,22 +27,33 @@ class BagOfBigrams(nn.Module):
     """A linear classifier of bigram counts: one weight for each pair of neighbouring tokens and class."""
 
     def __init__(
-        self, config: BagOfBigramsConfig, vocabulary: int, classes: int, padding: int, generator: Generator
+        self,
+        config: BagOfBigramsConfig | BagOfBigramsEnglishConfig,
+        vocabulary: int,
+        classes: int,
+        padding: int,
+        generator: Generator,
     ) -> None:
         super().__init__()
         self.vocabulary = vocabulary
         self.padding = padding
-        self.readout = Linear(vocabulary**2, classes, generator)
+        self.buckets: int = getattr(config, "buckets", 0)  # 0: every pair has its own weights
+        self.readout = Linear(self.buckets or vocabulary**2, classes, generator)
         self.counts = Tap()
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         first, second = ids[..., :-1], ids[..., 1:]
         counted = ((first != self.padding) & (second != self.padding)).float()
         if self.vocabulary > _MAX_COUNTED:
-            return self._add_weights(first * self.vocabulary + second, counted)
+            return self._add_weights(self.pair_index(first, second), counted)
         counts = torch.zeros(*ids.shape[:-1], self.vocabulary**2, device=ids.device)
         counts = counts.scatter_add_(-1, first * self.vocabulary + second, counted)  # row by row of the table of pairs
         return self.readout(self.counts(counts))
+
+    def pair_index(self, first: Int[Tensor, "*pairs"], second: Int[Tensor, "*pairs"]) -> Int[Tensor, "*pairs"]:
+        """Return the column of the weights of each pair."""
+        pairs = first * self.vocabulary + second
+        return pairs * _HASH % 2**31 % self.buckets if self.buckets else pairs
 
     def _add_weights(
         self, pairs: Int[Tensor, "*replicas batch pairs"], counted: Float[Tensor, "*replicas batch pairs"]

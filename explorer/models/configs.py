@@ -118,6 +118,101 @@ class TransformerEncoderConfig(AttentionConfig):
     )
 
 
+# Models of English sentences: the same models with larger sizes, dropout, and small initial embeddings.
+
+_DROPOUT = "Share of the embedding, and of what the readout reads, that is left out in each training step."
+_START = "Standard deviation of the embeddings before training."
+
+
+@dataclass(frozen=True)
+class BagOfWordsEnglishConfig(BagOfWordsConfig):
+    """The configuration of softmax regression on counts."""
+
+
+@dataclass(frozen=True)
+class BagOfWordsHiddenEnglishConfig(BagOfWordsHiddenConfig):
+    """The size of the hidden layer over the counts."""
+
+    hidden: int = setting(52, "Units in the tanh layer.", 1, 512, label="Hidden units")
+
+
+@dataclass(frozen=True)
+class BagOfBigramsEnglishConfig:
+    """The number of weights of softmax regression on bigram counts."""
+
+    buckets: int = setting(
+        2**17,
+        "Weights for each class; pairs of tokens share them by a hash (Weinberger et al. 2009).",
+        2**8,
+        2**20,
+        label="Shared weights",
+    )
+
+
+@dataclass(frozen=True)
+class FeedforwardEnglishConfig(FeedforwardConfig):
+    """Sizes of the embedding + feedforward network, and its dropout."""
+
+    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(16, "Units in the tanh layer.", 1, 512, label="Hidden units")
+    window: int = setting(32, "Tokens it sees; what stands beyond is cut off.", 1, 64, label="Window, in tokens")
+    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
+    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
+
+
+@dataclass(frozen=True)
+class ConvolutionEnglishConfig(ConvolutionConfig):
+    """Sizes of the convolutional classifier, and its dropout."""
+
+    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    filters: int = setting(64, "Filters of each width.", 1, 256)
+    widest: int = setting(4, "Tokens that the widest filters see at once.", 1, 16, label="Widest filter")
+    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
+    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
+
+
+@dataclass(frozen=True)
+class RNNEnglishConfig(RNNConfig):
+    """Sizes of the plain recurrent network, and its dropout."""
+
+    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(112, "Units in the hidden state.", 1, 256, label="Hidden units")
+    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
+    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
+
+
+@dataclass(frozen=True)
+class LSTMEnglishConfig(LSTMConfig):
+    """Sizes of the long short-term memory, and its dropout."""
+
+    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(56, "Units in the hidden state, and in the memory cell.", 1, 256, label="Hidden units")
+    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
+    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
+
+
+@dataclass(frozen=True)
+class GRUEnglishConfig(GRUConfig):
+    """Sizes of the gated recurrent unit, and its dropout."""
+
+    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    hidden: int = setting(64, "Units in the hidden state.", 1, 256, label="Hidden units")
+    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
+    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
+
+
+@dataclass(frozen=True)
+class TransformerEncoderEnglishConfig(TransformerEncoderConfig):
+    """Sizes of the Transformer encoder, and its dropout."""
+
+    width: int = setting(48, "Numbers in each token's vector.", 1, 128, label="Width of the embeddings")
+    heads: int = setting(4, "Attention heads; they share the width.", 1, 16, label="Attention heads")
+    layers: int = setting(2, "Blocks, one above the other.", 1, 8)
+    hidden: int = setting(96, "Units in each block's feedforward layer.", 1, 512, label="Hidden units")
+    window: int = setting(62, "Positions it knows; what stands beyond is cut off.", 1, 64, label="Window, in tokens")
+    dropout: float = setting(0.2, _DROPOUT, 0, 0.9)
+
+
 # Language models of a text.
 
 

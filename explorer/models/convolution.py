@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import ConvolutionConfig
-from explorer.models.layers import Embedding, Linear
+from explorer.models.layers import Dropout, Embedding, Linear
 from explorer.models.taps import Tap
 
 
@@ -50,7 +50,8 @@ class ConvolutionalClassifier(nn.Module):
         super().__init__()
         self.sizes = range(config.narrowest, config.widest + 1)
         self.padding = padding
-        self.embedding = Embedding(vocabulary, config.width, generator)
+        self.dropout = Dropout(getattr(config, "dropout", 0.0))
+        self.embedding = Embedding(vocabulary, config.width, generator, getattr(config, "start", 1.0))
         self.convolutions = nn.ModuleList(
             Convolution(config.width, config.filters, size, generator) for size in self.sizes
         )
@@ -60,6 +61,6 @@ class ConvolutionalClassifier(nn.Module):
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         is_token = ids != self.padding
-        e = self.embedded(self.embedding(ids) * is_token[..., None])
+        e = self.dropout(self.embedded(self.embedding(ids) * is_token[..., None]))
         pooled = torch.cat([convolution(e, is_token) for convolution in self.convolutions], dim=-1)
-        return self.readout(self.pooled(pooled))
+        return self.readout(self.dropout(self.pooled(pooled)[..., None, :]).squeeze(-2))

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import FeedforwardConfig
-from explorer.models.layers import Embedding, Linear
+from explorer.models.layers import Dropout, Embedding, Linear
 from explorer.models.taps import Tap
 
 
@@ -29,7 +29,8 @@ class Feedforward(nn.Module):
         super().__init__()
         self.window = config.window
         self.padding = padding
-        self.embedding = Embedding(vocabulary, config.width, generator)
+        self.dropout = Dropout(getattr(config, "dropout", 0.0))
+        self.embedding = Embedding(vocabulary, config.width, generator, getattr(config, "start", 1.0))
         self.inner = Linear(config.window * config.width, config.hidden, generator)
         self.readout = Linear(config.hidden, classes, generator)
         self.embedded = Tap()
@@ -39,6 +40,6 @@ class Feedforward(nn.Module):
         seen = ids[..., : self.window]
         if seen.shape[-1] < self.window:
             seen = F.pad(seen, (0, self.window - seen.shape[-1]), value=self.padding)
-        e = self.embedded(self.embedding(seen)).flatten(-2)
+        e = self.dropout(self.embedded(self.embedding(seen))).flatten(-2)
         h = self.hidden(torch.tanh(self.inner(e)))
         return self.readout(h)

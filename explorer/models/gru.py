@@ -79,7 +79,8 @@ class GRU(RecurrentClassifier):
 
     def __init__(self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = GRUCell(config.width, config.hidden, generator)
-        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+        dropout, start = getattr(config, "dropout", 0.0), getattr(config, "start", 1.0)  # of English sentences
+        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator, dropout, start)
 
 
 class GRURecall(RecurrentClassifier):

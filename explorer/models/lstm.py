@@ -83,7 +83,8 @@ class LSTM(RecurrentClassifier):
 
     def __init__(self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = LSTMCell(config.width, config.hidden, generator)
-        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+        dropout, start = getattr(config, "dropout", 0.0), getattr(config, "start", 1.0)  # of English sentences
+        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator, dropout, start)
 
 
 class LSTMRecall(RecurrentClassifier):

@@ -77,20 +77,23 @@ class RecurrentClassifier(nn.Module):
         classes: int,
         padding: int,
         generator: Generator,
+        dropout: float = 0.0,
+        start: float = 1.0,
     ) -> None:
         super().__init__()
         self.padding = padding
-        self.embedding = Embedding(vocabulary, width, generator)
+        self.dropout = Dropout(dropout)
+        self.embedding = Embedding(vocabulary, width, generator, start)
         self.cell = cell  # type: ignore[assignment]  # a module that is a Cell
         self.readout = Linear(hidden, classes, generator)
         self.embedded = Tap()
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
-        states, _ = unroll(self.cell, self.embedded(self.embedding(ids)))
+        states, _ = unroll(self.cell, self.dropout(self.embedded(self.embedding(ids))))
         # Padding is at the end, so it cannot change the state that is read.
         last = (ids != self.padding).sum(-1) - 1
         index = last[..., None, None].expand(*last.shape, 1, states.shape[-1])
-        return self.readout(states.gather(-2, index).squeeze(-2))
+        return self.readout(self.dropout(states.gather(-2, index)).squeeze(-2))
 
     def prefix_logits(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time classes"]:
         """Return the logits for every prefix of each sequence, in one pass. Padding is not treated specially."""

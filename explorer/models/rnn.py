@@ -68,7 +68,8 @@ class RNN(RecurrentClassifier):
 
     def __init__(self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = RNNCell(config.width, config.hidden, generator)
-        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+        dropout, start = getattr(config, "dropout", 0.0), getattr(config, "start", 1.0)  # of English sentences
+        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator, dropout, start)
 
 
 class RNNRecall(RecurrentClassifier):

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerEncoderConfig, TransformerRecallConfig
-from explorer.models.layers import Embedding, LayerNorm, Linear
+from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear
 from explorer.models.taps import Tap, is_observed
 from explorer.models.transformer_decoder import sinusoids
 
@@ -82,6 +82,7 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         self.window = config.window
         self.padding = padding
+        self.dropout = Dropout(getattr(config, "dropout", 0.0))
         self.embedding = Embedding(vocabulary, config.width, generator, config.start)
         self.position = Embedding(config.window, config.width, generator, config.start)
         self.readout = Linear(config.width, classes, generator)  # drawn before the blocks: independent of `layers`
@@ -96,12 +97,12 @@ class TransformerEncoder(nn.Module):
         ids = ids[..., : self.window]
         mask = (ids != self.padding)[..., None, None, :]
         time = ids.shape[-1]
-        x = self.embedded(self.add_positions(self.embedding(ids)))
+        x = self.dropout(self.embedded(self.add_positions(self.embedding(ids))))
         for block in self.blocks[:-1]:
             x = block(x, mask, queries=time)
         # The readout uses only <BOS>, so <BOS> is the only query of the last block, unless taps are recorded.
         x = self.blocks[-1](x, mask, queries=time if is_observed() else 1)
-        return self.readout(x.select(-2, 0))
+        return self.readout(self.dropout(x.narrow(-2, 0, 1)).squeeze(-2))
 
 
 class TransformerRecall(TransformerEncoder):

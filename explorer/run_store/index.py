@@ -621,7 +621,7 @@ def _make_entry(
 
 def accuracy(metrics: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the metric of a run that is the accuracy on its task, or an empty dict."""
-    names = ("exact_accuracy", "accuracy", "exact", "test_accuracy")
+    names = ("exact_accuracy", "accuracy", "exact", "test_accuracy", "test_accuracy_reviews")
     return next((metrics[name] for name in names if name in metrics), {})
 
 

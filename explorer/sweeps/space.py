@@ -237,8 +237,8 @@ def recorded_metrics(config: RunConfig) -> tuple[str, ...]:
 
 
 def is_lower_better(metric: str) -> bool:
-    """Return whether small values of a metric are good, as those of a loss."""
-    return any(part in metric for part in ("loss", "perplexity", "bits"))
+    """Return whether small values of a metric are good, as those of a loss or an error."""
+    return any(part in metric for part in ("loss", "perplexity", "bits", "error"))
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from explorer.errors import DamagedRun, InvalidSetting
 from explorer.tasks.negation import (
@@ -26,10 +26,14 @@ from explorer.tasks.negation import (
 )
 from explorer.tasks.once import Once
 from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
+from explorer.tasks.sentiment.config import SentimentConfig
+from explorer.tasks.sentiment.data import Sentiment
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.tokenization.english import Pieces
 from explorer.tokenization.words import MAX_WORDS, Words
 
+SentenceConfig: TypeAlias = NegationConfig | SentimentConfig  # of the models that answer with a class of a sentence
 MARKERS = ("<BOS>", "<EOS>", "<UNK>", "<PAD>")
 MAX_TOKENS = MAX_WORDS + 2  # of a sentence, with its markers
 _NEGATIONS = frozenset(
@@ -158,25 +162,28 @@ def own_task(sha: str, held_out_share: float = NegationConfig.held_out_share) ->
 
 @dataclass(frozen=True)
 class Language:
-    """The words that the models of a run read and the classes that they answer; stored with a run on own sentences."""
+    """The words that the models of a run read and the classes that they answer; stored with a run on sentences."""
 
     vocabulary: Words = VOCABULARY
     classes: tuple[str, ...] = CLASSES
 
     def to_json(self) -> str:
-        return json.dumps({"kind": "sentences", "tokens": self.vocabulary.tokens, "classes": self.classes})
+        kind = "english" if isinstance(self.vocabulary, Pieces) else "sentences"
+        return json.dumps({"kind": kind, "tokens": self.vocabulary.tokens, "classes": self.classes})
 
     @staticmethod
+    @lru_cache(maxsize=32)  # read at each answer
     def from_json(text: str) -> Language:
         """Return the language that `to_json` wrote; that of the grammar for an empty text. Raises DamagedRun."""
         if not text:
             return Language()
         try:
             data = json.loads(text)
-            tokens, classes = tuple(data["tokens"]), tuple(data["classes"])
+            tokens, classes, english = tuple(data["tokens"]), tuple(data["classes"]), data["kind"] == "english"
+            markers = (MARKERS[:2], MARKERS[3:]) if english else (MARKERS[:2], MARKERS[2:])
             sound = (
-                data["kind"] == "sentences"
-                and (tokens[:2], tokens[-2:]) == (MARKERS[:2], MARKERS[2:])
+                data["kind"] in ("english", "sentences")
+                and (tokens[:2], tokens[-len(markers[1]) :]) == markers
                 and all(isinstance(each, str) and each for each in (*tokens, *classes))
                 and len(set(tokens)) == len(tokens) > len(MARKERS)
                 and 2 <= len(set(classes)) == len(classes) <= MAX_CLASSES
@@ -186,10 +193,12 @@ class Language:
             sound = False
         if not sound:
             raise DamagedRun("The words and classes of this run cannot be read. Train it again.")
+        if english:
+            return Language(Pieces(tokens), classes)
         first, last, unknown, padding = MARKERS
         return Language(Words(tokens, first, last, padding, unknown), classes)
 
 
-def language_of(task: Negation) -> Language:
+def language_of(task: Negation | Sentiment) -> Language:
     """Return the words and the classes of the data."""
     return Language(task.vocabulary, task.classes)

@@ -31,7 +31,7 @@ class SentenceRows(NamedTuple):
         """Return these sentences."""
         lengths = self.lengths[indices]
         tokens = float(lengths.sum(dim=-1).double().mean())
-        return Batch(self.ids[indices][..., : int(lengths.max())], self.labels[indices], tokens)
+        return Batch(self.ids[indices][..., : int(lengths.max())].long(), self.labels[indices], tokens)
 
 
 @runtime_checkable

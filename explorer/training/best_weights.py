@@ -29,7 +29,7 @@ class BestWeights:
         if not self._weights:
             return
         if "val_loss_part" not in answers:
-            raise InvalidSetting("keep = best needs a validation loss, which only runs on text have. Take keep = last.")
+            raise InvalidSetting("keep = best needs the validation loss of a text. Take keep = last.")
         losses = answers["val_loss_part"].detach().cpu().view(-1)
         now = {_LOSS: losses} | {_WEIGHTS + name: value.cpu() for name, value in self._weights.items()}
         before = self._best or now | {_LOSS: torch.full_like(losses, torch.inf)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from explorer.experiments.learning_rates import RATES, SEEDS, RateSearch, read_searches
+from explorer.experiments.learning_rates import SEEDS, RateSearch, rates_of, read_searches
 from explorer.number_format import format_number
 from explorer.ui.components.table import draw_table
 from explorer.ui.page_sections import escape_markdown
@@ -17,12 +17,14 @@ _LARGE = 0.1  # from here on, the result would be another one: it is said outsid
 _VALIDATION = {  # on which the best rate is chosen
     "negation": "the test sentences",
     "recall": "new sequences of 50 symbols",
+    "sentiment": "validation sentences, half of them reviews",
     "text": "a part of the text that neither the search trains on nor the comparison measures",
 }
 _SHOWN = {
     "negation": "accuracy over all sentences of the grammar",
     "recall": "accuracy on new sequences of 50 symbols",
     "text": "loss in nats per character",
+    "sentiment": "share of wrong answers on validation sentences",
 }
 
 
@@ -70,12 +72,13 @@ def changed_result_finding(comparison: str, titles: Mapping[str, str]) -> str:
 
 def search_description(comparison: str, searches: Mapping[str, RateSearch]) -> str:
     """Return how the search was made, and which models would be more accurate with another rate than their default."""
+    rates, loss = rates_of(comparison), "share of wrong answers" if comparison == "sentiment" else "loss"
     defaults = "The default rates were set by hand, before this search. " * _has_defaults(searches)
     return (
-        f"{defaults}The search gives every model the same {number_word(len(RATES))} rates "
-        f"({join_words([f'{rate:g}' for rate in RATES])}), {count_seeds(len(SEEDS))} that the comparison does not use "
+        f"{defaults}The search gives every model the same {number_word(len(rates))} rates "
+        f"({join_words([f'{rate:g}' for rate in rates])}), {count_seeds(len(SEEDS))} that the comparison does not use "
         f"({SEEDS.start} to {SEEDS.stop - 1}), and the number of steps of the comparison. The best of these rates has "
-        f"the lowest mean loss on {_VALIDATION[comparison]}. {search_finding(searches) * _has_defaults(searches)}"
+        f"the lowest mean {loss} on {_VALIDATION[comparison]}. {search_finding(searches) * _has_defaults(searches)}"
     ).strip()
 
 

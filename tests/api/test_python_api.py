@@ -19,12 +19,13 @@ import torch
 
 import explorer
 from explorer.api import catalogue_tables, comparisons, run, stored, sweeps, trainer
-from explorer.errors import Diverged, InvalidSetting, LineageError, UnknownRun, UnknownWords
+from explorer.errors import Diverged, InvalidSetting, LineageError, TextError, UnknownRun, UnknownWords
 from explorer.run_store import store
 from explorer.training.config import default_config, with_settings
 from explorer.training.events import Step
 from explorer.training.recorder import record_run
 from explorer.training.train import train as training_events
+from tests import needs
 
 SENTENCE = "human not preserve nature"
 
@@ -437,12 +438,28 @@ def test_own_labelled_sentences_are_trained_on(tmp_path: Path) -> None:
     assert attention.show().data["answers"]["rows"][0]["text"] == "happy"  # type: ignore[index]
 
 
+@needs.sentences
+def test_own_english_sentences_are_added_and_a_run_reads_any_text() -> None:
+    table = pd.DataFrame({"text": ["zzz one", "zzz two", "yyy one", "yyy two"], "label": ["1", "1", "0", "0"]})
+    settings: Any = {"reviews": 60, "composed": 0, "words": 0, "iterations": 3, "progress": False}
+    with pytest.raises(TextError, match="neither positive nor negative"):
+        explorer.train("sentiment", "rnn", data=table.replace("1", "blue"), **settings)
+    own = explorer.train("sentiment", "transformer", data=table, seeds=2, **{**settings, "reviews": 1})
+    assert own.config.own_text and sorted(own.predict("Not bad, isn’t it?").label) == ["negative", "positive"]
+    with pytest.warns(UserWarning, match="left out"):
+        attention = own.attention("It isn’t 映画 bad.")
+    assert attention.tokens == ("<BOS>", "it", "is", "not", "bad", "<EOS>")
+    assert attention.show().data["answers"]["rows"][0]["text"] in ("negative", "positive")  # type: ignore[index]
+    trace = own.trace("It is not bad")
+    np.testing.assert_allclose(trace["blocks.1.attention.weights"], attention.weights[1], atol=1e-6)
+
+
 def test_own_sentences_that_cannot_be_read_are_refused() -> None:
     pairs = pd.DataFrame({"source": list("abcdefghij"), "label": [1] * 10})
     sentences = pd.DataFrame({"text": ["a b c d e f g h i j"] * 20, "class": [1] * 20})
     for task, model, data, sentence in (
         ("pairs", "encoder_decoder", pairs, "columns source and target"),
-        ("recall", "transformer", "own.csv", "tasks negation and pairs"),
+        ("recall", "transformer", "own.csv", "tasks negation, sentiment and pairs"),
         ("negation", "transformer", "missing.csv", "cannot be read"),
         ("negation", "transformer", sentences, "label"),
     ):

@@ -18,7 +18,9 @@ def test_every_included_run_has_the_configuration_of_its_experiment() -> None:
 
 
 def test_the_best_rate_is_one_that_every_model_was_given() -> None:
-    assert searched_rates(0.02) == (0.001, 0.003, 0.01, 0.02, 0.03, 0.1) and searched_rates(0.01) == RATES
+    assert (
+        searched_rates("text", 0.02) == (0.001, 0.003, 0.01, 0.02, 0.03, 0.1) and searched_rates("text", 0.01) == RATES
+    )
     results = {0.02: RateResult((1.0, 1.0), (0.9, 0.7)), 0.01: RateResult((2.0, 4.0), (0.5, 1.0))}
     search = RateSearch(0.02, {**results, 0.1: RateResult((5.0, 1.5), (0.0, 0.0))})
     assert (search.best, search.is_at_edge, results[0.01].mean_loss) == (0.01, False, 3.0)

@@ -14,6 +14,9 @@ def test_the_settings_follow_from_the_table_and_the_model() -> None:
         config = with_settings(default, settings_of_table(default, sha))
         assert config.own_text == sha
         assert (config.steps_per_epoch, getattr(config.model, "window", None)) == (1, window)
+    english = TABLE.replace(",one\n", ",positive\n").replace(",two\n", ",neg\n")
+    added = settings_of_table(default_config("sentiment", "transformer"), corpora.store_text(english))
+    assert added == {"task.corpus": "own", "task.text": corpora.store_text(english)}
     longer = corpora.store_text(TABLE + "this is a much longer sentence than all of the others,one\n")
     settings = settings_of_table(default, longer)
     assert settings["window"] == 13

@@ -23,6 +23,7 @@ from explorer.training.recorder import record_run
 MOST_LINES = 400
 SMALL: dict[str, dict[str, object]] = {
     "negation": {"epochs": 2, "train_size": 90, "replicas": 2},
+    "sentiment": {"reviews": 0, "composed": 300, "words": 0, "iterations": 4, "batch_size": 6, "replicas": 2},
     "text": {"corpus": "repeats", "size": 2_000, "context": 8, "iterations": 6, "batch_size": 4, "replicas": 2},
     "recall": {"length": 7, "iterations": 6, "batch_size": 8, "replicas": 2},
     "string": {"iterations": 6, "text": "abcabd"},
@@ -31,6 +32,7 @@ SMALL: dict[str, dict[str, object]] = {
 OTHERS: dict[str, object] = {"iterations": 4, "batch_size": 6}
 TEXTS = {  # one that each task reads
     "negation": "human not preserve nature",
+    "sentiment": "The plot isn’t zyzzyvalike, won’t be ‘dull’ or slow… it’s not unwatchable!",
     "text": "",
     "recall": "abba",
     "string": "a",

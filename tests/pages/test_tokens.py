@@ -121,7 +121,7 @@ def test_contiguous_batches_continue_the_text() -> None:
 def test_without_tiny_shakespeare_another_text_is_shown_also_after_a_failed_download(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(_: object) -> bytes:
+    def fail(*_: object) -> bytes:
         raise CorpusMissing("Tiny Shakespeare could not be downloaded: refused.")
 
     monkeypatch.setattr(corpora, "_download", fail)

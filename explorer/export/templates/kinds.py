@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from explorer.export.templates.common import (
     MODEL,
     SEEDS,
+    SIZES,
     TRAINING,
     batch_losses,
     batches,
@@ -33,6 +34,7 @@ from explorer.export.templates.layers import Dropout
 from explorer.models.context_window import window_start
 from explorer.models.word_vectors import negative_sampling_loss
 from explorer.seeds import generator
+from explorer.tokenization.english import MAX_PIECES, split_english
 from explorer.tokenization.words import split_words
 
 Tokenizer: TypeAlias = tuple[Callable[[str], list[int]], Callable[[list[int]], str]]
@@ -40,8 +42,11 @@ Tokenizer: TypeAlias = tuple[Callable[[str], list[int]], Callable[[list[int]], s
 
 def sentence_losses(model: nn.Module) -> Iterator[Tensor]:
     """Yield the mean loss of each batch in nats per sentence; the last batch of an epoch may have fewer of them."""
-    for batch in batches():
-        each = F.cross_entropy(model(batch["ids"]), batch["labels"], reduction="none")
+    for step, batch in enumerate(batches()):
+        if MODEL.dropout:
+            Dropout.generator = generator(SEEDS[0], f"dropout/{getattr(TRAINING, 'order', 0)}/{step}")
+        used = (batch["ids"] != SIZES[-1]).any(0)  # columns that are not padding in all rows
+        each = F.cross_entropy(model(batch["ids"][:, used]), batch["labels"], reduction="none")
         yield (each * batch["mask"]).sum() / batch["mask"].sum()
 
 
@@ -52,8 +57,35 @@ def classify(models: list[nn.Module], given: argparse.Namespace) -> str:
     read = [word if word in words or "<UNK>" not in words else "<UNK>" for word in split_words(given.text)]
     ids = [words.index("<BOS>"), *ids_of(read, words), words.index("<EOS>")]
     ids += [words.index("<EOS>")] * (facts["length"] - len(ids))
+    return describe_classes(models, ids)
+
+
+def describe_classes(models: list[nn.Module], ids: list[int]) -> str:
+    """Return the probability of each class for a row, as the mean over the seeds."""
     found = torch.stack([model(torch.tensor([ids])).softmax(-1)[0] for model in models])
-    return describe(facts["classes"], found.mean(0))
+    return describe(stored()[1]["classes"], found.mean(0))
+
+
+def pieces_of(word: str, known: list[str]) -> list[str]:
+    """Return the longest known pieces of a word, from its start on (WordPiece); none if a part of it is unknown."""
+    found, start = list[str](), 0
+    while start < len(word) <= 60:
+        parts = (("##" if start else "") + word[start:end] for end in range(len(word), start, -1))
+        piece = next((part for part in parts if part in known), "")
+        if not piece:
+            return []
+        found.append(piece)
+        start += len(piece.removeprefix("##")) if start else len(piece)
+    return found
+
+
+def classify_english(models: list[nn.Module], given: argparse.Namespace) -> str:
+    """Return the probability of each class for an English sentence, as the mean over the seeds."""
+    known: list[str] = stored()[1]["words"]
+    read = [piece for word in split_english(given.text) for piece in pieces_of(word, known)]
+    if not read:
+        raise SystemExit("There is no English word in this sentence.")
+    return describe_classes(models, ids_of(["<BOS>", *read[:MAX_PIECES], "<EOS>"], known))
 
 
 def recall_losses(model: nn.Module) -> Iterator[Tensor]:

@@ -21,7 +21,12 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.generation.generate import padding_token, prompt_ids
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import to_array
-from explorer.models.configs import TransformerEncoderConfig, TransformerTaggerConfig, TransformerTextConfig
+from explorer.models.configs import (
+    TransformerEncoderConfig,
+    TransformerEncoderEnglishConfig,
+    TransformerTaggerConfig,
+    TransformerTextConfig,
+)
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Trace, intervene, record
 from explorer.run_store import store
@@ -33,7 +38,7 @@ from explorer.tokenization.text import Tokenizer, pieces
 from explorer.tokenization.words import Words
 from explorer.training.config import RunConfig
 
-_ATTENTION_CONFIGS = (TransformerEncoderConfig, TransformerTextConfig)
+_ATTENTION_CONFIGS = (TransformerEncoderConfig, TransformerEncoderEnglishConfig, TransformerTextConfig)
 _MAX_NAMED_RUNS = 4  # in an error message
 _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling: enough for any character and any space
 FULL_SCALE = 65_535  # the weight 1 as an unsigned number of 16 bits
@@ -145,14 +150,15 @@ def _tokenize_sentence(config: RunConfig, text: str, length: int, vocabulary: Wo
         kept, left_out = words[: config.task.max_length], words[config.task.max_length :]
         ids = tuple(map(config.task.vocabulary.index, kept))
         return TokenizedInput(ids, kept, " ".join(left_out), "end" * bool(left_out), (), (), text != text.lower())
-    typed = vocabulary.split(text)
-    unknown = tuple(dict.fromkeys(word for word in typed if word not in vocabulary.words))
+    typed, (_, unknown, left_out, _) = vocabulary.split(text), vocabulary.read(text)
+    dropped, unknown = ((), unknown) if vocabulary.unknown else (unknown, ())
     all_ids = vocabulary.encode(typed)
     window = getattr(config.model, "window", len(all_ids))
     ids = pad(all_ids, len(all_ids), length, vocabulary)[:window]
     tokens, truncated = (tuple(vocabulary.tokens[id] for id in part) for part in (ids, all_ids[window:]))
+    truncated += left_out
     at = "end" if truncated else ""
-    return TokenizedInput(ids, tokens, " ".join(truncated), at, (), unknown, text != text.lower())
+    return TokenizedInput(ids, tokens, " ".join(truncated), at, dropped, unknown, text != text.lower())
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
 from explorer.tasks.distinct_rows import row_ids, row_lookup
 from explorer.tasks.negation import Negation, NegationConfig
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses
 from explorer.tasks.text.config import TextConfig
@@ -162,10 +163,12 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     Language model: nats per token over about `rows` evenly spread rows of held-out text; the error is the standard
     error over rows. Negation: nats per sentence over the whole grammar, weighted by probability. Agreement: nats per
     verb or pronoun, over sentences whose nearest noun requires another one than the subject. `step` is the
-    snapshot, by default the last. Raises LineageError for a missing text, for weights that do not fit and for a model
-    without attention.
+    snapshot, by default the last. Raises LineageError for a missing text, for English sentences, for weights that do
+    not fit and for a model without attention.
     """
     check_attention(run.config)
+    if isinstance(run.config.task, SentimentConfig):
+        raise InvalidSetting("Head importance is not measured on English sentences. Choose a run of another task.")
     model = attention_model(load_model(run, step).single_replica(replica))
     if isinstance(run.config.task, AgreementConfig):
         return _agreement_importance(run.config, model)

@@ -1,14 +1,15 @@
-"""Internals of negation models for a typed sentence, as labelled arrays.
+"""Internals of models that classify sentences, as labelled arrays.
 
 Every function takes words of the vocabulary (see `Words.split`) of the grammar, or of the sentences of the run. Classes
-are in the order of the task. With two classes, the score of a sentence is the logit of the second one ("sustain") minus
-that of the first; with more, it is the logit of the class that the model answers minus the mean of the others.
+are in the order of the task. With two classes, the score of a sentence is the logit of the second one ("sustain" or
+"positive") minus that of the first; with more, it is the logit of the class that the model answers minus the mean of
+the others.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,6 +19,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
+from explorer.catalogue import TaskConfig
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.bag_of_bigrams import BagOfBigrams
 from explorer.models.bag_of_words import BagOfWords, BagOfWordsHidden
@@ -28,12 +30,15 @@ from explorer.models.taps import record
 from explorer.models.transformer_encoder import TransformerEncoder
 from explorer.tasks.negation import CLASSES, VOCABULARY, NegationConfig, pad
 from explorer.tasks.own_sentences import Language, negation_data
+from explorer.tasks.sentiment import grammar
+from explorer.tokenization.english import Pieces, split_english
 from explorer.tokenization.words import Words
 
-SUSTAIN = CLASSES.index("sustain")
+SUSTAIN = CLASSES.index("sustain")  # or “positive” of English sentences
 _SENTENCES_AT_ONCE = 256  # in one forward pass
 _MOST_WEIGHTS = 16  # tokens or pairs whose weights are returned
 _MOST_POINTS = 16  # words of an embedding map
+_COMPOSED = 1_000  # sentences whose pairs have their weights compared
 
 
 def _words_of(loaded: LoadedModel) -> Words:
@@ -52,9 +57,11 @@ def _ids(loaded: LoadedModel, words: Sequence[str], length: int = 0) -> Tensor:
     return torch.tensor([[vocabulary.id(token) for token in sentence_tokens(words, length, vocabulary)]])
 
 
-def evaluation_length(config: NegationConfig) -> int:
+def evaluation_length(config: TaskConfig) -> int:
     """Return the length to which the evaluation of a run pads a sentence with <EOS>; 0 if it pads with masked <PAD>."""
-    return max(negation_data(config).lengths) if config.padding == "eos" else 0
+    if not isinstance(config, NegationConfig) or config.padding != "eos":
+        return 0
+    return max(negation_data(config).lengths)
 
 
 @torch.inference_mode()
@@ -67,7 +74,7 @@ def class_probabilities(
         run.
     """
     if length is None:
-        length = evaluation_length(loaded.config.task_as(NegationConfig))
+        length = evaluation_length(loaded.config.task)
     ids = _ids(loaded, words, length)
     if loaded.config.replicas > 1:
         ids = ids.expand(loaded.config.replicas, *ids.shape)
@@ -130,7 +137,7 @@ def pair_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) 
     weights, bias, towards = _score_weights(model.readout, model(ids))
     tokens = [_words_of(loaded).tokens[i] for i in ids[0]]
     pairs = tuple(f"{first} {second}" for first, second in itertools.pairwise(tokens))
-    values = weights.view(model.vocabulary, -1)[ids[0, :-1], ids[0, 1:]]
+    values = weights[model.pair_index(ids[0, :-1], ids[0, 1:])]
     return Contributions(pairs, to_array(values), bias, towards)
 
 
@@ -216,16 +223,22 @@ def _largest(found: WordWeights) -> WordWeights:
 def pair_weights(loaded: LoadedModel, replica: int) -> WordWeights:
     """Return the weights of a bag of bigrams for the pairs with "not" or a verb as their second token.
 
-    Of own sentences, return the largest of those pairs that training has shown.
+    Of own sentences, return the largest of those pairs that training has shown; of English, of composed sentences.
     """
     model, vocabulary = cast(BagOfBigrams, loaded.single_replica(replica)), _words_of(loaded)
-    task = negation_data(loaded.config.task_as(NegationConfig))
-    own = task.config.corpus == "own"
-    sentences = [s.words for s in task.sentences if s.train_probability or not own]
-    # The last word of the grammar's sentences is always "nature".
-    neighbours = (pair for words in sentences for pair in itertools.pairwise(words if own else words[:-1]))
-    pairs = tuple(dict.fromkeys(neighbours))  # each once, in the order of the sentences
-    columns = [vocabulary.id(first) * model.vocabulary + vocabulary.id(second) for first, second in pairs]
+    if isinstance(vocabulary, Pieces):
+        composed = [split_english(each.text) for each in grammar.compose(_COMPOSED, 0)]
+        sentences = [vocabulary.decode(ids) for ids in vocabulary.encode_all(composed)]
+    else:
+        task = negation_data(loaded.config.task_as(NegationConfig))
+        if task.config.corpus == "own":
+            sentences = [s.words for s in task.sentences if s.train_probability]
+        else:  # the last word is always "nature"
+            sentences = [s.words[:-1] for s in task.sentences]
+    # Each pair once, in the order of the sentences.
+    pairs = tuple(dict.fromkeys(pair for words in sentences for pair in itertools.pairwise(words)))
+    ids = torch.tensor([[vocabulary.id(word) for word in pair] for pair in pairs])
+    columns = model.pair_index(ids[:, 0], ids[:, 1])
     return _largest(WordWeights(tuple(" ".join(pair) for pair in pairs), to_array(model.readout.weight[:, columns])))
 
 
@@ -286,7 +299,7 @@ class EmbeddingMap:
 def embedding_map(loaded: LoadedModel, replica: int) -> EmbeddingMap | None:
     """Return the embeddings of the words of the grammar, or of the most frequent own ones, in two dimensions.
 
-    None for a model without embeddings.
+    Of English, of adjectives of both classes in turn. None for a model without embeddings.
 
     Where a hidden layer reads word counts, the embedding of a word is its weight to each hidden unit.
     """
@@ -299,7 +312,11 @@ def embedding_map(loaded: LoadedModel, replica: int) -> EmbeddingMap | None:
     else:
         return None
     vocabulary = _words_of(loaded)
-    tokens = tuple(word for word in vocabulary.words if vocabulary.unknown or word not in CLASSES)[:_MOST_POINTS]
+    words: Iterable[str] = (word for word in vocabulary.words if vocabulary.unknown or word not in CLASSES)
+    if isinstance(vocabulary, Pieces):
+        both = zip(*(words.split() for words in grammar.ADJECTIVES.values()), strict=False)
+        words = (word for pair in both for word in pair if word in vocabulary.words)
+    tokens = tuple(itertools.islice(words, _MOST_POINTS))
     points = table[[vocabulary.id(token) for token in tokens]].numpy()
     points = points - points.mean(axis=0)
     u, s, _ = np.linalg.svd(points, full_matrices=False)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 PAIRS = {  # by an example text of a model
+    "The film is not good": "The film is very good",
+    "Not bad at all": "Not good at all",
+    "Nobody liked the soup": "Everybody liked the soup",
+    "I don't think the new teacher is rude": "I don't think the new teacher is kind",
+    "The plot is weak but the acting is great": "The plot is great but the acting is weak",
+    "The hotel could not be better": "The hotel could not be worse",
     "the king near the queens behind the aunts is proud of": "the queen near the queens behind the aunts is proud of",
     "the queen near the kings behind the uncles is proud of": "the king near the kings behind the uncles is proud of",
     "the kings near the queen are proud of": "the king near the queen is proud of",

@@ -7,6 +7,7 @@ from explorer.errors import LineageError
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
@@ -67,4 +68,6 @@ def _describe_task(config: RunConfig) -> str:
         return f"{_TEXTS.get(task.corpus, task.corpus.capitalize())}, {_UNITS.get(task.tokenizer, task.tokenizer)}"
     if isinstance(task, AgreementConfig):
         return "Agreement, words"
+    if isinstance(task, SentimentConfig):
+        return "English sentences, pieces of words"
     return "Negation, words" if isinstance(task, NegationConfig) else config.title

@@ -19,6 +19,12 @@ MEASURES = {
     "exact_accuracy": "exact accuracy, over all sentences",
     "train_accuracy": "accuracy on the training sentences",
     "test_loss": "loss on the test sentences, in nats",
+    "test_accuracy_reviews": "accuracy on held-out reviews",
+    "test_accuracy_reviews_negated": "accuracy on held-out reviews with “not”, “no”, “never”, …",
+    "test_accuracy_new_words": "accuracy on composed sentences with new adjectives",
+    "test_accuracy_negated": "accuracy on test sentences with “not” or another form that turns the class",
+    "test_accuracy_new_forms": "accuracy on composed sentences in new forms",
+    "val_error": "share of wrong answers on validation sentences",
     "accuracy": "accuracy on new sequences",
     "exact": "exact match on new sources",
     "sense": "accuracy of word senses on new sentences",
@@ -31,6 +37,10 @@ MEASURES = {
 }
 TASK_MEASURES = {
     "negation": ("test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", BATCH_LOSS),
+    "sentiment": (
+        *("test_accuracy_reviews", "test_accuracy_reviews_negated", "test_accuracy_new_words", "test_accuracy_negated"),
+        *("test_accuracy_new_forms", "val_error", "test_loss", "train_loss", BATCH_LOSS),
+    ),
     "text": ("val_loss_part", "train_loss", BATCH_LOSS),
     "recall": ("accuracy", "loss", BATCH_LOSS),
     "string": ("accuracy", "loss", BATCH_LOSS),
@@ -46,7 +56,7 @@ AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
 
 
-_TUNED = {"negation": "Negation", "recall": "Recall", "text": "Text"}
+_TUNED = {"negation": "Negation", "recall": "Recall", "text": "Text", "sentiment": "English sentences"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,12 @@ class Comparison(PageState):
         "exact_accuracy",
         "train_accuracy",
         "test_loss",
+        "test_accuracy_reviews",
+        "test_accuracy_reviews_negated",
+        "test_accuracy_new_words",
+        "test_accuracy_negated",
+        "test_accuracy_new_forms",
+        "val_error",
         "accuracy",
         "exact",
         "sense",
@@ -98,12 +114,14 @@ class Comparison(PageState):
         "Give up hopeless settings early",
         help="Successive halving: at some steps only the best third of the combinations goes on.",
     )
-    tuned: Literal["negation", "recall", "text"] = setting("negation", "Task", options=_TUNED)  # at equal tuning budget
+    tuned: Literal["negation", "recall", "text", "sentiment"] = setting(
+        "negation", "Task", options=_TUNED
+    )  # at equal tuning budget
 
     @property
     def rising(self) -> bool:
         """Whether larger values of the measure are better."""
-        return self.y.endswith("accuracy") or self.y == "exact"
+        return "accuracy" in self.y or self.y == "exact"
 
     @property
     def displayed_runs(self) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def _add_results(document: Document, comparison: str, results: Mapping[str, Tune
     solves = findings.has_solutions(comparison)
     values = [float(v) for each in results.values() for v in each.values]
     span = [0.0, 1.0] if solves else [min(values) - 0.01, max(values) + 0.01]
-    what = "seeds that solve the task" if solves else "loss, nats per character"
+    what, of_seed = findings.MEANS.get(comparison, ("seeds that solve the task", "its accuracy."))
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
         {"key": "value", "label": what, "kind": "strip", "align": "left", "range": span},
@@ -136,6 +136,5 @@ def _add_results(document: Document, comparison: str, results: Mapping[str, Tune
         rows,
         key=f"tuned-{comparison}-results",
         label="Results at equal tuning budget, a row a model",
-        caption="A dot for each seed"
-        + (": its accuracy." if solves else ": its loss on the last twentieth of the text; the number is the mean."),
+        caption=f"A dot for each seed: {of_seed}",
     )

@@ -22,7 +22,16 @@ RULE: Final = (
     "Each architecture was given the learning rate that was best for it among "
     f"{number_word(len(RATES))}; every one had the same {number_word(len(RATES))}."
 )
-METRICS: Final = {"negation": "exact_accuracy", "recall": "accuracy", "text": "val_loss"}
+METRICS: Final = {
+    "negation": "exact_accuracy",
+    "recall": "accuracy",
+    "text": "val_loss",
+    "sentiment": "test_accuracy_reviews",
+}
+MEANS: Final = {  # of comparisons without solutions: what is compared, and of each seed
+    "text": ("loss, nats per character", "its loss on the last twentieth of the text; the number is the mean."),
+    "sentiment": ("accuracy on held-out reviews", "its accuracy; the number is the mean."),
+}
 _ALL_RIGHT: Final = 0.999  # accuracy on negation from which every sentence is right
 _LEAST: Final = {"negation": _ALL_RIGHT, "recall": SOLVED}
 _ACHIEVEMENTS: Final = {
@@ -36,6 +45,8 @@ _SETTINGS: Final = {  # what is compared, and on which data
     "with other seeds.",
     "recall": "The default models of the page Memory, on sequences of 50 symbols. Search and comparison are evaluated "
     "on the same new sequences, with other seeds.",
+    "sentiment": "The included models of English sentences. The search is evaluated on validation sentences, the "
+    "comparison on reviews that were held out from both.",
     "text": "Networks with about 29,000 parameters, trained for 400 steps on Tiny Shakespeare.",
 }
 
@@ -60,7 +71,7 @@ class TunedResult:
 
 
 def has_solutions(comparison: str) -> bool:
-    """Return whether a seed of this task solves it or does not; otherwise losses are compared."""
+    """Return whether a seed of this task solves it or does not; otherwise means are compared."""
     return comparison in _LEAST
 
 
@@ -69,12 +80,18 @@ def headline(comparison: str, results: Sequence[TunedResult]) -> str:
     if not results:
         return "No run of this comparison is stored yet."
     if not has_solutions(comparison):
-        best = min(results, key=lambda each: float(each.values.mean()))
-        loss = format_number(float(best.values.mean()), 3)
-        found = _compare_losses(results)
+        is_accuracy = comparison == "sentiment"
+        best = (max if is_accuracy else min)(results, key=lambda each: float(each.values.mean()))
+        mean = format_number(float(best.values.mean()), 3)
+        found = _compare_means(comparison, results)
         unclear = [name for name in found.others if name not in found.with_verdict("different")] if found else []
         doubt = f"; one cannot tell it from that of {join_words(unclear)}" if unclear else ""
-        return f"At equal tuning budget, {best.title} has the lowest mean loss, {loss} nats per character{doubt}."
+        what = (
+            f"highest mean accuracy on reviews, {mean}"
+            if is_accuracy
+            else f"lowest mean loss, {mean} nats per character"
+        )
+        return f"At equal tuning budget, {best.title} has the {what}{doubt}."
     names = [each.title for each in results if each.seeds_that_solve(comparison).all()]
     seeds = count_seeds(len(results[0].values))
     count = f"{number_word(len(names))} of {number_word(len(results))} models" if names else "no model"
@@ -94,13 +111,14 @@ def verdict(comparison: str, results: Sequence[TunedResult]) -> str:
         return solved_comparison(
             {each.title: each.seeds_that_solve(comparison) for each in results}, _ACHIEVEMENTS[comparison]
         )
-    found = _compare_losses(results)
-    return f"{comparison_finding(found, 3, 'nats')} {comparison_note(found)}".strip()
+    found = _compare_means(comparison, results)
+    unit = "" if comparison == "sentiment" else "nats"
+    return f"{comparison_finding(found, 3, unit)} {comparison_note(found)}".strip()
 
 
-def _compare_losses(results: Sequence[TunedResult]) -> BestComparison | None:
+def _compare_means(comparison: str, results: Sequence[TunedResult]) -> BestComparison | None:
     paired = all(is_paired(results[0].config, each.config) for each in results)
-    return compare_with_best({each.title: each.values for each in results}, paired, higher=False)
+    return compare_with_best({each.title: each.values for each in results}, paired, comparison == "sentiment")
 
 
 def changed_by_tuning(comparison: str, results: Sequence[TunedResult]) -> str:

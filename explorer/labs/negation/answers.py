@@ -9,10 +9,11 @@ from typing import TypeAlias
 import streamlit as st
 
 from explorer.labs.negation.findings import FILE, GRAMMAR, ModelAnswer, answers_finding
-from explorer.labs.negation.predictions import class_probabilities
+from explorer.labs.negation.predictions import class_probabilities, classes_of, word_effects
 from explorer.labs.negation.state import negation_task
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
 from explorer.tasks.negation import Negation, NegationConfig
+from explorer.tasks.own_sentences import Language
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView
@@ -23,13 +24,17 @@ FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the
 
 def measure_answer(view: RunView, words: tuple[str, ...], length: int | None = None) -> ModelAnswer:
     """Return the answer of a model that has a stored run; the sentence is padded to `length`. Raises DamagedRun."""
-    assert view.loaded_run
-    classes = negation_task(view.config.task_as(NegationConfig)).classes
-    return ModelAnswer(view.row.title, view.row.colour, class_probabilities(view.loaded_run, words, length), classes)
+    run = view.loaded_run
+    assert run
+    effects = () if isinstance(run.config.task, NegationConfig) else word_effects(run, words)
+    classes = classes_of(run)
+    return ModelAnswer(view.row.title, view.row.colour, class_probabilities(run, words, length), classes, effects)
 
 
-def answers_section(views: Mapping[str, RunView], find_words: FindWords, task: NegationConfig, name: str) -> None:
-    """Draw the finding, then the tokens, then a bar for each model."""
+def answers_section(
+    views: Mapping[str, RunView], find_words: FindWords, task: NegationConfig | None, name: str
+) -> None:
+    """Draw the finding, then the tokens, then a bar for each model; `task` is None for English sentences."""
     trained = {model: view for model, view in views.items() if view.loaded_run}
     if not trained:
         live = any(view.live for view in views.values())
@@ -50,8 +55,11 @@ def answers_section(views: Mapping[str, RunView], find_words: FindWords, task: N
             for model, view in trained.items()
         }
 
-    draw = partial(_draw_answers, windows, negation_task(task), name)
-    height = 130 + 50 * len(trained)
+    first = next(iter(trained.values())).loaded_run
+    assert first
+    data = negation_task(task) if task else Language.from_json(first.tokenizer)
+    draw = partial(_draw_answers, windows, data, name)
+    height = 130 + (50 if task else 76) * len(trained)
     result_section(name, requests, draw, "The models read the sentence …", height, pool="quick")
 
 
@@ -61,7 +69,7 @@ def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], Mo
 
 def _draw_answers(
     windows: Mapping[str, int],
-    task: Negation,
+    task: Negation | Language,
     key: str,
     document: Document,
     results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]],
@@ -69,18 +77,18 @@ def _draw_answers(
     """Write the answers to a sentence; see `static/components/verdicts/view.js`.
 
     windows: the context windows of the models that have one, in tokens, by title
-    task: the data, with the true classes
+    task: the data, with the true classes; or the language of models that read any English sentence
     key: the key of the component, and the name of its files
     document: what the section shows
     results: the words of the sentence and the answer, by model
     """
     words = next(iter(results.values()))[0]
     answers = [answer for _, answer in results.values()]
-    truth, own = task.label_of(words), task.config.corpus == "own"
+    truth, own = (task.label_of(words), task.config.corpus == "own") if isinstance(task, Negation) else (None, False)
     document.finding(answers_finding(answers, truth, FILE if own else GRAMMAR))
-    if own:
+    if isinstance(task, Negation) and own:
         document.text(_place_in_file(task, words))
-    elif truth is None:
+    elif isinstance(task, Negation) and truth is None:
         document.text("The grammar cannot make this sentence, so no answer is right or wrong.")
     vocabulary, classes = task.vocabulary, task.classes
     tokens = (vocabulary.first, *words, vocabulary.last)
@@ -114,12 +122,14 @@ def _draw_answers(
                     "probability": f"{v.probability:.2f}",
                     "right": None if truth is None else v.answer == truth,
                     "note": v.note(truth),
+                    "words": [{"text": word, "value": round(value, 3)} for word, value in v.effects],
                 }
                 for v in answers
             ],
-            "caption": f"Bar: mean probability over {count_seeds(count)}. Dots: the seeds."
-            if count > 1
-            else "One seed.",
+            "caption": (
+                f"Bar: mean probability over {count_seeds(count)}. Dots: the seeds." if count > 1 else "One seed."
+            )
+            + (_EFFECTS if answers[0].effects else ""),
             "file": key,
         },
         key,
@@ -138,6 +148,12 @@ def _draw_answers(
             f"{quoted} {'is' if len(unknown) == 1 else 'are'} not in the vocabulary of the models. They read "
             f"{'it' if len(unknown) == 1 else 'them'} as {vocabulary.unknown}."
         )
+
+
+_EFFECTS = (
+    " A word is coloured by what it adds: teal to positive, brown to negative. In a bag of words that is its weight; "
+    "in the other models, the change of the answer when the word is left out."
+)
 
 
 def _place_in_file(task: Negation, words: tuple[str, ...]) -> str:

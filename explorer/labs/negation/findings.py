@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.catalogue import MODELS
 from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_percent, format_range, format_signed
 from explorer.tasks.ceiling import LinearReadout
@@ -28,6 +29,7 @@ class ModelAnswer:
     colour: str
     probabilities: Float[ndarray, "replicas classes"]
     classes: tuple[str, ...] = CLASSES
+    effects: tuple[tuple[str, float], ...] = ()  # what each word adds to the score of the second class, if known
 
     @property
     def answer(self) -> int:
@@ -269,6 +271,26 @@ def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]
         found = compare_with_best(dict(ends), paired=True)
         return f"{comparison_finding(found)} {comparison_note(found)}".strip()
     return solved_comparison(solved, f"classify every {kind} correctly")
+
+
+def english_finding(ends: Mapping[str, Mapping[str, Float[ndarray, " seeds"]]]) -> str:
+    """Return what the bag of words and the best network get right of reviews and of sentences that “not” turns round.
+
+    ends: the accuracies of each model by the part of the test, by the title of the model
+    """
+    medians = {
+        title: {part: float(np.median(values)) for part, values in parts.items()} for title, parts in ends.items()
+    }
+    best = max(medians, key=lambda title: medians[title]["negated"] + medians[title]["reviews"])
+    shown = [title for title in dict.fromkeys((MODELS["bag_of_words"].title, best)) if title in medians]
+
+    def compare(part: str) -> str:
+        return join_words([f"{title} {format_percent(medians[title][part], 0)}" for title in shown])
+
+    return (
+        f"Of reviews that no model has seen, {compare('reviews')} are classified correctly; of sentences that a "
+        f"negation turns round, {compare('negated')}."
+    )
 
 
 def _in_every_seed(values: Float[ndarray, " replicas"]) -> str:

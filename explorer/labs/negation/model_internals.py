@@ -17,13 +17,14 @@ from explorer.figures.words import model_internals
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings, predictions
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import NegationLab, negation_task
+from explorer.labs.negation.state import NegationLab
 from explorer.number_format import format_percent, format_signed
 from explorer.tasks.negation import NegationConfig
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, untrained_panel
 from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
@@ -49,9 +50,9 @@ _TRANSFORMER_HELP = (
 )
 
 
-def internals_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
-    """Draw how one seed of each model computes its answer."""
-    lab = session.experiment
+def internals_section(session: PageSession[Any], views: Mapping[str, RunView]) -> None:
+    """Draw how one seed of each model computes its answer; the session is one of either language."""
+    lab = session.state
     count, first = lab.value("replicas"), lab.value("seed")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.header("How does each model compute its answer?", anchor=False)
@@ -59,18 +60,8 @@ def internals_section(session: NegationSession, views: Mapping[str, RunView]) ->
             seeds = {i: str(first + i) for i in range(count)}
             bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=120)
             if "transformer" in views:
-                bind_widget(
-                    session,
-                    "start",
-                    st.selectbox,
-                    shown=_shown_transformer(lab),
-                    update=_with_transformer,
-                    label="Transformer",
-                    options=_TRANSFORMER_LABELS,
-                    placeholder="own settings",
-                    help=_TRANSFORMER_HELP,
-                    width=260,
-                )
+                if isinstance(session, NegationSession):
+                    _transformer_choice(session)
                 _layer_choice(session, lab.value("layers", "transformer"))
                 _head_choice(session, lab.value("heads", "transformer"))
 
@@ -81,17 +72,35 @@ def internals_section(session: NegationSession, views: Mapping[str, RunView]) ->
         untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
 
 
+def _transformer_choice(session: NegationSession) -> None:
+    """Draw the choice among the Transformers of the six words."""
+    bind_widget(
+        session,
+        "start",
+        st.selectbox,
+        shown=_shown_transformer(session.experiment),
+        update=_with_transformer,
+        label="Transformer",
+        options=_TRANSFORMER_LABELS,
+        placeholder="own settings",
+        help=_TRANSFORMER_HELP,
+        width=260,
+    )
+
+
 def _shown_first(models: Sequence[str]) -> list[str]:
     """Return the models whose panels are open: at most one row of them."""
     chosen = [model for model in _WITH_PANEL if model in models][:_COLUMNS]
     return [model for model in models if model in chosen]
 
 
-def _draw_panels_of(session: NegationSession, trained: Mapping[str, RunView], models: Sequence[str], name: str) -> None:
+def _draw_panels_of(
+    session: PageSession[Any], trained: Mapping[str, RunView], models: Sequence[str], name: str
+) -> None:
     """Draw a panel for each of these models; it follows the sentence."""
 
     def requests() -> dict[str, Request[list[Panel]]]:
-        lab, words = session.experiment, session.words
+        lab, words = session.state, session.words  # type: ignore[attr-defined]
         return {
             model: (
                 ("insides", words, lab.look, lab.layer, lab.head, *trained[model].cache_key),
@@ -126,17 +135,17 @@ def _with_transformer(lab: NegationLab, name: str) -> NegationLab:
     return replace(changed, head=None)
 
 
-def _layer_choice(session: NegationSession, count: int) -> None:
+def _layer_choice(session: PageSession[Any], count: int) -> None:
     """Draw the choice of the layer of the attention map, if there are several."""
     if count > 1:
         options = {i: f"{i + 1} of {count}" for i in range(count)}
         bind_widget(session, "layer", st.selectbox, label="Layer", options=options, width=110)
 
 
-def _head_choice(session: NegationSession, count: int) -> None:
+def _head_choice(session: PageSession[Any], count: int) -> None:
     """Draw the choice of the head of the attention map, if there are several."""
     if count > 1:
-        head = session.experiment.head
+        head = session.state.head
         bind_widget(
             session,
             "head",
@@ -200,7 +209,8 @@ def _sentence_panels(
     layer, head: those of the attention map; None is the head that attends most to “not”
     run: the run of the model
     """
-    row, classes = MODELS[model], negation_task(run.config.task_as(NegationConfig)).classes
+    row, classes, task = MODELS[model], predictions.classes_of(run), run.config.task
+    of_grammar = isinstance(task, NegationConfig) and task.corpus == "grammar"
     if model in _SUMS:
         return [_sum_panel(_SUMS[model], row.title, predictions.contributions(run, words, look), classes)]
     if model in ("rnn", "lstm", "gru"):
@@ -220,13 +230,14 @@ def _sentence_panels(
             )
         ]
     if model == "transformer":
-        window = 0 if run.config.own_text else getattr(run.config.model, "window", 0)  # files have long sentences
+        window = getattr(run.config.model, "window", 0) if of_grammar else 0  # other sentences may be long
         attention = predictions.attention(run, words, look, window)
         layer = min(layer, len(attention.weights) - 1)
         heads = attention.weights[layer]
         chosen = find_attending_head(attention.tokens, heads) if head is None else min(head, len(heads) - 1)
         weights = heads[chosen]
-        solved = bool(run.curves.last("test_accuracy" if run.config.own_text else "exact_accuracy")[look] > 1 - 1e-6)
+        measured = "exact_accuracy" if of_grammar else "test_accuracy"
+        solved = measured in run.curves.metrics and bool(run.curves.last(measured)[look] > 1 - 1e-6)
         finding = findings.attention_finding(attention.tokens, heads, chosen, layer, len(attention.weights), solved)
         which = f"Head {chosen + 1} of {len(heads)}. " if len(heads) > 1 else ""
         masked = " Empty: masked padding." if np.isnan(weights).any() else ""
@@ -267,8 +278,8 @@ def _directions(classes: Sequence[str], towards: int) -> str:
 
 def _weights_panel(model: str, look: int, run: predictions.Run) -> Panel | None:
     """Return the weights of a bag of words or bigrams, or the embeddings of another model if it has any, of a seed."""
-    config = run.config.task_as(NegationConfig)
-    classes, own = negation_task(config).classes, config.corpus == "own"
+    task, classes = run.config.task, predictions.classes_of(run)
+    own = not (isinstance(task, NegationConfig) and task.corpus == "grammar")
     if model in ("bag_of_words", "bag_of_bigrams"):
         view, title = predictions.word_weights(run, look), MODELS[model].title
         rows = zip(view.tokens, view.weights.T, strict=True)
@@ -308,9 +319,9 @@ def _weights_panel(model: str, look: int, run: predictions.Run) -> Panel | None:
     )
 
 
-def learned_weights_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
+def learned_weights_section(session: PageSession[Any], views: Mapping[str, RunView]) -> None:
     """Draw how the remaining models compute their answer, then the weights or the embeddings of every model."""
-    look = session.experiment.look
+    look = session.state.look
     trained = {model: view for model, view in views.items() if view.loaded_run}
     first = _shown_first(list(trained))
     if others := [model for model in trained if model not in first and model in _WITH_PANEL]:

@@ -15,6 +15,7 @@ from numpy import ndarray
 from explorer.labs.negation.state import negation_task
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import Language
 from explorer.training.record import Record
 from explorer.ui.training.run_view import load_run_model
 
@@ -32,8 +33,8 @@ def class_probabilities(
 
     `length` is the padded length; by default that of the evaluation of the run.
     """
-    config = run.config.task_as(NegationConfig)
-    if length is None and config.corpus == "grammar":
+    config = run.config.task
+    if length is None and isinstance(config, NegationConfig) and config.corpus == "grammar":
         task = negation_task(config)
         recorded = next((i for i, s in enumerate(task.sentences) if s.words == words), None)
         if recorded is not None:  # the run recorded its answer to this sentence: no model has to be loaded
@@ -42,6 +43,19 @@ def class_probabilities(
     from explorer.inspection.words import negation_sentences
 
     return negation_sentences.class_probabilities(load_run_model(run), words, length)
+
+
+def classes_of(run: Run) -> tuple[str, ...]:
+    """Return the names of the classes that a run answers."""
+    return Language.from_json(run.tokenizer).classes
+
+
+def word_effects(run: Run, words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    """Return each word of an English sentence with what it contributes; see `inspection.words.word_effects`."""
+    from explorer.inspection.words import word_effects
+
+    found = word_effects.word_effects(load_run_model(run), words)
+    return tuple(zip(found.words, found.values.tolist(), strict=True))
 
 
 def probabilities_of_sentences(

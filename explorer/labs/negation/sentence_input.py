@@ -101,7 +101,7 @@ The end is not bad.,positive
 """
 
 
-def draw_file_form(session: NegationSession) -> None:
+def draw_file_form(session: PageSession[Any]) -> None:
     """Draw the form in which a visitor gives labelled sentences; folded once there is a file."""
 
     def set_text(content: bytes | str, name: str) -> None:
@@ -111,7 +111,7 @@ def draw_file_form(session: NegationSession) -> None:
     def set_safely(content: bytes | str, name: str) -> None:
         session.attempt(lambda: set_text(content, name))
 
-    with st.expander("Your labelled sentences (CSV)", expanded=not session.experiment.has_file):
+    with st.expander("Your labelled sentences (CSV)", expanded=not session.state.has_file):
         st.markdown(
             "A CSV file whose first row is `text,label`, with one sentence and the name of its class in each row: 2 to "
             "10 classes, at most 5,000 sentences of at most 40 words. Columns may be separated by commas, "
@@ -177,6 +177,7 @@ def draw_sentence_input(
     vocabulary: Words = VOCABULARY,
     pick: str = "or pick one: human … nature",
     unasked: tuple[str, ...] = (),
+    longest: int = MAX_URL_TEXT,
 ) -> tuple[str, ...]:
     """Draw the text field and the examples; return the words that are read, by default those of the first sentence.
 
@@ -185,6 +186,7 @@ def draw_sentence_input(
     vocabulary: the words that the models know.
     pick: the label of the sentences to pick from.
     unasked: the words of the sentence until one is typed; without them it is the default of the state.
+    longest: the characters of a sentence that are read.
     """
     say = "" if unasked and session.state.say == type(session.state).say else session.state.say
     with st.container(horizontal=True, vertical_alignment="top"):
@@ -196,6 +198,7 @@ def draw_sentence_input(
             update=lambda state, text: replace(state, say=text),
             redraw=redraw,
             placeholder=sentences[0] if sentences else "",
+            longest=longest,
             width=330,
         )
         bind_widget(
@@ -215,8 +218,10 @@ def draw_sentence_input(
     unread = reading.describe_unread(" ".join(default))
     if vocabulary.unknown and not reading.left_out:  # the answers say which words are read as the unknown one
         unread = "" if reading.tokens else unread
-    if unread:
+    if unread and vocabulary is VOCABULARY:
         _draw_unread(session, reading, unread, redraw)
+    elif unread:
+        st.warning(escape_markdown(unread), icon=":material/help:")
     return reading.tokens or default
 
 

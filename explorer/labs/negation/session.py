@@ -21,5 +21,8 @@ class NegationSession(ExperimentSession[NegationLab]):
         """The sentences of the version of the task. Raises NeedsText for a file that is not in memory any more."""
         return negation_task(self.experiment.task)
 
+    def write(self) -> dict[str, str]:
+        return {"language": "words", **super().write()}
+
     def kept_across_runs(self) -> dict[str, str]:
         return {"say": self.experiment.say}

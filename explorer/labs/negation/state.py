@@ -48,6 +48,7 @@ class NegationLab(OpenExperiment):
     )
     OWN: ClassVar[tuple[str, ...]] = ("epochs", "learning_rate")
 
+    language: Literal["words"] = setting("words")  # the other one: `english_state.EnglishLab`
     models: tuple[str, ...] = setting(NEGATION_MODELS, "Models", options=_TITLES)
     say: str = setting("human not preserve nature", "Type a sentence", longest=MAX_URL_TEXT)
     metric: Literal["accuracy", "loss"] = setting(

@@ -29,6 +29,7 @@ STATE_WORDS = {
 
 TASK_DESCRIPTIONS = {
     "negation": "decide whether nature is sustained, in sentences with “not”",
+    "sentiment": "decide whether an English sentence is positive or negative",
     "text": "predict the next character or token of a text",
     "recall": "name the first of many symbols",
     "string": "predict the next character of one short string",
@@ -55,6 +56,7 @@ _SCORES = {
     "synonym": "right synonyms",
     "verb": "right verbs",
     "analogy_accuracy": "right analogies",
+    "test_accuracy_reviews": "accuracy on reviews",
 }
 
 
@@ -140,7 +142,7 @@ def run_facts(run: StoredRun) -> list[tuple[str, str]]:
         ("trained in", format_duration(card.seconds)),
         *([("kind of machine", "; then ".join(card.machines))] if card.machines else []),
     ]
-    loss = card.metrics["val_loss"].mean if "val_loss" in card.metrics else None
+    loss = card.metrics["val_loss"].mean if loss_context(config) else None
     if loss is not None:
         facts += [
             ("held-out loss", f"{loss:.3f} nats a {token_noun(config)}"),

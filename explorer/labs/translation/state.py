@@ -18,7 +18,7 @@ from explorer.training.config import RunConfig, validate
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import check_fingerprint, missing_text_message, setting
 from explorer.ui.state.run_lookup import find_config
-from explorer.ui.training.model_input import TRANSLATION_EXAMPLES
+from explorer.ui.training.model_input import TASK_EXAMPLES
 
 Task = Literal["reverse", "copy", "dates", "pairs"]
 Look = Literal["source", "encoder", "decoder"]
@@ -105,7 +105,7 @@ class TranslationState(VariantComparison):
     def examples(self) -> tuple[str, ...]:
         """Sources to choose from; for pairs, held-out ones. Raises NeedsText for a file that is not in memory."""
         if self.task != "pairs":
-            return TRANSLATION_EXAMPLES[self.task]
+            return TASK_EXAMPLES[self.task]
         return tuple(source for source, _ in self.table.held_out[:_MAX_EXAMPLES])
 
     @property

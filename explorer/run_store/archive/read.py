@@ -47,6 +47,7 @@ from explorer.run_store.archive.zip_reader import (
 from explorer.run_store.curves_table import from_table
 from explorer.run_store.store import Card, StoredRun
 from explorer.tasks.negation import NegationConfig
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import RunConfig, key, parse_config
@@ -152,7 +153,7 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
 def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
     """Return the tokenizer as JSON, empty if the task needs none. Raises DamagedRun."""
     found = "tokenizer.json" in files
-    needed = isinstance(config.task, TextConfig | WordVectorsConfig) or (
+    needed = isinstance(config.task, TextConfig | WordVectorsConfig | SentimentConfig) or (
         isinstance(config.task, NegationConfig) and bool(config.own_text)
     )
     if found and not needed:

@@ -54,25 +54,47 @@ def _generate_text(corpus: str, size: int, seed: int) -> str:
 
 @lru_cache(maxsize=1)
 def _load_tinyshakespeare(data_dir: Path | None, cache: Path) -> str:
-    path = data_dir / TINYSHAKESPEARE if data_dir else None
-    if path and path.exists():
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise CorpusMissing(
-                f"Tiny Shakespeare cannot be read on this machine: {error.strerror}. {_ALTERNATIVES}"
-            ).for_operator(f"The file is {path}.") from error
-        if hashlib.sha256(content).hexdigest() != TINYSHAKESPEARE_SHA256:
-            raise CorpusMissing(
-                f"The file of Tiny Shakespeare on this machine is not the published one. {_ALTERNATIVES}"
-            ).for_operator(f"It is {path}, found by LINEAGE_DATA_DIR: replace or delete it.")
-    else:
-        content = _download(cache)
-    return content.decode()
+    return read_published(_TINYSHAKESPEARE, data_dir, cache).decode()
 
 
-def _download(cache: Path) -> bytes:
-    """Return Tiny Shakespeare from the cache, after downloading it if it is missing or damaged.
+class PublishedFile(NamedTuple):
+    """A file that is not in the repository: where it is published, and what a visitor can do without it."""
+
+    title: str
+    name: str
+    url: str
+    sha256: str
+    alternatives: str
+
+
+_TINYSHAKESPEARE = PublishedFile(
+    "Tiny Shakespeare", TINYSHAKESPEARE, TINYSHAKESPEARE_URL, TINYSHAKESPEARE_SHA256, _ALTERNATIVES
+)
+
+
+def read_published(file: PublishedFile, data_dir: Path | None, cache: Path) -> bytes:
+    """Return a published file from `data_dir` or from the cache; download it if it is missing or damaged.
+
+    Raises CorpusMissing.
+    """
+    path = data_dir / file.name if data_dir else None
+    if not path or not path.exists():
+        return _download(file, cache)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CorpusMissing(
+            f"{file.title} cannot be read on this machine: {error.strerror}. {file.alternatives}"
+        ).for_operator(f"The file is {path}.") from error
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise CorpusMissing(
+            f"The file of {file.title} on this machine is not the published one. {file.alternatives}"
+        ).for_operator(f"It is {path}, found by LINEAGE_DATA_DIR: replace or delete it.")
+    return content
+
+
+def _download(file: PublishedFile, cache: Path) -> bytes:
+    """Return a file from the cache, after downloading it if it is missing or damaged.
 
     Raises CorpusMissing if the download fails.
     """
@@ -80,25 +102,25 @@ def _download(cache: Path) -> bytes:
 
     pooch.get_logger().setLevel("WARNING")
     try:
-        file = pooch.retrieve(
-            TINYSHAKESPEARE_URL,
-            known_hash=f"sha256:{TINYSHAKESPEARE_SHA256}",
-            fname=TINYSHAKESPEARE,
+        found = pooch.retrieve(
+            file.url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=file.name,
             path=cache,
             downloader=pooch.HTTPDownloader(timeout=15),
         )
-        return Path(file).read_bytes()
+        return Path(found).read_bytes()
     except ValueError as error:  # pooch raises it for a wrong checksum
         problem = "the checksum of the downloaded file differs from the published one"
-        raise _missing(problem) from error
+        raise _missing(file, problem) from error
     except OSError as error:  # of the network (also everything that `requests` raises), or of the disk
-        raise _missing(f"the attempt failed ({type(error).__name__})") from error
+        raise _missing(file, f"the attempt failed ({type(error).__name__})") from error
 
 
-def _missing(problem: str) -> CorpusMissing:
+def _missing(file: PublishedFile, problem: str) -> CorpusMissing:
     return CorpusMissing(
-        f"Tiny Shakespeare is not on this machine and could not be downloaded: {problem}. {_ALTERNATIVES}"
-    ).for_operator(f"To use it, put {TINYSHAKESPEARE} into a folder and set LINEAGE_DATA_DIR to that folder.")
+        f"{file.title} is not on this machine and could not be downloaded: {problem}. {file.alternatives}"
+    ).for_operator(f"To use it, put {file.name} into a folder and set LINEAGE_DATA_DIR to that folder.")
 
 
 def text_length(config: TextConfig) -> int:

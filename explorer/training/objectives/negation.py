@@ -5,12 +5,12 @@ See `tasks/distinct_rows.py`. An evaluation needs no forward pass of its own, be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -19,7 +19,7 @@ from explorer.seeds import generator
 from explorer.tasks.distinct_rows import batch_weights, row_ids, row_labels, row_lookup
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig
 from explorer.tasks.own_sentences import Language, language_of, negation_data
-from explorer.tasks.own_sentences_rows import batch_rows, sentence_rows
+from explorer.tasks.own_sentences_rows import SentenceRows, batch_rows, sentence_rows
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.objective import Measurements, Objective, RecordLayout
@@ -176,26 +176,55 @@ _OWN_METRICS = (
 _EVALUATED_ROWS = 512  # in one forward pass
 
 
-class OwnSentencesObjective(Objective):
-    """The objective on a visitor's own sentences: the order in which each replica reads their rows.
+class SentencesObjective(Objective):
+    """What the objectives share whose data are rows of sentences: a step reads the rows of its batch.
 
-    A file has hundreds of distinct sentences, so a step reads the rows of its batch and not every distinct row. What an
-    evaluation returns are the metrics themselves: only the training may read the file.
+    What an evaluation returns are the metrics themselves: only the training may read the sentences.
     """
+
+    config: RunConfig
+    model: nn.Module
+    _rows: SentenceRows  # that training reads
+    _batches: Sequence[Int[Tensor, "replicas batch"]]  # the indices of the rows of each step
+    _classes: int
+
+    @staticmethod
+    def parse_tokenizer(text: str) -> tuple[str, int]:
+        language = Language.from_json(text)
+        return language.to_json(), len(language.vocabulary.tokens)
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        ids, labels, tokens = move_batch(self._rows.batch(self._batches[step]), device_of(self.model))
+        if self.config.replicas == 1:
+            ids, labels = ids[0], labels[0]
+        targets = -F.one_hot(labels, self._classes) / labels.shape[-1]
+        return (self.model(ids).log_softmax(dim=-1) * targets).sum(dim=(-2, -1)), tokens
+
+    def is_finite(self, step: int) -> bool:
+        return all(bool(parameter.isfinite().all()) for parameter in self.model.parameters())
+
+    def _logits(self, rows: SentenceRows) -> Float[Tensor, "replicas sentences classes"]:
+        """Return the logits of every sentence."""
+        replicas, count, model = self.config.replicas, len(rows.labels), on_processor(self.model)
+        parts = []
+        for start in range(0, count, _EVALUATED_ROWS):
+            indices = torch.arange(start, min(start + _EVALUATED_ROWS, count))
+            ids = rows.batch(indices.expand(replicas, -1)).ids
+            parts.append(model(ids if replicas > 1 else ids[0]).view(replicas, len(indices), -1))
+        return torch.cat(parts, dim=1)
+
+
+class OwnSentencesObjective(SentencesObjective):
+    """The objective on a visitor's own sentences: the order in which each replica reads their rows."""
 
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         self.config, self.model = config, model
         task = negation_data(config.task_as(NegationConfig))
         self.tokenizer = language_of(task).to_json()
         self._rows = sentence_rows(task)
-        self._order = batch_rows(task, config)
+        self._batches, self._classes = batch_rows(task, config), len(task.classes)
         self._test = torch.tensor([s.probability > 0 for s in task.sentences])
         self._negated = torch.tensor([s.nots > 0 for s in task.sentences])
-
-    @staticmethod
-    def parse_tokenizer(text: str) -> tuple[str, int]:
-        language = Language.from_json(text)
-        return language.to_json(), len(language.vocabulary.tokens)
 
     @staticmethod
     def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
@@ -203,16 +232,9 @@ class OwnSentencesObjective(Objective):
         tokens = len(negation_data(task).vocabulary.tokens) if vocabulary is None else vocabulary
         return tokens, task.classes, tokens - 1  # the last token is the padding
 
-    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
-        ids, labels, tokens = move_batch(self._rows.batch(self._order[step]), device_of(self.model))
-        if self.config.replicas == 1:
-            ids, labels = ids[0], labels[0]
-        targets = -F.one_hot(labels, self.config.task_as(NegationConfig).classes) / labels.shape[-1]
-        return (self.model(ids).log_softmax(dim=-1) * targets).sum(dim=(-2, -1)), tokens
-
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
-        logits, labels = self._logits(), self._rows.labels
+        logits, labels = self._logits(self._rows), self._rows.labels
         correct = (logits.argmax(dim=-1) == labels).double()
         surprisal = -logits.double().log_softmax(dim=-1).gather(-1, labels.expand(correct.shape)[..., None])[..., 0]
 
@@ -227,19 +249,6 @@ class OwnSentencesObjective(Objective):
             "test_accuracy_plain": mean(correct, self._test & ~self._negated),
             "test_accuracy_negated": mean(correct, self._test & self._negated),
         }
-
-    def is_finite(self, step: int) -> bool:
-        return all(bool(parameter.isfinite().all()) for parameter in self.model.parameters())
-
-    def _logits(self) -> Float[Tensor, "replicas sentences classes"]:
-        """Return the logits of every sentence."""
-        replicas, count, model = self.config.replicas, len(self._rows.labels), on_processor(self.model)
-        parts = []
-        for start in range(0, count, _EVALUATED_ROWS):
-            indices = torch.arange(start, min(start + _EVALUATED_ROWS, count))
-            ids = self._rows.batch(indices.expand(replicas, -1)).ids
-            parts.append(model(ids if replicas > 1 else ids[0]).view(replicas, len(indices), -1))
-        return torch.cat(parts, dim=1)
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -33,6 +33,7 @@ STATES = {
     "cost": "explorer.labs.cost.state:CostState",
     "compare": "explorer.labs.compare.state:Comparison",
 }
+_ENGLISH = "explorer.labs.negation.english_state:EnglishLab"  # of the page “negation” in English
 
 
 def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
@@ -41,5 +42,6 @@ def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
         return ()
     if page not in STATES:
         return (f"The page {page_title(page)} cannot be given a state yet: it has no row in page_states.py.",)
-    kind: type[Any] = resolve_name(STATES[page])
+    in_english = page == "negation" and state.get("language") == "english"
+    kind: type[Any] = resolve_name(_ENGLISH if in_english else STATES[page])
     return url_codec.read(kind, state)[1]

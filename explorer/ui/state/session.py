@@ -182,6 +182,12 @@ def focus_run(run: str) -> None:
 Session = TypeVar("Session", bound=ExperimentSession[Any])
 
 
+def unread_url() -> dict[str, str] | None:
+    """Return the URL parameters with which the page was opened, until its session has read them."""
+    unread: dict[str, str] | None = st.session_state.get(_UNREAD)
+    return unread
+
+
 def page_url_params() -> dict[str, str]:
     """Return the URL parameters of the page itself."""
     return dict(st.session_state.get(_URL, {}))

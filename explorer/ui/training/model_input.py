@@ -13,10 +13,19 @@ from explorer.ui.state.fields import setting
 MAX_TEXT_LENGTH = 2_000  # characters of a text
 HEAD_PATTERN = re.compile(r"(\d{1,2})\.(\d{1,2})")
 Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
-TRANSLATION_EXAMPLES: dict[str, tuple[str, ...]] = {  # source texts by task
+ENGLISH_EXAMPLES = (
+    "The film is not good",
+    "Not bad at all",
+    "Nobody liked the soup",
+    "I don't think the new teacher is rude",
+    "The plot is weak but the acting is great",
+    "The hotel could not be better",
+)
+TASK_EXAMPLES: dict[str, tuple[str, ...]] = {  # by task
     "reverse": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
     "copy": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
     "dates": ("3rd of march 1997", "12/10/2003", "tuesday 4 july 2028", "31 february 1999", "5-nov-55"),
+    "sentiment": ENGLISH_EXAMPLES,
 }
 SENTENCE_EXAMPLES = ("human not preserve nature", "human preserve nature", "human not destroy nature")
 AGREEMENT_EXAMPLES = (

@@ -18,7 +18,8 @@ from explorer.models.configs import (
 )
 from explorer.models.structure import AttentionLayout
 from explorer.run_store.store import StoredRun
-from explorer.tasks.negation import CLASSES, VOCABULARY
+from explorer.tasks.own_sentences import Language, SentenceConfig
+from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, read_source
 from explorer.tasks.sequence_labelling.agreement import VERBS, AgreementConfig
 from explorer.tasks.sequence_labelling.config import PAD
@@ -28,7 +29,7 @@ from explorer.training.config import RunConfig
 from explorer.training.record import Record
 from explorer.ui import visitor_text
 from explorer.ui.training.inspectable_model import Evaluated, InspectableModel, following_text
-from explorer.ui.training.model_input import AGREEMENT_EXAMPLES, SENTENCE_EXAMPLES, TEXT_EXAMPLES, TRANSLATION_EXAMPLES
+from explorer.ui.training.model_input import AGREEMENT_EXAMPLES, SENTENCE_EXAMPLES, TASK_EXAMPLES, TEXT_EXAMPLES
 
 if TYPE_CHECKING:
     from jaxtyping import Integer
@@ -81,11 +82,16 @@ class StoredModel(InspectableModel):
 
     @property
     def tokenizer(self) -> Tokenizer | None:
-        if self.run.tokenizer:
+        if self.run.tokenizer and not isinstance(self.config.task, SentenceConfig):
             return _load_tokenizer(self.run.tokenizer)
         if isinstance(self.config.task, TextConfig):
             raise DamagedRun(f"Run {self.run.key} has no tokenizer: it cannot read or write. Train it again.")
         return None
+
+    @property
+    def _language(self) -> Language:
+        """The words and the classes of a model that reads sentences."""
+        return Language.from_json(self.run.tokenizer if isinstance(self.config.task, SentenceConfig) else "")
 
     def model(self, replica: int = 0, step: int | None = None) -> nn.Module:
         weights_key = _WeightsKey(self.cache_key, replica, step, self.run)
@@ -135,9 +141,13 @@ class StoredModel(InspectableModel):
     @property
     def importance_text(self) -> Evaluated:
         task = self.config.task
-        if not isinstance(task, TextConfig):
-            return "sentences of the task"
-        return "held-out text" if visitor_text.is_available(task) else ""
+        if isinstance(task, TextConfig):
+            return "held-out text" if visitor_text.is_available(task) else ""
+        return "" if isinstance(task, SentimentConfig) else "sentences of the task"
+
+    @property
+    def importance_problem(self) -> str:
+        return "" if isinstance(self.config.task, SentimentConfig) else super().importance_problem
 
     def head_importance(self, replica: int, text: str) -> HeadImportance:
         from explorer.inspection.attention.head_scores import head_importance
@@ -149,7 +159,7 @@ class StoredModel(InspectableModel):
         task = self.config.task
         if isinstance(task, AgreementConfig):
             return Words(task.vocabulary, first=PAD, last=PAD, padding=PAD)
-        return None if isinstance(task, TextConfig) else VOCABULARY
+        return None if isinstance(task, TextConfig) else self._language.vocabulary
 
     def read(self, text: str) -> Reading | None:
         task = self.config.task
@@ -161,7 +171,7 @@ class StoredModel(InspectableModel):
             return TEXT_EXAMPLES
         if isinstance(self.config.task, AgreementConfig):
             return AGREEMENT_EXAMPLES
-        return TRANSLATION_EXAMPLES.get(task_row(self.config.task).name, SENTENCE_EXAMPLES)
+        return TASK_EXAMPLES.get(task_row(self.config.task).name, SENTENCE_EXAMPLES)
 
     @property
     def context_length(self) -> int:
@@ -178,7 +188,7 @@ class StoredModel(InspectableModel):
     def tokenize(self, text: str, most: int | None = None) -> TokenizedInput:
         from explorer.inspection.attention.attend import tokenize_input
 
-        found = tokenize_input(self.config, self.tokenizer, text)
+        found = tokenize_input(self.config, self.tokenizer, text, vocabulary=self._language.vocabulary)
         if most is None or len(found.ids) <= most:
             return found
         truncated = found.truncated + "".join(found.tokens[:-most])
@@ -190,7 +200,7 @@ class StoredModel(InspectableModel):
     def outcome_names(self) -> Sequence[str]:
         if isinstance(self.config.task, AgreementConfig):
             return self.config.task.labels
-        return CLASSES if self.tokenizer is None else self.tokenizer.tokens
+        return self._language.classes if self.tokenizer is None else self.tokenizer.tokens
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         tokenizer = self.tokenizer

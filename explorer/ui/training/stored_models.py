@@ -12,7 +12,7 @@ from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.run_store import index, store
 from explorer.run_store.index import Query
-from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import SentenceConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.state.session import focused_run, has_just_arrived, page_url_params
@@ -53,7 +53,7 @@ def find_run(name: str) -> StoredModel:
             f"“{shorten(name)}” is a real model, and this page shows models that were trained here. Choose one of them."
         )
     found = _find_run(name)
-    if found.config.own_text and isinstance(found.config.task, NegationConfig | PairsConfig):
+    if found.config.own_text and isinstance(found.config.task, SentenceConfig | PairsConfig):
         kind = "pairs" if isinstance(found.config.task, PairsConfig) else "sentences"
         page = task_row(found.config.task).page
         raise InvalidSetting(
@@ -110,7 +110,7 @@ def model_titles(
         if _has_private_weights(v)
     }
     for entry in sorted(entries, key=lambda entry: entry.owner != visitor_id):
-        if entry.task == "negation" and entry.settings.get("corpus") == "own":
+        if entry.task in ("negation", "sentiment") and entry.settings.get("corpus") == "own":
             continue  # only the negation page shows these
         name = entry.folder if entry.shipped else entry.key
         titles[name] = entry.name or _default_title(entry.title, name, entry.shipped)

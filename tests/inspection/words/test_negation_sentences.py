@@ -15,9 +15,10 @@ from explorer.models.layers import Linear
 from explorer.models.taps import record
 from explorer.run_store import store
 from explorer.tasks.negation import VOCABULARY
-from explorer.tasks.own_sentences import negation_data
+from explorer.tasks.own_sentences import Language, negation_data
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
+from tests import needs
 
 WORDS = ("human", "not", "preserve", "nature")
 
@@ -185,3 +186,21 @@ def test_models_without_two_dimensions() -> None:
     assert embedded is not None and not embedded.points[:, 1].any() and embedded.share == pytest.approx(1)
     expected = [sustain_probability(loaded, sentence_tokens(WORDS), 0)]
     assert sustain_probabilities(loaded, WORDS) == pytest.approx(expected, abs=1e-6)  # of a run with one replica
+
+
+@needs.sentences
+@pytest.mark.parametrize("model", module.CONTRIBUTIONS)
+def test_the_parts_of_an_english_sentence_add_up_to_its_score(model: str) -> None:
+    settings = {"reviews": 0, "composed": 200, "words": 0, "iterations": 5, "replicas": 2, "learning_rate": 0.1}
+    loaded = load_model(record_run(with_settings(default_config("sentiment", model), settings)))
+    words = Language.from_json(loaded.tokenizer).vocabulary.split("The plot isn’t unwatchable, it’s unwatchable!")
+    probabilities = module.class_probabilities(loaded, words)
+    found = module.CONTRIBUTIONS[model](loaded, words, 1)
+    assert found.total == pytest.approx(np.log(probabilities[1, 1] / probabilities[1, 0]), abs=1e-4)
+    if model == "bag_of_bigrams":
+        largest = module.pair_weights(loaded, 1)
+        given = module.pair_contributions(loaded, ("the", "plot", "is", "not", *largest.tokens[0].split()), 1)
+        assert given.values[5] == pytest.approx(largest.weights[1, 0] - largest.weights[0, 0], abs=1e-6)
+    elif model == "bag_of_words_hidden":
+        plane = module.embedding_map(loaded, 1)
+        assert plane is not None and plane.tokens[:4] == ("good", "bad", "great", "terrible")

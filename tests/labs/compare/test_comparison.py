@@ -338,6 +338,7 @@ def test_sentences_at_equal_tuning_budget(snapshot: SnapshotAssertion) -> None:
         *losses_of_two,
         tuned_result("LSTM", [v + 0.0001 * (-1) ** i for i, v in enumerate(losses["GRU"])], comparison="text"),
     ]
+    accuracies = [tuned_result(title, [value - 1.3 for value in values]) for title, values in losses.items()]
     tuned = [tuned_result("GRU", GOOD, BAD), tuned_result("RNN", BAD, BAD), tuned_result("LSTM", BAD)]
     assert [
         tuned_findings.RULE,
@@ -347,6 +348,8 @@ def test_sentences_at_equal_tuning_budget(snapshot: SnapshotAssertion) -> None:
         tuned_findings.headline("text", losses_of_two),
         tuned_findings.headline("text", equal),
         tuned_findings.verdict("text", losses_of_two),
+        tuned_findings.headline("sentiment", accuracies),
+        tuned_findings.verdict("sentiment", accuracies),
         tuned_findings.changed_by_tuning("text", losses_of_two),
         tuned_findings.changed_by_tuning("recall", tuned),
         tuned_findings.changed_by_tuning("recall", tuned[1:]),

@@ -30,6 +30,10 @@ PLAY = "First Citizen:\nBefore we proceed any further, hear me speak.\n"
 # Tiny Shakespeare: a short play replaces the text, and a local server its address
 
 
+def replace_file(monkeypatch: Patch, **changes: str) -> None:
+    monkeypatch.setattr(corpora, "_TINYSHAKESPEARE", corpora._TINYSHAKESPEARE._replace(**changes))
+
+
 @pytest.fixture
 def download_server(monkeypatch: Patch) -> Iterator[SimpleNamespace]:
     """The content that the server returns, and its number of requests."""
@@ -48,7 +52,7 @@ def download_server(monkeypatch: Patch) -> Iterator[SimpleNamespace]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(corpora, "TINYSHAKESPEARE_URL", f"http://127.0.0.1:{server.server_port}/input.txt")
+    replace_file(monkeypatch, url=f"http://127.0.0.1:{server.server_port}/input.txt")
     yield download_server
     with warnings.catch_warnings():  # pooch leaves the connection of a refused download to the garbage collector
         warnings.simplefilter("ignore", ResourceWarning)
@@ -61,7 +65,7 @@ def download_server(monkeypatch: Patch) -> Iterator[SimpleNamespace]:
 @pytest.fixture
 def play(tmp_path: Path, monkeypatch: Patch) -> Iterator[Path]:
     """An empty folder for LINEAGE_DATA_DIR, with an empty cache next to it."""
-    monkeypatch.setattr(corpora, "TINYSHAKESPEARE_SHA256", hashlib.sha256(PLAY.encode()).hexdigest())
+    replace_file(monkeypatch, sha256=hashlib.sha256(PLAY.encode()).hexdigest())
     folder = tmp_path / "data"
     folder.mkdir()
     monkeypatch.setenv("LINEAGE_DATA_DIR", str(folder))
@@ -119,7 +123,7 @@ def test_why_the_text_is_not_there_is_said_in_one_sentence(
     with monkeypatch.context() as changed:
         changed.setenv("LINEAGE_CACHE", str(play / "file" / "cache"))
         problems["the cache cannot be written"] = problem()
-        changed.setattr(corpora, "TINYSHAKESPEARE_URL", "http://127.0.0.1:9/input.txt")
+        replace_file(changed, url="http://127.0.0.1:9/input.txt")
         changed.setenv("LINEAGE_CACHE", str(play / "cache"))
         problems["no connection"] = problem()
     assert load_text(TextConfig()) == PLAY  # a failure is not remembered

@@ -135,7 +135,7 @@ def test_the_best_weights_of_each_seed_by_validation_are_kept_if_asked(replicas:
     )
     assert "ends with the weights of step" in describe_lowest_loss(best.config, best.curves)
     assert key(last.config) != key(best.config)
-    with pytest.raises(InvalidSetting, match="keep = best needs a validation loss"):
+    with pytest.raises(InvalidSetting, match="keep = best needs the validation loss"):
         record_run(with_settings(default_config("negation", "rnn"), {"keep": "best", "epochs": 1}))
 
 

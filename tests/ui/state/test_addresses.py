@@ -230,4 +230,4 @@ def test_any_url_gives_a_state_and_short_messages(kind: type, params: Mapping[st
     state, problems = read(kind, params)
     assert isinstance(state, kind)
     assert len(problems) <= len(params)
-    assert all(len(problem) < 300 and problem.isprintable() for problem in problems)
+    assert all(len(problem) < 400 and problem.isprintable() for problem in problems)

@@ -10,7 +10,7 @@
  * @property {{name: string, end: number | null} | null} truth a class, and the end of the axis at which it stands
  * @property {string} authority what gives the true class, as in "The grammar says: "
  * @property {any[]} rows {name, colour, values: P(of) for each seed, of: a class, answer, probability, right: true |
- *    false | null, note}
+ *    false | null, note, words: {text, value}[], each word with what it adds to the class at the right end; may be empty}
  * @property {string} caption
  * @property {string} file
  */
@@ -22,6 +22,7 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { formatNumber } from "../../shared/runtime/format.js";
 
 const NEAR = 0.015; // seeds closer than this would hide each other
+const STRONG = 4; // what a word has to add for the full colour, in logits
 const REACH = 12; // px that a cluster of seeds may extend up and down
 
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -53,12 +54,22 @@ function spreadDots(values) {
   return aside;
 }
 
+/** Return the words, each on a colour whose strength grows with what the word adds. */
+function colourWords(words) {
+  return words.map(({ text, value }) => {
+    const word = node("span", { class: value < 0 ? "against" : "for", title: `${text}: ${formatNumber(value, 2)}` }, text);
+    word.style.setProperty("--strength", cssPercent(Math.min(1, Math.abs(value) / STRONG) * 0.75));
+    return word;
+  });
+}
+
 function describeVerdict(row) {
   const seeds = row.values.map((value) => formatNumber(value)).join(", ");
   const judged = row.right == null ? "" : row.right ? ", which is right" : ", which is wrong";
   return (
     `${row.name} says ${row.answer} with probability ${row.probability}${judged}; ${row.note}. ` +
-    `Probability of ${row.of}, seed by seed: ${seeds}.`
+    `Probability of ${row.of}, seed by seed: ${seeds}.` +
+    (row.words.length ? ` What each word adds: ${row.words.map((w) => `${w.text} ${formatNumber(w.value, 2)}`).join(", ")}.` : "")
   );
 }
 
@@ -70,10 +81,12 @@ function makeRow() {
     mark: node("span", { class: "mark" }),
     answer: node("span", { class: "answer" }),
     note: node("span", { class: "note" }),
+    words: node("span", { class: "words" }),
   };
   const track = node(
     "span",
     { class: "track" },
+    parts.words,
     node("span", { class: "scale" }, parts.bar, node("i", { class: "half" }), parts.seeds),
   );
   const verdict = node("span", { class: "verdict" }, parts.mark, parts.answer, parts.note);
@@ -85,6 +98,8 @@ function fillRow(parts, row, origin) {
   tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row));
   parts.element.dataset.right = String(row.right);
   parts.name.replaceChildren(node("i", { class: "dot" }), row.name);
+  parts.words.replaceChildren(...colourWords(row.words));
+  parts.element.classList.toggle("with-words", row.words.length > 0);
   parts.bar.style.left = cssPercent(Math.min(middle, origin));
   parts.bar.style.right = cssPercent(Math.min(1 - middle, 1 - origin));
   while (parts.seeds.childElementCount > row.values.length) parts.seeds.lastChild.remove();

@@ -1,0 +1,283 @@
+"""The negation page in English: what “not” does to any sentence, how the models learn it, and what they get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import MODELS, models_of
+from explorer.experiments.default_runs import sentiment_runs
+from explorer.figures.comparison import Line, comparison_figure
+from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.jobs.cost import estimate_cost
+from explorer.labs.negation import findings
+from explorer.labs.negation.answers import answers_section
+from explorer.labs.negation.english_state import MAX_TYPED, EnglishLab, EnglishSession
+from explorer.labs.negation.model_internals import internals_section, learned_weights_section
+from explorer.labs.negation.sentence_input import draw_file_form, draw_sentence_input
+from explorer.number_format import format_duration
+from explorer.tasks.own_sentences import Language
+from explorer.tasks.sentiment.config import TESTED
+from explorer.tokenization.words import Words
+from explorer.training.record import Curves
+from explorer.ui.budgets import budget_sentence
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.components.plot_frame import Panel, value_tracks
+from explorer.ui.components.table import draw_table
+from explorer.ui.learning_rates import draw_learning_rates
+from explorer.ui.page_sections import escape_markdown, explanation, lead, show_problems, untrained_panel
+from explorer.ui.sections import folded_section, page_section
+from explorer.ui.state.session import fragment
+from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
+from explorer.ui.training.model_input import ENGLISH_EXAMPLES
+from explorer.ui.training.run_view import RunView, run_views
+from explorer.ui.training.save_offer import save_offer
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
+from explorer.ui.wording import join_words
+from explorer.web.operations import warmup
+
+REDRAW = ("sentence", "verdicts", "insides", "more-insides")
+_LEAD = (
+    "Type any English sentence: is it positive or negative? A bag of words adds up one weight for each word. The "
+    "networks read the words in their order, and can turn “good” round when “not” stands before it."
+)
+_CURVES = {  # the parts of the test whose accuracy is drawn during a training
+    "reviews": "Reviews that were held out",
+    "negated": "Sentences that a negation turns round",
+}
+
+
+def english_vocabulary(views: Mapping[str, RunView]) -> Words:
+    """Return the words that the models read: those of the first run that is there, or else of the included ones."""
+    for view in (*views.values(), *run_views(sentiment_runs(("bag_of_words",))).values()):
+        if view.loaded_run:
+            return Language.from_json(view.loaded_run.tokenizer).vocabulary
+    return Words((), "", "", "", "<UNK>")
+
+
+def english_page(session: EnglishSession) -> None:
+    """Draw everything below the choice of the language."""
+    lead(_LEAD)
+    lab = session.experiment
+    request = TrainRequest.for_section(lab.TASK)
+    show_problems((*session.problems, *request.problems))
+    shown = request.session_with_results(session)
+    views = request.views(shown.experiment.configs)
+    vocabulary = english_vocabulary(views)
+
+    def draw_input() -> None:
+        session.words = draw_sentence_input(
+            session, ENGLISH_EXAMPLES, REDRAW, vocabulary, "or one of these", longest=MAX_TYPED
+        )
+
+    with page_section("negation-verdicts", "What do the models answer?", heading=False):
+        fragment(session, "sentence", draw_input)
+        draw_missing_runs(request, lab.configs, draw_learning=lambda: _learning_section(session))
+        draw_earlier_note(request)
+        answers_section(views, lambda: session.words, None, "verdicts")
+    with page_section("negation-internals", "How does each model compute its answer?", heading=False):
+        internals_section(shown, views)
+    if not request.offers_missing:
+        _learning_section(session)
+    with page_section("negation-results", "What can the models do, and what not?", heading=False):
+        _results_section(shown)
+        save_offer(session, views, "your sentences", "their words and classes, but no sentence")
+    folded_section(
+        "weights", "What does each model know about the words?", lambda: learned_weights_section(shown, views)
+    )
+    folded_section("own", "Can the models learn from your own sentences?", lambda: _own_section(session))
+    folded_section("task", "What do the models learn from?", lambda: _task_section(session, views))
+    code_and_papers("code-of", lab.configs.values(), [paper_of(view.row) for view in views.values()])
+
+
+def _learning_section(session: EnglishSession) -> None:
+    with page_section("negation-learning", "How do the models learn it?", heading=False):
+        _training_controls(session)
+        _learning_curves(session)
+
+
+def _training_controls(session: EnglishSession) -> None:
+    lab, request = session.experiment, TrainRequest.for_section(session.experiment.TASK)
+
+    def train_short() -> None:
+        session.change(lambda lab: lab.short())
+        request.start(session.experiment.configs.values())
+
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("How do the models learn it?", anchor=False)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
+            with st.popover("Settings", icon=":material/tune:"):
+                _training_settings(session)
+            short = lab.short()
+            if lab != short and not request.offers_missing:
+                seconds = [estimate_cost(each).seconds for each in short.configs.values() if warmup.is_ready()]
+                time = f", about {format_duration(sum(seconds))}" if seconds else ""
+                st.button(
+                    f"Train {join_words([MODELS[model].title for model in short.models])}{time}",
+                    icon=":material/play_arrow:",
+                    key="english.short",
+                    on_click=train_short,
+                    help="Fewer sentences, fewer steps, one seed.",
+                )
+            else:
+                draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs)
+
+
+def _training_settings(session: EnglishSession) -> None:
+    """Draw the choice of the models, what they learn from, and the settings of each model."""
+    bind_widget(session, "models", st.pills, selection_mode="multi")
+    for name in ("replicas", "seed", "iterations", "batch_size", "reviews", "composed", "words"):
+        setting_widget(session, name, section="race")
+    titles = {model: MODELS[model].title for model in models_of("sentiment")}
+    model = draw_choice(st.selectbox, "Settings of one model", titles, key="english.settings-of")
+    for name in EnglishLab.own_settings(model):
+        setting_widget(session, name, model=model, section="race")
+    request, keys = TrainRequest.for_section("sentiment"), ("english.train", "english.stop")
+    draw_train_controls(request, session.experiment.configs, keys=keys)
+    if session.state != session.state.reset():
+        reset_button(session)
+
+
+def _learning_curves(session: EnglishSession) -> None:
+    lab = session.experiment
+    band = "Line: median of the seeds. Band: lowest to highest seed. " if lab.value("replicas") > 1 else "One seed. "
+    what = (
+        "Accuracy on sentences that training never shows; a coin gets 0.5."
+        if lab.metric == "accuracy"
+        else "Cross-entropy over training sentences, in nats."
+    )
+    draw_learning_chart(
+        "english-race",
+        TrainRequest.for_section(lab.TASK),
+        lab.configs,
+        partial(_panels, lab.metric),
+        band + what,
+        run=".".join(lab.configs),
+        height=300,
+        narrow_height=240,
+        columns=2,
+    )
+
+
+def _panels(metric: str, views: Mapping[str, RunView]) -> list[Panel]:
+    """Return a panel for each part of the test, or the one of the loss, with a line for each model."""
+    if metric == "loss":
+        return [_panel("train_loss", "Training loss", (0.0, 1.0), views)]
+    return [_panel(f"test_accuracy_{part}", title, (0.0, 1.04), views) for part, title in _CURVES.items()]
+
+
+def _panel(name: str, title: str, span: tuple[float, float], views: Mapping[str, RunView]) -> Panel:
+    lines = [_line(view, view.curves, name) for view in views.values()]
+    ends = [f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)]
+    return Panel(
+        name,
+        comparison_figure(lines, "step", span, x_end=float(last_step(views)), right_margin=56),
+        alt=f"{title}, over the steps of the training. At the end: {', '.join(ends) or 'not trained yet'}.",
+        title=title,
+        tracks=value_tracks([(view.row.title, view.row.colour) for view in views.values()]),
+    )
+
+
+def _line(view: RunView, curves: Curves | None, name: str) -> Line:
+    row = view.row
+    x, mean, low, high = metric_over_seeds(curves, name, median_and_range)
+    return Line(row.title, row.title, row.colour, row.dash, x, mean, low, high, statistic="median")
+
+
+def _results_section(session: EnglishSession) -> None:
+    """Draw what every model gets right on each part of the test, beside an answer without reading."""
+    lab, request = session.experiment, TrainRequest.for_section(session.experiment.TASK)
+
+    def draw() -> None:
+        views = request.views(lab.configs)
+        results = {view.row.title: view.result for view in views.values() if view.result}
+        st.header("What can the models do, and what not?", anchor=False)
+        if not results:
+            untrained_panel(views, "The results appear here when a training has ended.", 120)
+            return
+        ends = {
+            title: {part: curves.last(f"test_accuracy_{part}") for part in TESTED} for title, curves in results.items()
+        }
+        st.subheader(findings.english_finding(ends), anchor=False)
+        _results_table(views, ends, next(iter(results.values())))
+        st.caption(
+            f"The models read about {_TRAINING_REVIEWS:,} sentences of reviews, which is little: a real language model "
+            "reads thousands of millions. On reviews a network is hardly better than the bag of words, because so few "
+            "sentences do not teach it more English than the weights of words. What it knows about “not” it learned "
+            "from the composed sentences."
+        )
+        st.page_link("generation.py", label="Open a real model, which has read more", icon=":material/arrow_forward:")
+
+    request.add_fragment("english.results", draw)
+
+
+_TRAINING_REVIEWS = 10_000
+
+
+def _results_table(
+    views: Mapping[str, RunView], ends: Mapping[str, Mapping[str, Float[ndarray, " seeds"]]], curves: Curves
+) -> None:
+    rows: list[dict[str, object]] = []
+    for view in views.values():
+        cells: dict[str, object] = {"name": {"text": view.row.title, "colour": view.row.colour}}
+        for part in TESTED:
+            values = ends.get(view.row.title, {}).get(part)
+            cells[part] = (
+                {"text": "–", "values": []}
+                if values is None
+                else {"text": f"{np.median(values):.2f}", "values": [round(float(value), 4) for value in values]}
+            )
+        rows.append({"cells": cells})
+    majority = np.asarray(curves.answers["majority"][-1][0])
+    shares = zip(TESTED, majority.tolist(), strict=True)
+    rows.append(
+        {
+            "rule": True,
+            "cells": {
+                "name": {"text": "Always the more frequent class"},
+                **{part: {"text": f"{share:.2f}", "values": []} for part, share in shares},
+            },
+        }
+    )
+    draw_table(
+        [
+            {"key": "name", "label": "", "kind": "model", "align": "left", "wrap": True},
+            *(
+                {"key": part, "label": label, "kind": "strip", "align": "left", "range": [0.0, 1.0]}
+                for part, label in TESTED.items()
+            ),
+        ],
+        rows,
+        key="english-results",
+        label="Accuracy on each part of the test, a row for each model",
+        caption="Median over the seeds, and a dot for each seed. No sentence of these parts is in the training data.",
+    )
+
+
+def _own_section(session: EnglishSession) -> None:
+    explanation(
+        "Give sentences with the labels positive and negative. The models then learn from them besides the others, in "
+        "a short training."
+    )
+    draw_file_form(session)
+
+
+def _task_section(session: EnglishSession, views: Mapping[str, RunView]) -> None:
+    explanation(
+        "The models learn from three parts. **Reviews**: sentences about films and products whose mean rating by "
+        "twenty people is beyond ±0.5; a tenth is held out for the test, and another tenth chooses the learning rates. "
+        "**Composed sentences**: a grammar puts rated words into everyday sentences and turns a third of them round, "
+        "with “not”, “never”, “nobody”, “hardly”, “far from” and others; a fifth of its adjectives and some of its "
+        "forms are kept for the test. **Rated words**, as sentences of one word. Reviews and ratings are by [Hutto and "
+        "Gilbert 2014](https://ojs.aaai.org/index.php/ICWSM/article/view/14550) (MIT licence)."
+    )
+    if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):
+        explanation(escape_markdown(budgets))
+    draw_learning_rates("sentiment", {model: view.row.title for model, view in views.items()})
