@@ -1,4 +1,4 @@
-"""Home: one sentence through four models, and the lineage as a timeline."""
+"""Home: an English sentence through six models, and the lineage as a timeline."""
 
 from __future__ import annotations
 
@@ -7,41 +7,37 @@ from functools import partial
 import streamlit as st
 
 from explorer.catalogue import PAGES
-from explorer.experiments.default_runs import negation_runs
-from explorer.labs.home.state import FIRST_SENTENCE, HomeState
+from explorer.experiments.default_runs import ENGLISH_MODELS, sentiment_runs
+from explorer.labs.home.state import HomeState
 from explorer.labs.home.timeline import Figure, draw_timeline, figure_requests
 from explorer.labs.negation.answers import answers_section
-from explorer.labs.negation.sentence_input import draw_sentence_input, language_text
-from explorer.labs.negation.state import negation_task
-from explorer.tasks.negation import VOCABULARY, NegationConfig
+from explorer.labs.negation.english_page import english_vocabulary
+from explorer.labs.negation.english_state import MAX_TYPED
+from explorer.labs.negation.sentence_input import draw_sentence_input
 from explorer.ui.classroom.lesson_card import open_step
 from explorer.ui.components.base import pop_event
 from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, fragment, open_page, page_session
+from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 from explorer.ui.training.run_view import run_views
 from explorer.web import lesson_results
 
-MODELS = ("bag_of_words", "feedforward", "rnn", "transformer")
-_WORDS = "lineage.home.words"  # the words that are read
-
-
-def read_words() -> tuple[str, ...]:
-    """Return the words of the sentence that the models are asked about."""
-    words: tuple[str, ...] = st.session_state.setdefault(_WORDS, VOCABULARY.split(FIRST_SENTENCE))
-    return words
+_WORDS = "lineage.home.words"  # the pieces of words that are read
 
 
 def sentence_section(session: PageSession[HomeState]) -> None:
     """Draw the sentence field and the answers of the models."""
-    task = NegationConfig()
-    sentences = [sentence.text for sentence in negation_task(task).sentences]
+    views = run_views(sentiment_runs(ENGLISH_MODELS))
+    vocabulary = english_vocabulary(views)
 
     def draw_input() -> None:
-        st.session_state[_WORDS] = draw_sentence_input(session, sentences, ("sentence", "one-sentence"))
+        st.session_state[_WORDS] = draw_sentence_input(
+            session, ENGLISH_EXAMPLES, ("sentence", "one-sentence"), vocabulary, "or one of these", longest=MAX_TYPED
+        )
 
     fragment(session, "sentence", draw_input)
-    answers_section(run_views(negation_runs(MODELS)), read_words, task, "one-sentence")
+    answers_section(views, lambda: st.session_state[_WORDS], None, "one-sentence")
     first = next(iter(lesson_results.all_lessons().values()))
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Start with lesson 1", icon=":material/play_arrow:", key="home.lesson", help=first.title):
@@ -59,7 +55,10 @@ def requests() -> dict[str, Request[Figure | None]]:
 
 session = page_session("home", HomeState)
 page_head("From a bag of words to attention")
-lead(f"What does a model need to understand “not”? {language_text(len(negation_task(NegationConfig()).sentences))}")
+lead(
+    "How did we get from counting words to ChatGPT? Type a sentence, train every model on the way, and take it apart. "
+    "First: is this sentence positive or negative?"
+)
 show_problems(session.problems)
 sentence_section(session)
 st.header("Ten ideas, each with a small model to try", anchor=False)

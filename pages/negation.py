@@ -55,7 +55,7 @@ def draw_language_choice(english: bool) -> None:
     """Draw the question of the page and the choice between its two languages."""
     page_head("Can a sum of word weights understand “not”?")
     with st.container(horizontal=True, vertical_alignment="center"):
-        options = {False: "Six words", True: "English"}
+        options = {True: "English", False: "Six words"}
         key = "negation.language"
         st.session_state[key] = english
         st.segmented_control(
@@ -68,8 +68,8 @@ def draw_language_choice(english: bool) -> None:
             required=True,
         )
         st.caption(
-            "Six words: a language so small that every sentence can be listed, what a sum can reach can be proved, and "
-            "eight seeds train in a second. English: the effect of “not” in your own words."
+            "English: the effect of “not” in your own words. Six words: a language so small that every sentence can be "
+            "listed, what a sum can reach can be proved, and eight seeds train in a second."
         )
 
 

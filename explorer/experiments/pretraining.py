@@ -20,6 +20,7 @@ from explorer.training.config import RunConfig, default_config, with_settings
 
 SEEDS = 8
 SENTIMENT_SEEDS = 3
+REVIEWS_ALONE = ("bag_of_words", "gru")  # models that also learned English without composed sentences
 NEGATION_VERSIONS: dict[str, dict[str, object]] = {
     "single": {},
     "half": {"p_not": 0.5},
@@ -72,6 +73,10 @@ def shipped_configs() -> dict[str, RunConfig]:
                 runs[f"negation-{version}-{model}-usual-start"] = with_settings(run, {"start": 1.0})
                 attending = preset("negation-attending").settings
                 runs[f"negation-{version}-{model}-attending"] = with_settings(run, attending)
+    for model in models_of("sentiment"):
+        runs[f"sentiment-{model}"] = with_settings(default_config("sentiment", model), {"replicas": SENTIMENT_SEEDS})
+    for model in REVIEWS_ALONE:
+        runs[f"sentiment-reviews-{model}"] = with_settings(runs[f"sentiment-{model}"], {"composed": 0})
     for model in models_of("text"):
         runs[f"text-{model}"] = with_settings(default_config("text", model), included_text_settings(model))
     runs["text-ngram-modified"] = runs["text-ngram"]  # the n-gram of the pages

@@ -18,6 +18,7 @@ from explorer.ui.training.stored_model import StoredModel
 ATTENTION_TASKS = (*TYPED_TEXT_TASKS, "agreement")
 # The included runs of the menu; the other ones are variants of these in experiments, which other pages compare.
 MENU = {  # with what tells models of the same description apart
+    "sentiment-transformer": "",
     "agreement-heads": "",
     "text-through-training": ", steps of the training",
     "text-transformer": "",

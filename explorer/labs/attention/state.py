@@ -18,7 +18,7 @@ _ANSWER_HELP = (
     "otherwise exactly one token of the vocabulary (␣ is a space, ↵ a line end). An empty field stands for the most "
     "probable answer to the text."
 )
-DEFAULT_MODEL = "agreement-heads"  # its head 0.0 attends most to the subject, and the answer depends most on it
+DEFAULT_MODEL = "sentiment-transformer"
 
 
 @dataclass(frozen=True)

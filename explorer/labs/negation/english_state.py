@@ -96,15 +96,15 @@ _ENGLISH = "lineage.negation.english"  # whether the page is in English
 def shows_english() -> bool:
     """Return whether the page is in English: as its address says, or else as the visitor left it.
 
-    An address without a language is in English if it names a run on English sentences.
+    An address without a language is in English if it names nothing, or a run on English sentences.
     """
     params, run = unread_url(), focused_run()
     if params is None and has_just_arrived() and _task_of(run) in ("negation", "sentiment"):
         params = {"run": run}
     if params is not None:
-        default = _task_of(params.get("run", "")) == "sentiment"
+        default = not params or _task_of(params.get("run", "")) == "sentiment"
         st.session_state[_ENGLISH] = params["language"] == "english" if "language" in params else default
-    return bool(st.session_state.setdefault(_ENGLISH, False))
+    return bool(st.session_state.setdefault(_ENGLISH, True))
 
 
 def choose_language(english: bool) -> None:
