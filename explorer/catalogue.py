@@ -330,7 +330,7 @@ MODELS = {
                     "explorer.models.bag_of_words:BagOfWordsHidden",
                     {"epochs": 40, "learning_rate": 3e-2},
                 ),
-                "sentiment": _sentiment(BagOfWordsHiddenEnglishConfig, "bag_of_words:BagOfWordsHidden", 3e-3),
+                "sentiment": _sentiment(BagOfWordsHiddenEnglishConfig, "bag_of_words:BagOfWordsHidden", 8e-3),
             },
         ),
         ModelRow(
@@ -346,7 +346,7 @@ MODELS = {
                     "explorer.models.bag_of_bigrams:BagOfBigrams",
                     {"epochs": 40, "learning_rate": 3e-2},
                 ),
-                "sentiment": _sentiment(BagOfBigramsEnglishConfig, "bag_of_bigrams:BagOfBigrams", 3e-3),
+                "sentiment": _sentiment(BagOfBigramsEnglishConfig, "bag_of_bigrams:BagOfBigrams", 2e-3),
             },
         ),
         ModelRow(
@@ -377,7 +377,7 @@ MODELS = {
                     {"epochs": 25, "learning_rate": 3e-3},
                     version=2,
                 ),
-                "sentiment": _sentiment(FeedforwardEnglishConfig, "feedforward:Feedforward", 3e-3),
+                "sentiment": _sentiment(FeedforwardEnglishConfig, "feedforward:Feedforward", 8e-3),
                 "text": ModelForTask(
                     FeedforwardTextConfig, "explorer.models.neural_ngram:NeuralNgram", {**_TEXT, "learning_rate": 3e-3}
                 ),
@@ -394,7 +394,7 @@ MODELS = {
                 "negation": ModelForTask(
                     RNNConfig, "explorer.models.rnn:RNN", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
-                "sentiment": _sentiment(RNNEnglishConfig, "rnn:RNN", 1e-3),
+                "sentiment": _sentiment(RNNEnglishConfig, "rnn:RNN", 2e-3),
                 "text": ModelForTask(
                     RNNTextConfig, "explorer.models.rnn:RNNLanguageModel", {**_TEXT, "learning_rate": 1e-3}
                 ),
@@ -417,7 +417,7 @@ MODELS = {
                 "negation": ModelForTask(
                     LSTMConfig, "explorer.models.lstm:LSTM", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
-                "sentiment": _sentiment(LSTMEnglishConfig, "lstm:LSTM", 3e-3),
+                "sentiment": _sentiment(LSTMEnglishConfig, "lstm:LSTM", 8e-3),
                 "text": ModelForTask(
                     LSTMTextConfig, "explorer.models.lstm:LSTMLanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
@@ -437,7 +437,7 @@ MODELS = {
                 "negation": ModelForTask(
                     GRUConfig, "explorer.models.gru:GRU", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
-                "sentiment": _sentiment(GRUEnglishConfig, "gru:GRU", 3e-3),
+                "sentiment": _sentiment(GRUEnglishConfig, "gru:GRU", 4e-3),
                 "text": ModelForTask(
                     GRUTextConfig, "explorer.models.gru:GRULanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
@@ -459,7 +459,7 @@ MODELS = {
                     "explorer.models.convolution:ConvolutionalClassifier",
                     {"epochs": 25, "learning_rate": 3e-3},
                 ),
-                "sentiment": _sentiment(ConvolutionEnglishConfig, "convolution:ConvolutionalClassifier", 1e-3),
+                "sentiment": _sentiment(ConvolutionEnglishConfig, "convolution:ConvolutionalClassifier", 2e-3),
             },
         ),
         ModelRow(
@@ -477,7 +477,7 @@ MODELS = {
                     version=2,
                 ),
                 "sentiment": _sentiment(
-                    TransformerEncoderEnglishConfig, "transformer_encoder:TransformerEncoder", 1e-3
+                    TransformerEncoderEnglishConfig, "transformer_encoder:TransformerEncoder", 2e-3
                 ),
                 "text": ModelForTask(
                     TransformerTextConfig,

@@ -23,7 +23,7 @@ from explorer.training.config import RunConfig, with_settings
 
 FILE = Path(__file__).with_suffix(".json")
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)  # of every model; and the rate that it uses, if that is another one
-_LOWER_RATES = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3)  # of English sentences, on which trainings are long
+_LOWER_RATES = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2)  # of English sentences, on which trainings are long
 SEEDS = range(100, 103)
 COMPARED_SEEDS: Final = 8
 

@@ -120,8 +120,22 @@ class TransformerEncoderConfig(AttentionConfig):
 
 # Models of English sentences: the same models with larger sizes, dropout, and small initial embeddings.
 
-_DROPOUT = "Share of the embedding, and of what the readout reads, that is left out in each training step."
-_START = "Standard deviation of the embeddings before training."
+
+@dataclass(frozen=True)
+class _EnglishConfig:
+    """What the networks that read English have in common."""
+
+    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
+    dropout: float = setting(
+        0.3, "Share of the embedding, and of what the readout reads, that is left out in each training step.", 0, 0.9
+    )
+    start: float = setting(
+        0.1,
+        "Standard deviation of the embeddings before training.",
+        0.001,
+        2.0,
+        label="Standard deviation of the initial embeddings",
+    )
 
 
 @dataclass(frozen=True)
@@ -150,67 +164,53 @@ class BagOfBigramsEnglishConfig:
 
 
 @dataclass(frozen=True)
-class FeedforwardEnglishConfig(FeedforwardConfig):
+class FeedforwardEnglishConfig(_EnglishConfig, FeedforwardConfig):
     """Sizes of the embedding + feedforward network, and its dropout."""
 
-    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
     hidden: int = setting(16, "Units in the tanh layer.", 1, 512, label="Hidden units")
     window: int = setting(32, "Tokens it sees; what stands beyond is cut off.", 1, 64, label="Window, in tokens")
-    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
-    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
 
 
 @dataclass(frozen=True)
-class ConvolutionEnglishConfig(ConvolutionConfig):
+class ConvolutionEnglishConfig(_EnglishConfig, ConvolutionConfig):
     """Sizes of the convolutional classifier, and its dropout."""
 
-    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
     filters: int = setting(64, "Filters of each width.", 1, 256)
     widest: int = setting(4, "Tokens that the widest filters see at once.", 1, 16, label="Widest filter")
-    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
-    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
 
 
 @dataclass(frozen=True)
-class RNNEnglishConfig(RNNConfig):
+class RNNEnglishConfig(_EnglishConfig, RNNConfig):
     """Sizes of the plain recurrent network, and its dropout."""
 
-    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
     hidden: int = setting(112, "Units in the hidden state.", 1, 256, label="Hidden units")
-    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
-    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
 
 
 @dataclass(frozen=True)
-class LSTMEnglishConfig(LSTMConfig):
+class LSTMEnglishConfig(_EnglishConfig, LSTMConfig):
     """Sizes of the long short-term memory, and its dropout."""
 
-    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
     hidden: int = setting(56, "Units in the hidden state, and in the memory cell.", 1, 256, label="Hidden units")
-    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
-    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
 
 
 @dataclass(frozen=True)
-class GRUEnglishConfig(GRUConfig):
+class GRUEnglishConfig(_EnglishConfig, GRUConfig):
     """Sizes of the gated recurrent unit, and its dropout."""
 
-    width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
     hidden: int = setting(64, "Units in the hidden state.", 1, 256, label="Hidden units")
-    dropout: float = setting(0.3, _DROPOUT, 0, 0.9)
-    start: float = setting(0.1, _START, 0.001, 2.0, label="Standard deviation of the initial embeddings")
 
 
 @dataclass(frozen=True)
-class TransformerEncoderEnglishConfig(TransformerEncoderConfig):
+class TransformerEncoderEnglishConfig(_EnglishConfig, TransformerEncoderConfig):
     """Sizes of the Transformer encoder, and its dropout."""
 
-    width: int = setting(48, "Numbers in each token's vector.", 1, 128, label="Width of the embeddings")
     heads: int = setting(4, "Attention heads; they share the width.", 1, 16, label="Attention heads")
     layers: int = setting(2, "Blocks, one above the other.", 1, 8)
     hidden: int = setting(96, "Units in each block's feedforward layer.", 1, 512, label="Hidden units")
     window: int = setting(62, "Positions it knows; what stands beyond is cut off.", 1, 64, label="Window, in tokens")
-    dropout: float = setting(0.2, _DROPOUT, 0, 0.9)
+    dropout: float = setting(
+        0.2, "Share of the embedding, and of what the readout reads, that is left out in each training step.", 0, 0.9
+    )
 
 
 # Language models of a text.
