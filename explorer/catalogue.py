@@ -330,7 +330,7 @@ MODELS = {
                     "explorer.models.bag_of_words:BagOfWordsHidden",
                     {"epochs": 40, "learning_rate": 3e-2},
                 ),
-                "sentiment": _sentiment(BagOfWordsHiddenEnglishConfig, "bag_of_words:BagOfWordsHidden", 8e-3),
+                "sentiment": _sentiment(BagOfWordsHiddenEnglishConfig, "bag_of_words:BagOfWordsHidden", 1.6e-2),
             },
         ),
         ModelRow(
