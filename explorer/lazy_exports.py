@@ -1,4 +1,4 @@
-"""Names that a package exports without importing the modules that define them, so that no import loads torch early."""
+"""Names and modules that are imported when they are first used, so that no import loads torch early."""
 
 from __future__ import annotations
 
@@ -6,8 +6,40 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when one of its attributes is first read or replaced."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(import_module(self.__name__), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(import_module(self.__name__), name)
+
+
+def import_lazily(package: str) -> None:
+    """Let `from package import module` import the module only when it is first used; called by the package itself.
+
+    `from package.module import name` imports it at once. A type checker reads both statements as usual.
+    """
+
+    names = vars(sys.modules[package])
+
+    def get_module(name: str) -> ModuleType:
+        full_name = f"{package}.{name}"
+        if find_spec(full_name) is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return names.setdefault(name, LazyModule(full_name))
+
+    names["__getattr__"] = get_module
 
 
 def export_lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

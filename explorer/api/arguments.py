@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from explorer.errors import InvalidSetting, shorten
+from explorer.training.config import setting_value, validate
 
 if TYPE_CHECKING:
     from explorer.generation.sampling import Sampling
@@ -75,7 +76,6 @@ def require_flag(name: str, value: object) -> bool:
 def require_sampling(**given: object) -> Sampling:
     """Return the settings of sampling. Raises InvalidSetting."""
     from explorer.generation.sampling import Sampling
-    from explorer.training.config import validate
 
     names = {"seed": "sampling_seed"}
     defaults = vars(Sampling())
@@ -88,8 +88,6 @@ def require_settings(config: RunConfig, changes: Mapping[str, object]) -> dict[s
 
     Names that no setting has are left as they are: `with_settings` refuses them. A list has values to try.
     """
-    from explorer.training.config import setting_value
-
     checked: dict[str, object] = {}
     for name, value in changes.items():
         checked[name] = value

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float32
 from numpy import ndarray
 
@@ -184,8 +185,6 @@ class Attention:
 
     def table(self) -> DataFrame:
         """Return a row for each visible pair: layer, head, query and key (positions), their tokens, and the weight."""
-        import pandas as pd
-
         layer, head, query, key = np.nonzero(~np.isnan(self.weights))
         return pd.DataFrame(
             {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 from explorer.api.arguments import require_text
 from explorer.catalogue import MODELS, TASKS, models_of
+from explorer.errors import InvalidSetting, shorten
 from explorer.models.settings import field_label
 from explorer.training.config import default_config
 
@@ -35,8 +36,6 @@ def list_models(task: str | None = None) -> DataFrame:
     ['rnn', 'lstm', 'gru', 'transformer']
     """
     import pandas as pd
-
-    from explorer.errors import InvalidSetting, shorten
 
     if task is not None and require_text(task, "The name of a task") not in TASKS:
         raise InvalidSetting(f"There is no task “{shorten(task)}”. There is {', '.join(TASKS)}.")

@@ -13,6 +13,8 @@ from explorer.api.run import Run
 from explorer.api.stored import load
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.run_names import flat_settings, names_side_by_side
+from explorer.inspection.compare import is_paired
+from explorer.inspection.verdicts import mean_difference
 from explorer.training.comparability import comparability
 
 if TYPE_CHECKING:
@@ -138,9 +140,6 @@ class Comparison:
         return metric_figure(lines, chosen.replace("_", " "))
 
     def _measure(self, run: Run, metric: str) -> dict[str, float]:
-        from explorer.inspection.compare import is_paired
-        from explorer.inspection.verdicts import mean_difference
-
         values, first = (_final_values(each, metric) for each in (run, self.runs[0]))
         known = values[~np.isnan(values)]
         edges = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3

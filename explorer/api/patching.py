@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float64
 from numpy import ndarray
 
@@ -81,8 +82,6 @@ class PatchedAnswers:
         the depth: 0 is the embedding), head, position, token, share and probability; -1 or an empty text where a column
         does not apply.
         """
-        import pandas as pd
-
         rows = []
         for depth, values in enumerate(self.residual):
             for column, (position, share) in enumerate(zip(self.positions, values, strict=True)):
@@ -151,8 +150,6 @@ class AnswerParts:
 
     def table(self) -> DataFrame:
         """Return a row for each part, the largest first: part (by name, layers and heads from 0), and what it adds."""
-        import pandas as pd
-
         found = self.found
         parts = [("embedding", found.embedding)]
         for layer, heads in enumerate(found.heads):

@@ -18,12 +18,17 @@ from explorer.api.arguments import (
     require_whole_number,
 )
 from explorer.api.output_files import write_new_file
-from explorer.catalogue import task_row
+from explorer.catalogue import model_row, task_row
+from explorer.csv_files import to_csv_file
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
 from explorer.experiments.run_names import describe_seeds, run_name
+from explorer.inspection.words.word_vectors import analogy, load_table, neighbours
 from explorer.run_store import store
+from explorer.run_store.archive.write import pack
 from explorer.run_store.store import StoredRun
+from explorer.run_store.tables import curves_table, metrics_table
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, changed_settings
 from explorer.training.record import Curves, Record
 
@@ -148,8 +153,6 @@ class Run:
         >>> run.curves("test_loss").columns.tolist()
         ['step', 'seed', 'metric', 'value']
         """
-        from explorer.run_store.tables import curves_table
-
         table = curves_table(self.curves_of_run, self.config)
         if metric is None:
             return table
@@ -363,8 +366,6 @@ class Run:
         """
         from explorer.api.predictions import UNITS, writer_of
         from explorer.api.temperature_component import Description, temperature_component
-        from explorer.catalogue import model_row
-        from explorer.tasks.text.config import TextConfig
 
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         model, task = self.model(step=step, seed=seed), self.config.task
@@ -409,8 +410,6 @@ class Run:
         The columns are word and cosine: the mean over the seeds, with the lowest and highest value of a seed. Raises
         InvalidSetting for a run of another task or an unknown word.
         """
-        from explorer.inspection.words.word_vectors import neighbours
-
         table, count = self._word_table(), require_whole_number("count", count, 1)
         return self._candidates(neighbours(table, require_text(word, "A word"), count))
 
@@ -420,8 +419,6 @@ class Run:
         The columns are word, cosine (with b - a + c), its lowest and highest value of a seed, and in_question: whether
         it is a word of the question, which does not count as an answer. Raises InvalidSetting as `neighbours`.
         """
-        from explorer.inspection.words.word_vectors import analogy
-
         table, count = self._word_table(), require_whole_number("count", count, 1)
         for word in (a, b, c):
             require_text(word, "A word")
@@ -604,8 +601,6 @@ class Run:
         return self.seeds.index(int(wanted or 0))
 
     def _word_table(self) -> Any:
-        from explorer.inspection.words.word_vectors import load_table
-
         if self.task != "word_vectors":
             raise InvalidSetting(
                 f"This run learned the task {self.task}. Use a run of the task word_vectors, such as "
@@ -629,17 +624,12 @@ class Run:
         if found := export_files(self.config, self.source, file):
             return found
         if suffix == ".csv":
-            from explorer.csv_files import to_csv_file
-            from explorer.run_store.tables import metrics_table
-
             return {file: to_csv_file(metrics_table(self.curves_of_run, self.config))}
         if suffix != ".zip":
             raise InvalidSetting(
                 f"A run cannot be written as “{shorten(suffix) or 'a file without an ending'}”. Give a name that ends "
                 "in .py, .ipynb, .zip or .csv."
             )
-        from explorer.run_store.archive.write import pack
-
         if isinstance(self.source, StoredRun):
             return {file: pack(self.source)}
         with tempfile.TemporaryDirectory() as work:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from explorer.api.arguments import require_text
+from explorer.api.real_model import RealModel
 from explorer.api.run import Run
 from explorer.errors import UnknownRun, shorten
 from explorer.hub.allowed import PREFIX
+from explorer.inspection.pretrained.reader import find_reader
 from explorer.run_store import store
 
 if TYPE_CHECKING:
@@ -45,15 +48,10 @@ def load(run: str | Path) -> Run | RealModel:
             raise UnknownRun(f"There is no run in {shorten(run)}.") from None
     require_text(run, "The key of a run, its name or its folder")
     if run.startswith(PREFIX):
-        from explorer.api.real_model import RealModel
-        from explorer.inspection.pretrained.reader import find_reader
-
         return RealModel(find_reader(run))
     try:
         return Run(store.find_run_or_folder(run))
     except UnknownRun as error:
-        from difflib import get_close_matches
-
         near = get_close_matches(run, store.pretrained_folders().values(), n=3)
         if not near:
             raise

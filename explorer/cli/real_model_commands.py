@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import explorer
 from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, round_or_none, write_arrays
 from explorer.hub.allowed import PREFIX
@@ -26,8 +27,6 @@ def predict_with_real_model(name: str, text: str, as_json: bool) -> None:
 
     Raises InvalidSetting for a model that predicts nothing, and for a text without a mask.
     """
-    import explorer
-
     table = explorer.load(name).predict(text)
     if "output" in table:
         (row,) = table.to_dict("records")

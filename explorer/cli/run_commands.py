@@ -15,6 +15,7 @@ from explorer.cli import completion
 from explorer.cli.common import Force, Json, Run, check_names, check_new_file, stored_run, write_new_file
 from explorer.cli.program import print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
+from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.number_format import format_bytes
 from explorer.program_files import PACKAGE
@@ -65,7 +66,6 @@ def list_runs(
 
     The first column is the name or key that other commands take; then the state, the result and the title of each run.
     """
-    from explorer.environment import environment
     from explorer.run_store import index, storage
     from explorer.run_store.index import Query
 
@@ -237,8 +237,6 @@ def reindex(as_json: Json = False) -> None:
 
 def print_folders(as_json: Json = False) -> None:
     """Print folders, sizes and versions, and how to remove them."""
-    from explorer.environment import environment
-
     settings = environment()
     places: dict[str, tuple[str, Path | None]] = {
         "home": ("your runs, unfinished jobs, the index and the cards of real models (LINEAGE_HOME)", settings.home),

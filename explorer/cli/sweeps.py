@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,14 @@ import typer
 
 from explorer.cli import completion
 from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_new_file, split_settings, write_new_file
+from explorer.cli.interruption import stop_requests
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
+from explorer.cli.tables import print_columns, print_wrapped
+from explorer.cli.training import corpus_settings
 from explorer.errors import InvalidSetting
+from explorer.experiments.own_tables import held_out_settings
 from explorer.tasks.text import corpora
+from explorer.training.config import default_config, with_settings
 
 if TYPE_CHECKING:
     from explorer.sweeps.controller import Plan
@@ -78,16 +84,11 @@ def sweep(
     Every trial is a run, which is stored. Runs that exist are not trained again. Ctrl-C stores what there is; the same
     command continues.
     """
-    from explorer.cli.interruption import stop_requests
-    from explorer.cli.tables import print_wrapped
-    from explorer.cli.training import corpus_settings
     from explorer.csv_files import to_csv_file
-    from explorer.experiments.own_tables import held_out_settings
     from explorer.sweeps import findings
     from explorer.sweeps.driver import carry_out, check_limits, estimated_seconds
     from explorer.sweeps.results import results_table
     from explorer.sweeps.space import make_sweep
-    from explorer.training.config import default_config, with_settings
 
     if not task or not model:
         raise InvalidSetting("Give --task and --model.")
@@ -156,8 +157,6 @@ def _parse_settings(settings: Sequence[str]) -> tuple[dict[str, object], dict[st
 
 
 def _print_table(definition: Sweep, table: Any) -> None:
-    from explorer.cli.tables import print_columns
-
     names = [*definition.names, *_SHOWN, definition.metric, *_SPREAD, "run"]
     rows = [[_format_cell(value) for value in row] for row in table[names].itertuples(index=False)]
     print_columns(names, rows)
@@ -171,8 +170,6 @@ def _format_cell(value: Any) -> str:
 
 def _or_none(value: Any) -> Any:
     """Return a value as JSON has it: None for a number that is not finite."""
-    import math
-
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

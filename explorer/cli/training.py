@@ -27,8 +27,17 @@ from explorer.cli.common import (
     split_settings,
     stored_run,
 )
+from explorer.cli.interruption import stop_requests
 from explorer.cli.program import SIGNAL_EXIT, print_json, program_name
+from explorer.cli.progress import show_progress
+from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
+from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
+from explorer.experiments.presets import preset as find_preset
+from explorer.jobs.time_budget import fit_to_seconds
+from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import describe_tokens, loss_context
+from explorer.training.config import corpus_names, default_config, with_settings
 from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
@@ -114,10 +123,8 @@ def train(
     every twenty seconds. On the same kind of machine the result is the
     same, bit for bit. A run that exists is shown and not trained again.
     """
-    from explorer.experiments.own_tables import held_out_settings
     from explorer.jobs import limits
     from explorer.run_store import store
-    from explorer.training.config import with_settings
 
     if resume is not None:
         others = (task, model, preset, tokenizer, stop_at, keep, max_seconds, seed, replicas, settings, out)
@@ -142,8 +149,6 @@ def train(
         typer.echo(str(error), err=True)
     _check_early_end(config, max_seconds)
     if max_seconds is not None:
-        from explorer.jobs.time_budget import fit_to_seconds
-
         config = fit_to_seconds(config, max_seconds)
     existing = _run_in_folder(out) if out else store.find_by_config(config, unfinished=True)
     if existing and not force:
@@ -233,7 +238,6 @@ def pretrain(
     """
     from explorer.experiments.pretraining import shipped_configs, tags_of
     from explorer.run_store import store
-    from explorer.training.config import with_settings
     from explorer.training.recorder import record_run
 
     known = shipped_configs()
@@ -274,9 +278,6 @@ def _compress(name: str, run: store.StoredRun) -> store.StoredRun:
 
 def _base_config(task: str, model: str, name: str) -> RunConfig:
     """Return the configuration that the settings change: a preset, or the defaults of a task and a model."""
-    from explorer.experiments.presets import preset as find_preset
-    from explorer.training.config import default_config
-
     if name:
         check_task_and_model(name, task, model)
         return find_preset(name).config()
@@ -292,9 +293,6 @@ def corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
 
     Raises InvalidSetting if there is neither, or TextError.
     """
-    from explorer.experiments.own_tables import settings_of_table, table_columns
-    from explorer.training.config import corpus_names
-
     known, columns = corpus_names(type(config.task)), table_columns(config)
     if not known:
         raise InvalidSetting(f"A training on the task {task_row(config.task).name} reads no text. Leave --corpus out.")
@@ -312,8 +310,6 @@ def corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
 
 def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
     """Raise InvalidSetting if the run cannot stop early."""
-    from explorer.tasks.text.config import TextConfig
-
     if config.model_name == "ngram" and (config.stop_at or max_seconds is not None):
         raise InvalidSetting(
             "An n-gram is fitted in one step: --stop-at and --max-seconds have no effect. Leave them out."
@@ -353,8 +349,6 @@ def _train_and_save(
 
     Raises InvalidSetting if the folder cannot be written, StoreError if the disk is full, typer.Exit after a signal.
     """
-    from explorer.cli.interruption import stop_requests
-    from explorer.cli.progress import show_progress
     from explorer.run_store import store
     from explorer.training.events import Evaluation, Event, Step
     from explorer.training.recorder import record_run
@@ -423,7 +417,6 @@ def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callab
 
 def _save(record: Record, folder: Path) -> store.StoredRun:
     """Store a record. Raises InvalidSetting if the folder cannot be written."""
-    from explorer.environment import environment
     from explorer.run_store import store
 
     try:
@@ -506,15 +499,12 @@ def _print_result(run: store.StoredRun, as_json: bool, existing: bool = False) -
 
 def _conditions(config: RunConfig) -> dict[str, str]:
     """Return the tokens and the context of the losses on text, by name; empty for other tasks."""
-    from explorer.training.comparability import describe_tokens, loss_context
-
     context = loss_context(config)
     return {"loss_tokens": describe_tokens(config), "loss_context": context} if context else {}
 
 
 def _notes(run: store.StoredRun) -> list[str]:
     """Return a sentence if an earlier step was better, and for each setting that could not be fulfilled."""
-    from explorer.tasks.text.config import TextConfig
     from explorer.training.record import describe_lowest_loss
 
     config, notes = run.config, list(filter(None, [describe_lowest_loss(run.config, run.curves)]))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from explorer.errors import InvalidSetting
 from explorer.jobs.order import Order, carry_out
+from explorer.training.slices import Slice
 
 if TYPE_CHECKING:
     from explorer.training.slices import Slice
@@ -59,8 +60,6 @@ class InProcessExecutor:
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
         import torch  # the service must not wait for it when the program starts
-
-        from explorer.training.slices import Slice
 
         turn = self._turns.join()
         try:

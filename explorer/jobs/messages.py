@@ -22,6 +22,7 @@ from explorer.errors import LineageError
 from explorer.jobs.executor import TrainingFailed
 from explorer.jobs.order import encode, of_prefix, with_prefix
 from explorer.program_files import VERSION
+from explorer.training.slices import Slice
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -133,8 +134,6 @@ def encode_slice(part: Slice) -> bytes:
 
 def decode_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice:
     """Return the slice of a message."""
-    from explorer.training.slices import Slice
-
     events = (_decode_event(each, of_prefix(f"{i}.", dict(arrays))) for i, each in enumerate(header["events"]))
     steps = _decode_steps(arrays)
     ordered = tuple(next(steps) if index < 0 else next(events) for index in header["order"])
@@ -177,7 +176,6 @@ def checkpoint_tensors(part: Slice) -> Iterator[Tensor]:
 def without_checkpoint(part: Slice) -> Slice:
     """Return a slice without its checkpoint that is no snapshot."""
     from explorer.training.events import Checkpoint
-    from explorer.training.slices import Slice
 
     kept = (each for each in part.events if not isinstance(each[0], Checkpoint) or each[0].is_snapshot)
     return Slice(tuple(kept), part.seconds)

@@ -9,6 +9,7 @@ from typing import Any
 from explorer.catalogue import TASKS, task_row
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.hub.suitable import Need
+from explorer.inspection.transformer.softmax_scaling import WIDTHS
 from explorer.run_store import store
 from explorer.tasks import recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
@@ -181,10 +182,6 @@ def _check_vectors(given: Mapping[str, Any]) -> None:
 
 
 def _check_width(given: Mapping[str, Any]) -> None:
-    from explorer.inspection.transformer.softmax_scaling import (
-        WIDTHS,  # here: numpy is not needed on the way to the first page
-    )
-
     if given["width"] not in WIDTHS:
         raise InvalidSetting(f"width = {given['width']} is not possible. Give one of {', '.join(map(str, WIDTHS))}.")
 

@@ -18,6 +18,9 @@ from explorer.hub import opened
 from explorer.hub.allowed import NAME
 from explorer.hub.card import ModelCard
 from explorer.hub.checkpoints import checkpoint_steps, load_checkpoint, training_step
+from explorer.hub.tokenizer import load_tokenizer
+from explorer.models.context_window import window_start
+from explorer.tokenization.text import pieces
 
 if TYPE_CHECKING:
     from explorer.generation.generate import TextGenerator
@@ -110,8 +113,6 @@ class PretrainedReader:
 
     def token_texts(self, ids: Sequence[int], before: Sequence[int] = ()) -> list[str]:
         """Return the text that each token adds after the tokens `before`; its name if it is special or adds none."""
-        from explorer.tokenization.text import pieces
-
         tokenizer = self.tokenizer
         texts = zip(ids, pieces(tokenizer, ids, before), strict=True)
         return [tokenizer.tokens[id] if id in tokenizer.special or not text else text for id, text in texts]
@@ -162,15 +163,11 @@ class PretrainedReader:
 
     def count_truncated(self, tokens: int) -> int:
         """Return how many tokens at the beginning of a prompt the model does not see when it generates."""
-        from explorer.models.context_window import window_start
-
         return window_start(tokens, self.card.context) if self.card.context else 0
 
 
 @lru_cache(maxsize=8)
 def _load_tokenizer(folder: str, fingerprint: str, vocabulary: int) -> PretrainedTokenizer:
-    from explorer.hub.tokenizer import load_tokenizer
-
     return load_tokenizer(Path(folder), vocabulary)
 
 

@@ -18,6 +18,7 @@ from explorer.labs.block.findings import PART_NAMES, Contribution
 from explorer.labs.block.formulas import NormExample, norm_example_text
 from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
 from explorer.tasks.negation import CLASSES
+from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, show_problems
@@ -181,8 +182,6 @@ def _tokenize(
     stored: StoredModel, seed: int, text: str
 ) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, list[str]], tuple[str, ...]]:
     """Return the source ids, the target ids (decoder input), token names by axis, and what was left out."""
-    from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
-
     if task_row(stored.config.task).name in TASKS_AND_MODELS["both"][0]:
         from explorer.inspection.attention.alignment import align
 

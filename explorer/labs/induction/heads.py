@@ -17,6 +17,7 @@ from explorer.labs.induction import findings
 from explorer.labs.induction.row_input import Views, head_scores, loaded_model, select_finished
 from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
 from explorer.models.configs import TransformerTaggerConfig
+from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
@@ -149,7 +150,6 @@ def _snapshot_steps(stored_model: StoredModel) -> list[int]:
 
 def _parse_row(stored_model: StoredModel, text: str) -> TypedRow:
     from explorer.inspection.words.labelling import parse_row
-    from explorer.tasks.sequence_labelling.induction import InductionConfig
 
     return parse_row(stored_model.config.task_as(InductionConfig), text)
 
@@ -166,7 +166,6 @@ def _score_heads(view: RunView) -> HeadScores:
 def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading:
     """Run one seed on the row. Raises LineageError."""
     from explorer.inspection.attention.attend import Ablation, attend, pack_weights
-    from explorer.tasks.sequence_labelling.induction import LETTERS
 
     row = _parse_row(stored_model, state.text)
     model = stored_model.model(state.replica, state.step)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer.experiments.default_runs import text_run
 from explorer.figures.language.perplexity import bars
+from explorer.inspection.language.tokenizer_losses import measure_tokenizer_loss
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import TOKENIZERS, PerplexityState
@@ -56,8 +57,6 @@ def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
 
 
 def _measure(task: TextConfig, settings: NgramTextConfig) -> TokenizerLoss:
-    from explorer.inspection.language.tokenizer_losses import measure_tokenizer_loss
-
     return measure_tokenizer_loss(task, settings)
 
 

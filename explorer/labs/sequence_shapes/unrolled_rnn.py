@@ -19,6 +19,7 @@ from explorer.tasks.seq2seq.config import read_source, source_ids, target_ids, t
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.sequence_labelling import homographs
 from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSenseConfig
+from explorer.tokenization.text import from_json
 from explorer.tokenization.words import Reading, read_characters
 from explorer.training.config import RunConfig
 from explorer.ui.document import Document
@@ -178,8 +179,6 @@ def _read_date(text: str, replica: int) -> UnrolledNetwork:
 
 
 def _tokenizer() -> Tokenizer:
-    from explorer.tokenization.text import from_json
-
     return from_json(store.find("text-rnn").tokenizer)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.errors import LineageError
+from explorer.jobs.time_budget import fit_to_seconds
 from explorer.labs.text.state import TextLab
 from explorer.training.config import RunConfig
 from explorer.ui.result_section import show_when_ready
@@ -75,8 +76,6 @@ def apply_budget(session: ExperimentSession[TextLab]) -> None:
 
 
 def _fit_steps(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, RunConfig]:
-    from explorer.jobs.time_budget import fit_to_seconds
-
     return {model: fit_to_seconds(config, seconds, min_evaluations=10) for model, config in configs.items()}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.errors import LineageError
+from explorer.inspection.language.line_overlap import is_sorted, measure_line_overlap
 from explorer.labs.text.state import TextLab
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import SPLITS, TextConfig
@@ -64,8 +65,6 @@ def lines_section(task: TextConfig) -> None:
 
 def _measure_lines(task: TextConfig) -> tuple[LineOverlap | None, bool]:
     """Return the lines that both parts have, and whether the held-out part is the end of a sorted text."""
-    from explorer.inspection.language.line_overlap import is_sorted, measure_line_overlap
-
     try:
         return measure_line_overlap(task), task.split == "end" and is_sorted(corpora.load_text(task))
     except LineageError:  # where the rows cannot be made, the training itself says why

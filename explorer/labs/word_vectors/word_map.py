@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.figures.words.word_vectors import word_map
+from explorer.inspection.words.word_vectors import project, unknown_word_message
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import Views, select_finished, table_of, title_of
 from explorer.labs.word_vectors.state import MAX_SHOWN, WordVectorsState
@@ -57,8 +58,6 @@ def map_section(session: PageSession[WordVectorsState], views: Views) -> None:
 
 
 def _project(view: RunView, words: tuple[str, ...], replica: int) -> WordMap:
-    from explorer.inspection.words.word_vectors import project, unknown_word_message
-
     table = table_of(view)
     words = words or table.words[20:40]  # of a text without an example
     problems = [unknown_word_message(word, table.words[1:]) for word in words if word not in table.index]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_row, task_row
 from explorer.errors import DamagedRun, InvalidSetting
+from explorer.inspection.compare import held_out_losses
 from explorer.models.configs import (
     FeedforwardTextConfig,
     NgramTextConfig,
@@ -16,6 +17,7 @@ from explorer.models.configs import (
     TransformerTaggerConfig,
     TransformerTextConfig,
 )
+from explorer.models.context_window import window_start
 from explorer.models.structure import AttentionLayout
 from explorer.run_store.store import StoredRun
 from explorer.tasks.own_sentences import Language, SentenceConfig
@@ -23,7 +25,10 @@ from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, read_source
 from explorer.tasks.sequence_labelling.agreement import VERBS, AgreementConfig
 from explorer.tasks.sequence_labelling.config import PAD
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.token_arrays import load_tokens
+from explorer.tokenization.text import from_json
 from explorer.tokenization.words import Reading, Words
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
@@ -107,8 +112,6 @@ class StoredModel(InspectableModel):
         return self.run.snapshot_steps() if isinstance(self.run, StoredRun) else sorted(self.run.snapshots)
 
     def held_out_losses(self, replica: int) -> Mapping[str, list[int] | list[float]]:
-        from explorer.inspection.compare import held_out_losses
-
         return held_out_losses(self.run.curves, replica)
 
     @property
@@ -230,8 +233,6 @@ class StoredModel(InspectableModel):
         return TextGenerator.for_task(self.model(), self.config.task_as(TextConfig), self.tokenizer)
 
     def count_truncated(self, tokens: int) -> int:
-        from explorer.models.context_window import window_start
-
         model = self.config.model
         if isinstance(model, TransformerTextConfig):
             return window_start(tokens, self.context_length)
@@ -240,9 +241,6 @@ class StoredModel(InspectableModel):
         return max(0, tokens - model.window) if isinstance(model, FeedforwardTextConfig) else 0
 
     def corpus_tokens(self) -> tuple[Integer[ndarray, " tokens"], bool] | None:
-        from explorer.tasks.text import corpora
-        from explorer.tasks.text.token_arrays import load_tokens
-
         task = self.config.task_as(TextConfig)
         if not visitor_text.is_available(task):
             return None
@@ -269,6 +267,4 @@ _model = cached()(_load_weights)
 
 @cached()
 def _load_tokenizer(text: str) -> Tokenizer:
-    from explorer.tokenization.text import from_json
-
     return from_json(text)
