@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,31 +16,31 @@ from typing import Any
 class LazyModule(ModuleType):
     """A module that is imported when one of its attributes is first read or replaced."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(import_module(super().__getattribute__("__name__")), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(import_module(self.__name__), name, value)
+        self.__dict__[name] = value  # of the module, see above
 
     def __delattr__(self, name: str) -> None:
-        delattr(import_module(self.__name__), name)
+        del self.__dict__[name]
 
 
-def import_lazily(package: str) -> None:
-    """Let `from package import module` import the module only when it is first used; called by the package itself.
+def import_lazily(*packages: str) -> None:
+    """Let `from package import module` import the module only when it is first used.
 
-    `from package.module import name` imports it at once. A type checker reads both statements as usual.
+    `from package.module import name` imports it at once. Type checkers read both statements as usual.
     """
+    for package in packages:
+        vars(import_module(package))["__getattr__"] = partial(_lazy_module, package)
 
-    names = vars(sys.modules[package])
 
-    def get_module(name: str) -> ModuleType:
-        full_name = f"{package}.{name}"
-        if find_spec(full_name) is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return names.setdefault(name, LazyModule(full_name))
-
-    names["__getattr__"] = get_module
+def _lazy_module(package: str, name: str) -> ModuleType:
+    full_name = f"{package}.{name}"
+    if find_spec(full_name) is None:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    module: ModuleType = vars(sys.modules[package]).setdefault(name, LazyModule(full_name))
+    return module
 
 
 def export_lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -13,6 +13,7 @@ from explorer.api.run import Run
 from explorer.api.stored import load
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.run_names import flat_settings, names_side_by_side
+from explorer.figures import notebook
 from explorer.inspection.compare import is_paired
 from explorer.inspection.verdicts import mean_difference
 from explorer.training.comparability import comparability
@@ -123,8 +124,6 @@ class Comparison:
 
         Raises InvalidSetting for a metric that no run has, and without a metric that all runs have.
         """
-        from explorer.figures.notebook import metric_figure
-
         shared = [name for name in self.runs[0].metric_names if all(name in run.metric_names for run in self.runs)]
         if metric is None and not shared:
             raise InvalidSetting("These runs have no metric in common. Give the name of one.")
@@ -137,7 +136,7 @@ class Comparison:
                 continue
             values = table.groupby("step").value.agg(["mean", "min", "max"])
             lines.append((name, values.index.to_numpy(), values.to_numpy().T))
-        return metric_figure(lines, chosen.replace("_", " "))
+        return notebook.metric_figure(lines, chosen.replace("_", " "))
 
     def _measure(self, run: Run, metric: str) -> dict[str, float]:
         values, first = (_final_values(each, metric) for each in (run, self.runs[0]))

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from explorer.inspection.words.labelling import parse_row, predict_positions
 from explorer.inspection.words.negation_sentences import class_probabilities
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.context_window import window_start
+from explorer.run_store.store import StoredRun
 from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import source_ids, target_ids, target_text
@@ -39,10 +40,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.characters import Characters
 from explorer.tokenization.text import Tokenizer, from_json, pieces
 from explorer.training.objectives.string import string_generator
-
-if TYPE_CHECKING:
-    from explorer.run_store.store import StoredRun
-    from explorer.training.record import Record
+from explorer.training.record import Record
 
 MAX_TOKENS = 1_000_000  # of one text; `generate` keeps their noise in memory
 TRANSLATION = (ReverseConfig, CopyConfig, DatesConfig, PairsConfig)

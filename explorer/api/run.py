@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from explorer.api import attention, comparisons, patching, predictions, temperature_component, traces, trainer
 from explorer.api.arguments import (
     as_whole_number,
     require_file,
@@ -23,8 +24,10 @@ from explorer.csv_files import to_csv_file
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
 from explorer.experiments.run_names import describe_seeds, run_name
+from explorer.export import notebook
+from explorer.inspection import load_model
 from explorer.inspection.words.word_vectors import analogy, load_table, neighbours
-from explorer.run_store import store
+from explorer.run_store import operations, store
 from explorer.run_store.archive.write import pack
 from explorer.run_store.store import StoredRun
 from explorer.run_store.tables import curves_table, metrics_table
@@ -41,8 +44,6 @@ if TYPE_CHECKING:
     from explorer.api.attention import Attention
     from explorer.api.components import NotebookComponent
     from explorer.api.patching import AnswerParts, PatchedAnswers
-    from explorer.api.traces import Replacement, Trace
-    from explorer.inspection.load_model import LoadedModel
 
 _T = TypeVar("_T")
 
@@ -57,7 +58,7 @@ class Run:
 
     def __init__(self, source: StoredRun | Record) -> None:
         self.source = source  # the stored run, or the record of a training
-        self._loaded: tuple[int, LoadedModel] | None = None  # of the step that was used last
+        self._loaded: tuple[int, load_model.LoadedModel] | None = None  # of the step that was used last
 
     # ---- Description ----
 
@@ -170,9 +171,7 @@ class Run:
 
     def plot(self, metric: str | None = None) -> go.Figure:
         """Return a plotly figure of one metric (by default the first one) by step, with the range over the seeds."""
-        from explorer.api.comparisons import Comparison
-
-        return Comparison([self]).plot(metric)
+        return comparisons.Comparison([self]).plot(metric)
 
     # ---- Predictions and internals of the model ----
 
@@ -205,12 +204,10 @@ class Run:
         """
         import pandas as pd
 
-        from explorer.api import predictions
-
         run, loaded = self.source, self._load(step)
         several = isinstance(text, Iterable) and not isinstance(text, str)
         texts = [require_text(each) for each in (text if several else [text])]
-        models: list[tuple[int | None, LoadedModel]] = [(None, loaded)]
+        models: list[tuple[int | None, load_model.LoadedModel]] = [(None, loaded)]
         if seed is not None:
             each_model = list(zip(self.seeds, predictions.for_each_seed(loaded), strict=True))
             models = [*each_model] if isinstance(seed, str) and seed == "all" else [each_model[self._index(seed)]]
@@ -238,9 +235,7 @@ class Run:
         >>> run.attention("human not preserve nature").weights.shape
         (1, 1, 6, 6)
         """
-        from explorer.api.attention import attention
-
-        return attention(self, require_text(text), self.seeds[self._index(seed)], self._check_step(step))
+        return attention.attention(self, require_text(text), self.seeds[self._index(seed)], self._check_step(step))
 
     def patching(
         self,
@@ -270,11 +265,8 @@ class Run:
         >>> explorer.load("text-transformer").patching("O thou ha", "O they ha").residual.shape  # depths, positions
         (5, 5)
         """
-        from explorer.api.attention import RunSource
-        from explorer.api.patching import patching
-
         model = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching(RunSource(self), clean, changed, position, answer, contrast, *model)
+        return patching.patching(attention.RunSource(self), clean, changed, position, answer, contrast, *model)
 
     def logit_attribution(
         self,
@@ -299,11 +291,8 @@ class Run:
         >>> explorer.load("text-transformer").logit_attribution("O thou ha").table().columns.tolist()
         ['part', 'added']
         """
-        from explorer.api.attention import RunSource
-        from explorer.api.patching import logit_attribution
-
         model = (self.seeds[self._index(seed)], self._check_step(step))
-        return logit_attribution(RunSource(self), text, position, outcome, contrast, *model)
+        return patching.logit_attribution(attention.RunSource(self), text, position, outcome, contrast, *model)
 
     def generate(
         self,
@@ -333,8 +322,6 @@ class Run:
         >>> explorer.load("text-toy-rnn").generate("abca", tokens=4, temperature=0)
         'abca abc'
         """
-        from explorer.api import predictions
-
         predictions.tokenizer_of(self.source)  # the error of a run of another task comes first
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         writer = predictions.writer_of(self.source, self._load(step).single_replica(self._index(seed)))
@@ -364,9 +351,6 @@ class Run:
 
         See `NotebookComponent`. Raises InvalidSetting for a run of another task than text, or an impossible value.
         """
-        from explorer.api.predictions import UNITS, writer_of
-        from explorer.api.temperature_component import Description, temperature_component
-
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         model, task = self.model(step=step, seed=seed), self.config.task
         if not isinstance(task, TextConfig):
@@ -374,15 +358,17 @@ class Run:
                 f"This run learned the task {self.task}. The temperature slider needs a run of the task text, such as "
                 'explorer.load("text-transformer").'
             )
-        about = Description(
+        about = temperature_component.Description(
             self.key,
             self.name,
             self.config.title,
-            UNITS.get(task.tokenizer, "token"),
+            predictions.UNITS.get(task.tokenizer, "token"),
             model_row(self.config.model).colour,
         )
-        writer = writer_of(self.source, model)
-        return temperature_component(writer, about, require_text(prompt), tokens, sampling, require_flag("live", live))
+        writer = predictions.writer_of(self.source, model)
+        return temperature_component.temperature_component(
+            writer, about, require_text(prompt), tokens, sampling, require_flag("live", live)
+        )
 
     def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> DataFrame:
         """Return -log p of each token of a text given those before it, in nats (task text).
@@ -397,8 +383,6 @@ class Run:
         >>> explorer.load("text-toy-rnn").surprisal("abca abca").token.tolist()[:3]
         ['b', 'c', 'a']
         """
-        from explorer.api import predictions
-
         loaded = self._load(step)
         if seed is not None:
             loaded = predictions.for_each_seed(loaded)[self._index(seed)]
@@ -429,10 +413,10 @@ class Run:
         self,
         text: str,
         *,
-        replace: Mapping[str, Replacement] | None = None,
+        replace: Mapping[str, traces.Replacement] | None = None,
         step: int | None = None,
         seed: int | None = None,
-    ) -> Trace:
+    ) -> traces.Trace:
         """Return every named intermediate value of one forward pass, and the logits.
 
         replace: values to replace, by name: an array of the shape that the value has in a trace (an intervention as in
@@ -447,10 +431,8 @@ class Run:
         >>> trace["blocks.0.attention.weights"].shape
         (1, 6, 6)
         """
-        from explorer.api.traces import run_inputs, trace
-
         model = self._load(step).single_replica(self._index(seed))
-        return trace(model, *run_inputs(self.source, model, require_text(text)), replace)
+        return traces.trace(model, *traces.run_inputs(self.source, model, require_text(text)), replace)
 
     def model(self, *, step: int | None = None, seed: int | None = None) -> nn.Module:
         """Return the model of one seed as a torch module in evaluation mode, without gradients.
@@ -471,14 +453,12 @@ class Run:
         Raises InvalidSetting for a run that is finished or diverged, DamagedRun for one whose optimizer state is not
         stored.
         """
-        from explorer.api.trainer import train_config
-
         if self.state != "stopped":
             raise InvalidSetting(f"This run is {self.state} at step {self.step:,}, so there is nothing left to train.")
         run = self.source
         if isinstance(run, StoredRun) and self.step not in run.checkpoint_steps():
             raise DamagedRun(f"Run {self.key} has no optimizer state to continue from. Train it again.")
-        return train_config(self.config, progress, run.record() if isinstance(run, StoredRun) else run)
+        return trainer.train_config(self.config, progress, run.record() if isinstance(run, StoredRun) else run)
 
     def save(self, name: str | None = None, *, tags: Iterable[str] | None = None, note: str | None = None) -> Run:
         """Store the run in LINEAGE_HOME, where the app, the command line and `explorer.runs` find it; return it.
@@ -488,8 +468,6 @@ class Run:
 
         Raises StoreError if there is no space or the folder cannot be written, NotAllowed for an included run.
         """
-        from explorer.run_store import operations
-
         given: dict[str, Any] = {
             "name": None if name is None else require_text(name, "The name of a run"),
             "tags": None if tags is None else require_texts(tags, "Tags"),
@@ -571,13 +549,11 @@ class Run:
 
     # ---- Helpers ----
 
-    def _load(self, step: int | None) -> LoadedModel:
+    def _load(self, step: int | None) -> load_model.LoadedModel:
         """Return the models of all seeds after a step. Those of the step that was used last stay in memory."""
-        from explorer.inspection.load_model import load_model
-
         at = self._check_step(step)
         if self._loaded is None or self._loaded[0] != at:
-            self._loaded = at, load_model(self.source, at)
+            self._loaded = at, load_model.load_model(self.source, at)
         return self._loaded[1]
 
     def _check_step(self, step: int | None) -> int:
@@ -618,10 +594,8 @@ class Run:
 
     def _exported_files(self, file: Path) -> dict[Path, bytes]:
         """Return the content of each file of an export."""
-        from explorer.export.notebook import export_files
-
         suffix = file.suffix.lower()
-        if found := export_files(self.config, self.source, file):
+        if found := notebook.export_files(self.config, self.source, file):
             return found
         if suffix == ".csv":
             return {file: to_csv_file(metrics_table(self.curves_of_run, self.config))}

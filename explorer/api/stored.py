@@ -13,7 +13,7 @@ from explorer.api.run import Run
 from explorer.errors import UnknownRun, shorten
 from explorer.hub.allowed import PREFIX
 from explorer.inspection.pretrained.reader import find_reader
-from explorer.run_store import store
+from explorer.run_store import index, store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -72,8 +72,6 @@ def runs() -> DataFrame:
     True
     """
     import pandas as pd
-
-    from explorer.run_store import index
 
     rows = [
         {

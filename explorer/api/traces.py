@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -17,16 +17,14 @@ from explorer.inspection.attention.alignment import align
 from explorer.inspection.load_model import to_array
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.taps import Intervention, StepTap, Tap, intervene, record, tap_names
+from explorer.run_store.store import StoredRun
 from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import source_ids, source_vocabulary
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
-
-if TYPE_CHECKING:
-    from explorer.run_store.store import StoredRun
-    from explorer.training.record import Record
+from explorer.training.record import Record
 
 Replacement: TypeAlias = ndarray | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
 

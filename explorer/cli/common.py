@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,13 +15,10 @@ from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.presets import preset as find_preset
 from explorer.hub.allowed import PREFIX
+from explorer.run_store import store
 from explorer.tasks.text import corpora
 from explorer.training.comparability import describe_tokens, loss_context
-from explorer.training.config import default_config
-
-if TYPE_CHECKING:
-    from explorer.run_store import store
-    from explorer.training.config import RunConfig
+from explorer.training.config import RunConfig, default_config
 
 Json = Annotated[
     bool,
@@ -75,8 +72,6 @@ def stored_run(run: str, task: str = "") -> store.StoredRun:
 
     Raises UnknownRun, DamagedRun, or InvalidSetting for a run of another task.
     """
-    from explorer.run_store import store
-
     if run.startswith(PREFIX):
         raise InvalidSetting(
             f"{shorten(run)} is a real model, which was not trained here. This command needs a run: see "

@@ -20,6 +20,7 @@ from explorer.cli.tables import print_columns, print_wrapped
 from explorer.cli.training import corpus_settings
 from explorer.errors import InvalidSetting
 from explorer.experiments.own_tables import held_out_settings
+from explorer.sweeps import driver, findings, results
 from explorer.tasks.text import corpora
 from explorer.training.config import default_config, with_settings
 
@@ -85,9 +86,6 @@ def sweep(
     command continues.
     """
     from explorer.csv_files import to_csv_file
-    from explorer.sweeps import findings
-    from explorer.sweeps.driver import carry_out, check_limits, estimated_seconds
-    from explorer.sweeps.results import results_table
     from explorer.sweeps.space import make_sweep
 
     if not task or not model:
@@ -110,7 +108,7 @@ def sweep(
         finalists=finalists,
         metric=metric,
     )
-    estimate = findings.estimate_sentence(check_limits(definition), estimated_seconds(definition))
+    estimate = findings.estimate_sentence(driver.check_limits(definition), driver.estimated_seconds(definition))
     if not as_json:
         print(f"Sweep {definition.key}: {estimate}", flush=True)
     received = 0
@@ -123,13 +121,13 @@ def sweep(
                     raise KeyboardInterrupt
                 show(plan)
 
-            plan = carry_out(definition, on_progress=stop_or_show)
+            plan = driver.carry_out(definition, on_progress=stop_or_show)
     except KeyboardInterrupt:
         typer.echo(
             f"Stopped; what there is of each run is stored. To continue: the same {program_name()} sweep.", err=True
         )
         raise typer.Exit(SIGNAL_EXIT + received if received else INTERRUPTED) from None
-    table = results_table(definition, plan)
+    table = results.results_table(definition, plan)
     if out is not None:
         write_new_file(out, to_csv_file(table), force)
     if as_json:
@@ -176,8 +174,6 @@ def _or_none(value: Any) -> Any:
 @contextmanager
 def _show_progress(definition: Sweep, as_json: bool) -> Iterator[Any]:
     """Give a function to call with the plan: it shows how many runs have ended, on standard error."""
-    from explorer.sweeps.findings import progress_sentence
-
     live = not as_json and sys.stderr is not None and sys.stderr.isatty()
     wait = _FIRST_LINE_SECONDS
     due = time.monotonic() + (0 if live else wait)
@@ -186,7 +182,7 @@ def _show_progress(definition: Sweep, as_json: bool) -> Iterator[Any]:
         nonlocal wait, due
         if as_json or time.monotonic() < due:
             return
-        sentence = progress_sentence(definition, plan)
+        sentence = findings.progress_sentence(definition, plan)
         if live:
             sys.stderr.write(f"\r\033[K{sentence}")
         else:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from explorer.errors import InvalidSetting
 from explorer.jobs.order import Order, carry_out
 from explorer.training.slices import Slice
-
-if TYPE_CHECKING:
-    from explorer.training.slices import Slice
 
 SLICE_SECONDS = 0.02  # of training in this process before another training takes its turn
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from explorer.errors import LineageError
+from explorer.inspection.language import bits_per_byte
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.result_section import Request
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.bits_per_byte import HeldOutText
 
 
 @dataclass(frozen=True)
 class CountedText:
     """The held-out text, and the number of tokens that the tokenizer has."""
 
-    held_out: HeldOutText
+    held_out: bits_per_byte.HeldOutText
     vocabulary: int
 
 

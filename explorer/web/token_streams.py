@@ -22,16 +22,13 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from explorer.errors import LineageError
+from explorer.generation import streaming
 from explorer.web.visitors import visitor_from_cookies
-
-if TYPE_CHECKING:
-    from explorer.generation.streaming import Chunk
 
 log = logging.getLogger(__name__)
 _THREADS = 2
@@ -46,7 +43,7 @@ class StreamAnswer:
     the text is being generated.
     """
 
-    def __init__(self, make: Callable[[], Iterator[Chunk]]) -> None:
+    def __init__(self, make: Callable[[], Iterator[streaming.Chunk]]) -> None:
         self._make = make
         self.running: TokenStream | None = None
 
@@ -86,11 +83,11 @@ class StreamAnswer:
 class TokenStream:
     """One text that is generated for one browser. Only one thread at a time may advance it."""
 
-    def __init__(self, make: Callable[[], Iterator[Chunk]]) -> None:
+    def __init__(self, make: Callable[[], Iterator[streaming.Chunk]]) -> None:
         self.finished = False  # the last event has been produced
         self.stopped = False  # end it early: it was dropped, or started again
         self._make = make
-        self._chunks: Iterator[Chunk] | None = None
+        self._chunks: Iterator[streaming.Chunk] | None = None
         self._tokens = 0
         self._begun = time.perf_counter()
 

@@ -18,6 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 from explorer.byte_cache import cached
+from explorer.inspection.transformer import cost_measurement
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState
 
@@ -76,10 +77,8 @@ def withdraw_request(points: Points) -> None:
 
 def measure(points: Points) -> MeasuredCosts:
     """Measure one part now and store the result as the latest one; the request for it has then ended."""
-    from explorer.inspection.transformer.cost_measurement import measure_costs
-
     try:
-        costs = measure_costs(*points, SECONDS)
+        costs = cost_measurement.measure_costs(*points, SECONDS)
         _measured[points] = Measurement(costs, f"this server, {datetime.now(UTC):%H:%M} UTC")
     finally:
         withdraw_request(points)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.figures.words import model_internals
+from explorer.inspection.words import negation_sentences
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings, predictions
 from explorer.labs.negation.session import NegationSession
@@ -28,9 +29,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.words.negation_sentences import Contributions
 
 _COLUMNS = 3  # panels side by side
 _MOST_BARS = 14  # tokens of a sentence in one panel
@@ -181,7 +179,7 @@ _SUMS = {
 }
 
 
-def _sum_panel(about: _Sum, title: str, view: Contributions, classes: Sequence[str]) -> Panel:
+def _sum_panel(about: _Sum, title: str, view: negation_sentences.Contributions, classes: Sequence[str]) -> Panel:
     """Return the panel of the sum that a linear readout computes."""
     name = classes[view.towards]
     finding = about.finding(view.parts, view.values)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.experiments.default_runs import text_run
 from explorer.figures.language.perplexity import bars
-from explorer.inspection.language.tokenizer_losses import measure_tokenizer_loss
+from explorer.inspection.language.tokenizer_losses import TokenizerLoss, measure_tokenizer_loss
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import TOKENIZERS, PerplexityState
@@ -22,9 +21,6 @@ from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.tokenizer_losses import TokenizerLoss
 
 _SHORT: Mapping[Kind, str] = {"char": "characters", "bytes": "bytes", "bpe": "BPE", "word": "words"}
 

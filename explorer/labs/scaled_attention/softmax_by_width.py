@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.byte_cache import cached
 from explorer.figures.transformer.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, quantity_by_width, weight_bars
+from explorer.inspection.transformer import softmax_scaling
 from explorer.inspection.transformer.softmax_scaling import WIDTHS, measure_softmax
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
@@ -21,9 +21,6 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.softmax_scaling import SoftmaxStatistics
 
 HEIGHT, NARROW = 230, 190
 _PLACEHOLDER_HEIGHT = 780
@@ -38,7 +35,7 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
         "score, so the standard deviation of the scores is √dₖ. Move the slider: the vectors get wider."
     )
 
-    def requests() -> Mapping[str, Request[SoftmaxStatistics]]:
+    def requests() -> Mapping[str, Request[softmax_scaling.SoftmaxStatistics]]:
         _apply_event(session)
         return {"statistics": ((_KEY,), _measure)}
 
@@ -52,7 +49,7 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
     )
 
 
-def _measure() -> SoftmaxStatistics:
+def _measure() -> softmax_scaling.SoftmaxStatistics:
     return measure_softmax()
 
 
@@ -69,7 +66,7 @@ def _apply_event(session: PageSession[ScaledAttentionState]) -> None:
         write_url(session)
 
 
-def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistics]) -> None:
+def _draw(width: int, document: Document, results: Mapping[str, softmax_scaling.SoftmaxStatistics]) -> None:
     statistics = results["statistics"]
     last, draws = len(WIDTHS) - 1, statistics.entropy.shape[-1]
     document.finding(findings.width_finding(WIDTHS, statistics.percentiles("gradient")[..., 0]))
@@ -101,7 +98,7 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
 
 
 @cached()
-def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
+def _captions(results: softmax_scaling.SoftmaxStatistics) -> tuple[str, ...]:
     """Return a sentence for every width."""
     largest, entropy = (results.percentiles(name)[..., 0] for name in ("largest", "entropy"))
     keys = results.one.shape[-1]
@@ -109,7 +106,7 @@ def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
 
 
 @cached()
-def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
+def _panels(results: softmax_scaling.SoftmaxStatistics) -> tuple[Panel, ...]:
     """Draw the panels, cached for all visitors; the frame shows the selected width."""
     keys, last, result = results.one.shape[-1], len(WIDTHS) - 1, []
     for kind, title in enumerate(("Weights, not divided", "Weights, divided by √dₖ")):

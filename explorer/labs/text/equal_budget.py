@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.errors import LineageError
+from explorer.experiments import parameter_matching
 from explorer.jobs.time_budget import fit_to_seconds
 from explorer.labs.text.state import TextLab
 from explorer.training.config import RunConfig
@@ -80,6 +81,4 @@ def _fit_steps(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, Ru
 
 
 def _match_parameters(configs: Mapping[str, RunConfig], wanted: int) -> dict[str, RunConfig]:
-    from explorer.experiments.parameter_matching import match_parameters
-
-    return {model: match_parameters(config, wanted) for model, config in configs.items()}
+    return {model: parameter_matching.match_parameters(config, wanted) for model, config in configs.items()}

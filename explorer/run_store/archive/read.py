@@ -19,13 +19,14 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import safetensors.numpy
 from numpy import ndarray
 from safetensors import SafetensorError
+from torch import Tensor
 
 from explorer.environment import environment
 from explorer.errors import LineageError, RunError, StoreError, shorten
@@ -59,9 +60,6 @@ from explorer.training.optimisers import ReplicaOptimizer
 from explorer.training.record import Curves, Record, Snapshot
 from explorer.training.recorder import record_run
 from explorer.visible_text import remove_formatting
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 log = logging.getLogger(__name__)
 _one_import = threading.Lock()  # so that several archives do not take their memory at the same time

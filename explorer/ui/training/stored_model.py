@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_row, task_row
 from explorer.errors import DamagedRun, InvalidSetting
+from explorer.generation import generate
+from explorer.inspection import load_model
+from explorer.inspection.attention import attend, head_scores
 from explorer.inspection.compare import held_out_losses
 from explorer.models.configs import (
     FeedforwardTextConfig,
@@ -41,9 +44,6 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from torch import nn
 
-    from explorer.generation.generate import TextGenerator
-    from explorer.inspection.attention.attend import TokenizedInput
-    from explorer.inspection.attention.head_scores import HeadImportance
     from explorer.tokenization.text import Tokenizer
 
 UNITS = {"char": "letter", "word": "word"}  # by tokenizer
@@ -127,9 +127,7 @@ class StoredModel(InspectableModel):
             and model.attention
         ):
             return AttentionLayout(model.layers, model.heads, False, model.positions != "none")
-        from explorer.inspection.attention.attend import check_attention
-
-        check_attention(self.config)
+        attend.check_attention(self.config)
         raise AssertionError("check_attention raises for a model without attention")
 
     @property
@@ -152,10 +150,8 @@ class StoredModel(InspectableModel):
     def importance_problem(self) -> str:
         return "" if isinstance(self.config.task, SentimentConfig) else super().importance_problem
 
-    def head_importance(self, replica: int, text: str) -> HeadImportance:
-        from explorer.inspection.attention.head_scores import head_importance
-
-        return head_importance(self.run, replica)
+    def head_importance(self, replica: int, text: str) -> head_scores.HeadImportance:
+        return head_scores.head_importance(self.run, replica)
 
     @property
     def words(self) -> Words | None:
@@ -188,10 +184,8 @@ class StoredModel(InspectableModel):
     def vocabulary_size(self) -> int:
         return len(self.tokenizer.tokens) if self.tokenizer else 0
 
-    def tokenize(self, text: str, most: int | None = None) -> TokenizedInput:
-        from explorer.inspection.attention.attend import tokenize_input
-
-        found = tokenize_input(self.config, self.tokenizer, text, vocabulary=self._language.vocabulary)
+    def tokenize(self, text: str, most: int | None = None) -> attend.TokenizedInput:
+        found = attend.tokenize_input(self.config, self.tokenizer, text, vocabulary=self._language.vocabulary)
         if most is None or len(found.ids) <= most:
             return found
         truncated = found.truncated + "".join(found.tokens[:-most])
@@ -226,11 +220,9 @@ class StoredModel(InspectableModel):
     def lowercase(self) -> bool:
         return bool(getattr(self.config.task, "lower", False))
 
-    def text_generator(self) -> TextGenerator:
-        from explorer.generation.generate import TextGenerator
-
+    def text_generator(self) -> generate.TextGenerator:
         assert self.tokenizer, "a run on text has one"
-        return TextGenerator.for_task(self.model(), self.config.task_as(TextConfig), self.tokenizer)
+        return generate.TextGenerator.for_task(self.model(), self.config.task_as(TextConfig), self.tokenizer)
 
     def count_truncated(self, tokens: int) -> int:
         model = self.config.model
@@ -257,9 +249,7 @@ class _WeightsKey:
 
 
 def _load_weights(weights_key: _WeightsKey) -> nn.Module:
-    from explorer.inspection.load_model import load_model
-
-    return load_model(weights_key.run, weights_key.step).single_replica(weights_key.replica)
+    return load_model.load_model(weights_key.run, weights_key.step).single_replica(weights_key.replica)
 
 
 _model = cached()(_load_weights)
