@@ -13,9 +13,9 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
 from explorer.hub.card import ModelCard
 from explorer.inspection.pretrained.reader import MASKS, PretrainedReader
+from explorer.lazy_libraries import pd, torch
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
     from torch import nn
 
     from explorer.api.attention import Attention
@@ -149,7 +149,7 @@ class RealModel:
 
     # ---- Predictions and texts ----
 
-    def predict(self, text: str | Iterable[str], *, step: int | None = None) -> DataFrame:
+    def predict(self, text: str | Iterable[str], *, step: int | None = None) -> pd.DataFrame:
         """Return the prediction of the model for a text. The columns are, by kind of model:
 
             decoder           token, probability: the distribution of the next token
@@ -159,8 +159,6 @@ class RealModel:
         For several texts the table has their rows one after the other and a column `text`. Raises InvalidSetting for a
         model that predicts nothing, and for a text without [MASK].
         """
-        import pandas as pd
-
         several = isinstance(text, Iterable) and not isinstance(text, str)
         texts = [require_text(each) for each in (text if several else [text])]
         if not texts:
@@ -221,7 +219,7 @@ class RealModel:
             self._writer(step), about, require_text(prompt), tokens, sampling, require_flag("live", live)
         )
 
-    def surprisal(self, text: str, *, step: int | None = None) -> DataFrame:
+    def surprisal(self, text: str, *, step: int | None = None) -> pd.DataFrame:
         """Return -log p of each token of a text given those before it, in nats, with position and token.
 
         The first token is missing, because nothing is read before it. Raises InvalidSetting for a model that is no
@@ -236,8 +234,6 @@ class RealModel:
 
         An encoder–decoder reads its own translation of the text as the input of the decoder.
         """
-        import torch
-
         at, given = self._reader.check_step(step), self._reader.tokenize(require_text(text))
         rows = [given.ids, *([self._reader.translate(given.ids, at)[:-1]] if self.parts else [])]
         return traces.trace(self._reader.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
@@ -286,7 +282,7 @@ class RealModel:
     def _writer(self, step: int | None) -> predictions.Writer:
         return predictions.Writer(self._reader.text_generator(self._reader.check_step(step)), self._reader.tokenizer)
 
-    def _predict(self, text: str, step: int | None) -> DataFrame:
+    def _predict(self, text: str, step: int | None) -> pd.DataFrame:
         if not self.card.predicts:
             raise InvalidSetting(f"{self.name} predicts nothing, it only makes vectors. Look at its attention.")
         if self.kind == "decoder":
@@ -296,11 +292,8 @@ class RealModel:
             )
         return self._predict_masks(text, step) if self.kind == "encoder" else self._translate(text, step)
 
-    def _predict_masks(self, text: str, step: int | None) -> DataFrame:
+    def _predict_masks(self, text: str, step: int | None) -> pd.DataFrame:
         """Return the distribution at each mask of a text."""
-        import pandas as pd
-        import torch
-
         given, tokens = self._reader.tokenize(text), self._reader.tokenizer.tokens
         masked = [i for i, token in enumerate(given.tokens) if token in MASKS]
         if not masked:
@@ -315,11 +308,8 @@ class RealModel:
             table.insert(0, "position", position)
         return pd.concat(tables, ignore_index=True)
 
-    def _translate(self, text: str, step: int | None) -> DataFrame:
+    def _translate(self, text: str, step: int | None) -> pd.DataFrame:
         """Return the greedy output and its probability, the product of those of its tokens."""
-        import pandas as pd
-        import torch
-
         at, ids, tokenizer = self._reader.check_step(step), self._reader.tokenize(text).ids, self._reader.tokenizer
         written, module = self._reader.translate(ids, at), self._reader.module(at)
         with torch.inference_mode():

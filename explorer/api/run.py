@@ -27,6 +27,7 @@ from explorer.experiments.run_names import describe_seeds, run_name
 from explorer.export import notebook
 from explorer.inspection import load_model
 from explorer.inspection.words.word_vectors import analogy, load_table, neighbours
+from explorer.lazy_libraries import pd
 from explorer.run_store import operations, store
 from explorer.run_store.archive.write import pack
 from explorer.run_store.store import StoredRun
@@ -38,7 +39,6 @@ from explorer.training.record import Curves, Record
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy import ndarray
-    from pandas import DataFrame
     from torch import nn
 
     from explorer.api.attention import Attention
@@ -143,7 +143,7 @@ class Run:
         """The metrics of the task of this run."""
         return list(self.curves_of_run.metrics)
 
-    def curves(self, metric: str | None = None) -> DataFrame:
+    def curves(self, metric: str | None = None) -> pd.DataFrame:
         """Return the measurements of the training as a table with the columns step, seed, metric and value.
 
         metric: one of `metric_names`, or "batch_loss", the loss (nats) of each batch before its step. By default all,
@@ -162,7 +162,7 @@ class Run:
             raise InvalidSetting(f"This run has no metric “{shorten(metric)}”. There is {', '.join(known)}.")
         return table[table.metric == metric].reset_index(drop=True)
 
-    def metrics(self) -> DataFrame:
+    def metrics(self) -> pd.DataFrame:
         """Return the metrics at the end of the training, with the columns metric, seed and value."""
         table = self.curves()
         table = table[table.metric.isin(self.metric_names)]
@@ -177,7 +177,7 @@ class Run:
 
     def predict(
         self, text: str | Iterable[str], *, step: int | None = None, seed: int | str | None = None
-    ) -> DataFrame:
+    ) -> pd.DataFrame:
         """Return the prediction of the model for a text.
 
         text: the input of the task: a sentence (negation), a sequence of symbols (recall), a source (reverse, copy,
@@ -202,8 +202,6 @@ class Run:
         >>> run.predict("human not preserve nature").columns.tolist()[:2]
         ['label', 'probability']
         """
-        import pandas as pd
-
         run, loaded = self.source, self._load(step)
         several = isinstance(text, Iterable) and not isinstance(text, str)
         texts = [require_text(each) for each in (text if several else [text])]
@@ -370,7 +368,7 @@ class Run:
             writer, about, require_text(prompt), tokens, sampling, require_flag("live", live)
         )
 
-    def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> DataFrame:
+    def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> pd.DataFrame:
         """Return -log p of each token of a text given those before it, in nats (task text).
 
         The columns are position, token and surprisal: the mean over the seeds, with the lowest and highest value of a
@@ -388,7 +386,7 @@ class Run:
             loaded = predictions.for_each_seed(loaded)[self._index(seed)]
         return predictions.surprisals(self.source, loaded, require_text(text))
 
-    def neighbours(self, word: str, count: int = 6) -> DataFrame:
+    def neighbours(self, word: str, count: int = 6) -> pd.DataFrame:
         """Return the words whose vectors have the highest cosine similarity with that of a word (task word_vectors).
 
         The columns are word and cosine: the mean over the seeds, with the lowest and highest value of a seed. Raises
@@ -397,7 +395,7 @@ class Run:
         table, count = self._word_table(), require_whole_number("count", count, 1)
         return self._candidates(neighbours(table, require_text(word, "A word"), count))
 
-    def analogy(self, a: str, b: str, c: str, count: int = 6) -> DataFrame:
+    def analogy(self, a: str, b: str, c: str, count: int = 6) -> pd.DataFrame:
         """Return the answers to "a is to b as c is to ?" (Mikolov et al. 2013), most similar first.
 
         The columns are word, cosine (with b - a + c), its lowest and highest value of a seed, and in_question: whether
@@ -584,9 +582,7 @@ class Run:
             )
         return load_table(self.source)
 
-    def _candidates(self, found: Any) -> DataFrame:
-        import pandas as pd
-
+    def _candidates(self, found: Any) -> pd.DataFrame:
         rows = [(each.word, each.cosines.mean(), each.cosines.min(), each.cosines.max()) for each in found]
         return pd.DataFrame(rows, columns=["word", "cosine", "lowest", "highest"]).astype(
             dict.fromkeys(("cosine", "lowest", "highest"), float)

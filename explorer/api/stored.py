@@ -13,11 +13,10 @@ from explorer.api.run import Run
 from explorer.errors import UnknownRun, shorten
 from explorer.hub.allowed import PREFIX
 from explorer.inspection.pretrained.reader import find_reader
+from explorer.lazy_libraries import pd
 from explorer.run_store import index, store
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from explorer.api.real_model import RealModel
 
 
@@ -58,7 +57,7 @@ def load(run: str | Path) -> Run | RealModel:
         raise UnknownRun(f"{error} Included runs with a similar name: {', '.join(near)}.") from None
 
 
-def runs() -> DataFrame:
+def runs() -> pd.DataFrame:
     """Return all runs of this machine and those that are included, one per row, the newest first.
 
     The columns are name (that of an included run, or the one that the user gave), key, task, model, title, state,
@@ -71,8 +70,6 @@ def runs() -> DataFrame:
     >>> bool(best.val_loss.iloc[0] < 2)
     True
     """
-    import pandas as pd
-
     rows = [
         {
             "name": entry.folder if entry.shipped else entry.name,

@@ -22,13 +22,12 @@ from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting, shorten
 from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
 from explorer.experiments.presets import preset as named_preset
+from explorer.lazy_libraries import pd, torch
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
 from explorer.training.record import describe_lowest_loss
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from explorer.training.record import Record
 
 
@@ -37,7 +36,7 @@ def train(
     model: str = "",
     *,
     seeds: int | None = None,
-    data: str | Path | DataFrame | None = None,
+    data: str | Path | pd.DataFrame | None = None,
     preset: str = "",
     progress: bool | None = None,
     **settings: Any,
@@ -87,8 +86,6 @@ def train(
 
 def train_config(config: RunConfig, progress: bool | None = None, before: Record | None = None) -> Run:
     """Train a configuration, from the end of the record `before` if there is one. See `train`."""
-    import torch
-
     from explorer.training.events import Event, Step
     from explorer.training.recorder import Recorder, as_checkpoint
     from explorer.training.train import train as training_events
@@ -161,10 +158,10 @@ def corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]:
     return {"corpus": "own", "text": corpora.store_file(content, file.name)}
 
 
-def data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Mapping[str, object]) -> dict[str, object]:
+def data_settings(
+    config: RunConfig, data: str | Path | pd.DataFrame, changes: Mapping[str, object]
+) -> dict[str, object]:
     """Return the settings of the task for an own table, given the other changes. Raises InvalidSetting or TextError."""
-    import pandas as pd
-
     if not table_columns(config):
         raise InvalidSetting("`data` is for the tasks negation, sentiment and pairs. Leave it out.")
     if isinstance(data, pd.DataFrame):

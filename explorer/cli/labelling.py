@@ -11,6 +11,7 @@ from explorer.cli.tables import head_rows, print_rows, round_or_none, write_arra
 from explorer.inspection import load_model
 from explorer.inspection.attention import head_scores
 from explorer.inspection.words import labelling
+from explorer.lazy_libraries import np
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 
@@ -87,8 +88,6 @@ def inspect_row(
 
     Raises LineageError for a row that the model cannot read, or a file that cannot be written.
     """
-    import numpy as np
-
     row = labelling.parse_row(task, text)
     found = labelling.row_activations(load_model.load_model(stored, step).single_replica(replica), row.ids)
     tokens = [task.vocabulary[id] for id in row.ids]

@@ -37,6 +37,7 @@ from explorer.inspection import load_model
 from explorer.inspection.attention import alignment, attend, head_scores, logit_lens
 from explorer.inspection.recurrent import gates
 from explorer.inspection.words import negation_sentences
+from explorer.lazy_libraries import np, torch
 from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import (
@@ -151,8 +152,6 @@ def _print_bars(probabilities: Mapping[str, float]) -> None:
 
 def _predict_first_symbol(stored: store.StoredRun, task: RecallConfig, text: str, as_json: bool) -> None:
     """Print the probability of each symbol to be the first one, averaged over the seeds."""
-    import torch
-
     ids = gates.parse_symbols(text, task.symbols)
     if not ids:
         raise InvalidSetting(
@@ -180,8 +179,6 @@ def _predict_first_symbol(stored: store.StoredRun, task: RecallConfig, text: str
 
 def _predict_translation(stored: store.StoredRun, task: TranslationConfig, text: str, as_json: bool) -> None:
     """Print the greedy translation of each seed, and its probability."""
-    import torch
-
     source = source_ids(task, text)
     loaded = load_model.load_model(stored)
     answers = []
@@ -318,8 +315,6 @@ def inspect(
     Translation: each generated token and the source token with the highest attention weight. Sequence labelling without
     attention: the norm of the state at each token, and its distance from the previous one.
     """
-    import numpy as np
-
     from explorer.tokenization.text import from_json
 
     if out is not None:
@@ -368,8 +363,6 @@ def _inspect_alignment(
 
     Raises InvalidSetting for a source that the model cannot read, or a file that cannot be written.
     """
-    import numpy as np
-
     found = alignment.align(model, task, source_ids(task, text))
     source = [source_vocabulary(task)[i] for i in found.source]
     target = [target_vocabulary(task)[i] for i in found.target]

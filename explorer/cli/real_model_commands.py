@@ -10,6 +10,7 @@ from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, round_or_none, write_arrays
 from explorer.hub.allowed import PREFIX
 from explorer.inspection.attention import attend, head_scores, logit_lens
+from explorer.lazy_libraries import np
 from explorer.visible_text import escape_invisible
 
 _SHOWN = 10  # most probable tokens
@@ -59,8 +60,6 @@ def inspect_real_model(
 
     Return the tokens of the text. Raises InvalidSetting.
     """
-    import numpy as np
-
     from explorer.inspection.pretrained.reader import find_reader
 
     reader = find_reader(name)

@@ -15,6 +15,7 @@ from typing import Any
 from explorer.cli.common import write_new_file
 from explorer.cli.program import print_json
 from explorer.inspection.attention import head_scores
+from explorer.lazy_libraries import np
 
 _WIDTH = 80  # of output that goes to a file or to another program
 _FIRST_COLUMN = 30  # characters
@@ -54,8 +55,6 @@ def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def write_arrays(out: Path, arrays: Mapping[str, Any], force: bool) -> None:
     """Write named arrays to one npz file. Raises InvalidSetting if the file exists or cannot be written."""
-    import numpy as np
-
     file = io.BytesIO()
     np.savez(file, **arrays)  # no tap is called "file", the only reserved name
     write_new_file(out, file.getvalue(), force)

@@ -21,6 +21,7 @@ from explorer import errors
 from explorer.errors import LineageError
 from explorer.jobs.executor import TrainingFailed
 from explorer.jobs.order import encode, of_prefix, with_prefix
+from explorer.lazy_libraries import torch
 from explorer.program_files import VERSION
 from explorer.training.slices import Slice
 
@@ -186,6 +187,4 @@ def _to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, ndarray]:
 
 
 def _to_tensors(arrays: Mapping[str, ndarray]) -> dict[str, Tensor]:
-    import torch
-
     return {name: torch.from_numpy(value) for name, value in arrays.items()}

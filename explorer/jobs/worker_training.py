@@ -18,6 +18,7 @@ from explorer.catalogue import MODELS, TASKS
 from explorer.errors import LineageError
 from explorer.jobs import messages
 from explorer.jobs.order import carry_out, decode_order
+from explorer.lazy_libraries import torch
 from explorer.log_privacy import format_traceback
 from explorer.tasks.text import corpora
 from explorer.training import train
@@ -30,8 +31,6 @@ _CHECKPOINT_SECONDS, _SMALL_CHECKPOINT = 1.0, 1_000_000  # seconds between two c
 
 def import_everything() -> None:
     """Import what any training needs, on one thread: a forked process would wait for a second one that it lacks."""
-    import torch
-
     torch.set_num_threads(1)
     for row in MODELS.values():
         for variant in row.by_task.values():

@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shorten
+from explorer.lazy_libraries import torch
 from explorer.tasks.text import corpora
 from explorer.training.config import (
     RunConfig,
@@ -426,8 +427,6 @@ def _grid_trials(sweep: Sweep) -> tuple[Trial, ...]:
 
 
 def _random_trials(sweep: Sweep) -> tuple[Trial, ...]:
-    import torch
-
     from explorer.seeds import generator
 
     stream = generator(sweep.search_seed, "sweep")

@@ -28,6 +28,7 @@ from starlette.responses import Response, StreamingResponse
 
 from explorer.errors import LineageError
 from explorer.generation import streaming
+from explorer.lazy_libraries import torch
 from explorer.web.visitors import visitor_from_cookies
 
 log = logging.getLogger(__name__)
@@ -154,8 +155,6 @@ class FairThreadPool:
 
 
 def _use_one_torch_thread() -> None:
-    import torch
-
     torch.set_num_threads(1)  # one token is too little work for two cores
 
 

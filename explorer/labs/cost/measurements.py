@@ -21,6 +21,7 @@ from explorer.byte_cache import cached
 from explorer.inspection.transformer import cost_measurement
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState
+from explorer.lazy_libraries import torch
 
 SECONDS: Final = 0.6  # per part and sweep; all eighteen take between ten and forty
 REFERENCE_FILE: Final = Path(__file__).with_name("reference_costs.json")
@@ -132,8 +133,6 @@ def _processor_name() -> str:
 
 def main() -> None:
     """Write the measurements of this machine as the reference."""
-    import torch
-
     torch.set_num_threads(1)
     lines = json.dumps(_measure_reference()).replace("]], ", "]],\n").replace("], [", "],\n[")
     REFERENCE_FILE.write_text(lines + "\n", "utf-8")

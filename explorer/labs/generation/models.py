@@ -10,6 +10,7 @@ from jaxtyping import Int
 
 from explorer.generation import generate, sampling
 from explorer.labs.generation.state import GenerationState
+from explorer.lazy_libraries import torch
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import quote_first
 
@@ -84,8 +85,6 @@ def sampling_key(state: GenerationState) -> tuple[Hashable, ...]:
 
 def id_tensor(ids: Sequence[int]) -> Int[Tensor, " tokens"]:
     """Return token ids as a tensor."""
-    import torch
-
     return torch.tensor(ids, dtype=torch.int64)
 
 
