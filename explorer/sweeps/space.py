@@ -24,6 +24,7 @@ from explorer.environment import environment
 from explorer.errors import InvalidSetting, shorten
 from explorer.lazy_libraries import torch
 from explorer.tasks.text import corpora
+from explorer.training import objective
 from explorer.training.config import (
     RunConfig,
     key,
@@ -232,9 +233,7 @@ def default_metric(config: RunConfig) -> str:
 @lru_cache(maxsize=256)
 def recorded_metrics(config: RunConfig) -> tuple[str, ...]:
     """Return the metrics that a run of this configuration records."""
-    from explorer.training.objective import objective_class  # it needs torch
-
-    return objective_class(config.task).layout(config).metrics
+    return objective.objective_class(config.task).layout(config).metrics
 
 
 def is_lower_better(metric: str) -> bool:

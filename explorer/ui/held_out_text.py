@@ -25,10 +25,9 @@ def count_request(task: TextConfig) -> Request[CountedText | None]:
 
 
 def _count(task: TextConfig) -> CountedText | None:
-    from explorer.inspection.language.bits_per_byte import held_out_text  # needs torch, for which no page waits
     from explorer.tasks.text.rows import text_data
 
     try:
-        return CountedText(held_out_text(task), text_data(task).vocabulary)
+        return CountedText(bits_per_byte.held_out_text(task), text_data(task).vocabulary)
     except LineageError:  # where the rows cannot be made, the training itself says why
         return None

@@ -86,9 +86,7 @@ def _carried_note(names: Sequence[str]) -> str:
 
 
 def _measure(view: RunView) -> context_use.ContextUse:
-    from explorer.inspection.language.context_use import measure_context_use  # here: the page must not wait for torch
-
-    return stored_context_use(key(view.config)) or measure_context_use(load_stack(view), view.config)
+    return stored_context_use(key(view.config)) or context_use.measure_context_use(load_stack(view), view.config)
 
 
 def stored_context_use(run: str) -> context_use.ContextUse | None:

@@ -419,8 +419,6 @@ def _cache_sentence(weights: Mapping[str, float]) -> str:
     """Return how the n-gram reads, and how the weight of its cache was chosen."""
     if not weights:
         return ""
-    from explorer.inspection.language.dynamic_evaluation import CACHE_WEIGHTS  # needs torch
-
     distinct = sorted(set(weights.values()))
     beside = {
         weight: join_words([_noun_phrase(title) for title, each in weights.items() if each == weight])
@@ -431,9 +429,9 @@ def _cache_sentence(weights: Mapping[str, float]) -> str:
         chosen = join_words([f"{weight:g} beside {beside[weight]}" for weight in distinct])
     return (
         "The n-gram reads the same text in the same context: solid with a cache of all text read so far, dashed "
-        f"without one. Of {number_word(len(CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has the lowest loss on "
-        "text from the last tenth of the training text, with an n-gram of the other nine tenths. The cache "
-        "counts each token at once; a network takes a step after each piece."
+        f"without one. Of {number_word(len(dynamic_evaluation.CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has "
+        "the lowest loss on text from the last tenth of the training text, with an n-gram of the other nine tenths. "
+        "The cache counts each token at once; a network takes a step after each piece."
     )
 
 

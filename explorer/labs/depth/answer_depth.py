@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
 from explorer.figures.transformer.pretrained import DepthLine, by_depth
-from explorer.hub.card import ModelCard
 from explorer.inspection.pretrained import answer_depth, opened_model
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
@@ -33,7 +31,7 @@ def answer_depth_section(session: PageSession[DepthState]) -> None:
     if card is None:
         return
     requests: dict[str, Request[answer_depth.AnswersByDepth]] = {
-        "answers": (("real-answer-depth", *card_key(card)), partial(_measure, card))
+        "answers": (("real-answer-depth", *card_key(card)), lambda: opened_model.depth_of_answers(card))
     }
     result_section(
         "answer-depth",
@@ -43,10 +41,6 @@ def answer_depth_section(session: PageSession[DepthState]) -> None:
         420,
         pool="patient",
     )
-
-
-def _measure(card: ModelCard) -> answer_depth.AnswersByDepth:
-    return opened_model.depth_of_answers(card)
 
 
 def _draw(document: Document, results: Mapping[str, answer_depth.AnswersByDepth]) -> None:

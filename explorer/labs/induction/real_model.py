@@ -44,7 +44,7 @@ def real_model_section(session: PageSession[InductionState]) -> None:
     if card is None:
         return
     requests: dict[str, Request[Result]] = {
-        "scores": (("real-induction-scores", *card_key(card)), partial(_scores, card)),
+        "scores": (("real-induction-scores", *card_key(card)), lambda: opened_model.induction_scores(card)),
         **{group: (("real-induction", *card_key(card), group), partial(_removal, card, group)) for group in _GROUPS},
     }
     result_section(
@@ -56,10 +56,6 @@ def real_model_section(session: PageSession[InductionState]) -> None:
         pool="patient",
         partly=True,
     )
-
-
-def _scores(card: ModelCard) -> RepeatScores:
-    return opened_model.induction_scores(card)
 
 
 def _removal(card: ModelCard, group: str) -> Removal:

@@ -39,7 +39,8 @@ def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
     assert isinstance(settings, NgramTextConfig)
     tasks = state.tasks(text)
     requests: dict[str, Request[TokenizerLoss]] = {
-        kind: (("tokenizer loss", text.text, task), partial(_measure, task, settings)) for kind, task in tasks.items()
+        kind: (("tokenizer loss", text.text, task), partial(measure_tokenizer_loss, task, settings))
+        for kind, task in tasks.items()
     }
     result_section(
         "perplexity-tokenizers",
@@ -50,10 +51,6 @@ def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
         pool="patient",  # each takes 200 MB while it counts
         partly=True,
     )
-
-
-def _measure(task: TextConfig, settings: NgramTextConfig) -> TokenizerLoss:
-    return measure_tokenizer_loss(task, settings)
 
 
 def _draw_bars(

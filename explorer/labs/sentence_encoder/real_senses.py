@@ -42,7 +42,7 @@ def real_senses_section(session: PageSession[SentenceEncoderState]) -> None:
         return
     requests: dict[str, Request[Result]] = {
         "real": (("real-senses", *card_key(card)), partial(_neighbours, card, None)),
-        "it": (("real-it", *card_key(card)), partial(_coreference, card)),
+        "it": (("real-it", *card_key(card)), lambda: opened_model.meaning_of_it(card)),
         **{
             f"random {seed}": (("real-senses", *card_key(card), seed), partial(_neighbours, card, seed))
             for seed in range(_RANDOM)
@@ -62,10 +62,6 @@ def real_senses_section(session: PageSession[SentenceEncoderState]) -> None:
 
 def _neighbours(card: ModelCard, seed: int | None) -> SenseNeighbours:
     return opened_model.neighbours_by_sense(card, seed)
-
-
-def _coreference(card: ModelCard) -> Coreference:
-    return opened_model.meaning_of_it(card)
 
 
 def _draw(document: Document, results: Mapping[str, Result]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.inspection.language import bits_per_byte
+from explorer.inspection.language import bits_per_byte, final_losses
 from explorer.labs.text import findings
 from explorer.labs.text.standings import Standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
@@ -79,9 +79,7 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
 
 
 def _measure_test_losses(run: StoredRun | Record) -> Float[ndarray, " replicas"]:
-    from explorer.inspection.language.final_losses import final_test_loss  # needs torch, for which no page waits
-
-    return final_test_loss(run).test
+    return final_losses.final_test_loss(run).test
 
 
 def _draw_results(

@@ -69,7 +69,7 @@ def real_translation(session: PageSession[TranslationState], model: PretrainedMo
             query_params={"model": model.name, "say": text},
         )
     requests: dict[str, Request[translation.PretrainedTranslation]] = {
-        "translation": ((*model.cache_key, "translation", text), partial(_translate, model, text))
+        "translation": ((*model.cache_key, "translation", text), lambda: translation.translate_and_align(model, text))
     }
     if prefixes := _task_prefixes(model):
         quoted = join_words([f"“{each}”" for each in prefixes])
@@ -87,10 +87,6 @@ def _task_prefixes(model: PretrainedModel) -> tuple[str, ...]:
     settings = tasks.values() if isinstance(tasks, dict) else ()
     found = (each.get("prefix") for each in settings if isinstance(each, dict))
     return tuple(prefix for prefix in found if isinstance(prefix, str) and 0 < len(prefix) <= _LONGEST_PREFIX)
-
-
-def _translate(model: PretrainedModel, text: str) -> translation.PretrainedTranslation:
-    return translation.translate_and_align(model, text)
 
 
 def _draw(

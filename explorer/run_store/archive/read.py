@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import safetensors.numpy
+import torch
 from numpy import ndarray
 from safetensors import SafetensorError
 from torch import Tensor
@@ -247,8 +248,6 @@ class _Expected:
 
 def _expected_contents(config: RunConfig, card: Card, tokenizer: str) -> _Expected:
     """Return the contents for a model that is trained; nothing is allocated for it. Raises DamagedRun."""
-    import torch  # local imports: the export needs no torch
-
     parse_tokenizer = objective_class(config.task).parse_tokenizer
     model = build_empty_model(config, parse_tokenizer(tokenizer)[1] if tokenizer else None)
     parameters = sum(p.numel() for p in model.parameters()) // config.replicas
