@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer.cli import completion
+from explorer.cli import completion, interruption
 from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_new_file, split_settings, write_new_file
-from explorer.cli.interruption import stop_requests
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.cli.training import corpus_settings
@@ -113,7 +112,7 @@ def sweep(
         print(f"Sweep {definition.key}: {estimate}", flush=True)
     received = 0
     try:
-        with stop_requests() as stop_signal, _show_progress(definition, as_json) as show:
+        with interruption.stop_requests() as stop_signal, _show_progress(definition, as_json) as show:
 
             def stop_or_show(plan: Plan) -> None:
                 nonlocal received

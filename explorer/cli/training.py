@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from explorer.catalogue import task_row
-from explorer.cli import completion
+from explorer.cli import completion, interruption
 from explorer.cli.common import (
     Json,
     TrainedModel,
@@ -27,7 +27,6 @@ from explorer.cli.common import (
     split_settings,
     stored_run,
 )
-from explorer.cli.interruption import stop_requests
 from explorer.cli.program import SIGNAL_EXIT, print_json, program_name
 from explorer.cli.progress import show_progress
 from explorer.environment import environment
@@ -342,7 +341,7 @@ def _train_and_save(
     """
     last, first = 0.0, before.curves.step if before else config.first_step
     progress = nullcontext(lambda step: None) if as_json else show_progress(config, first)
-    with _reserved_space(folder, config), stop_requests() as stop_signal, progress as advance:
+    with _reserved_space(folder, config), interruption.stop_requests() as stop_signal, progress as advance:
 
         def listen(event: events.Event) -> None:
             nonlocal last
