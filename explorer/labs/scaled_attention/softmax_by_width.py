@@ -11,8 +11,7 @@ import numpy as np
 
 from explorer.byte_cache import cached
 from explorer.figures.transformer.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, quantity_by_width, weight_bars
-from explorer.inspection.transformer import softmax_scaling
-from explorer.inspection.transformer.softmax_scaling import WIDTHS, measure_softmax
+from explorer.inspection.transformer.softmax_scaling import WIDTHS, SoftmaxStatistics, measure_softmax
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.ui.components.base import pop_event
@@ -35,9 +34,9 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
         "score, so the standard deviation of the scores is √dₖ. Move the slider: the vectors get wider."
     )
 
-    def requests() -> Mapping[str, Request[softmax_scaling.SoftmaxStatistics]]:
+    def requests() -> Mapping[str, Request[SoftmaxStatistics]]:
         _apply_event(session)
-        return {"statistics": ((_KEY,), _measure)}
+        return {"statistics": ((_KEY,), measure_softmax)}
 
     result_section(
         _KEY,
@@ -47,10 +46,6 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
         _PLACEHOLDER_HEIGHT,
         events={_KEY: ("stop",)},
     )
-
-
-def _measure() -> softmax_scaling.SoftmaxStatistics:
-    return measure_softmax()
 
 
 def nearest_width_index(width: int) -> int:
@@ -66,7 +61,7 @@ def _apply_event(session: PageSession[ScaledAttentionState]) -> None:
         write_url(session)
 
 
-def _draw(width: int, document: Document, results: Mapping[str, softmax_scaling.SoftmaxStatistics]) -> None:
+def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistics]) -> None:
     statistics = results["statistics"]
     last, draws = len(WIDTHS) - 1, statistics.entropy.shape[-1]
     document.finding(findings.width_finding(WIDTHS, statistics.percentiles("gradient")[..., 0]))
@@ -98,7 +93,7 @@ def _draw(width: int, document: Document, results: Mapping[str, softmax_scaling.
 
 
 @cached()
-def _captions(results: softmax_scaling.SoftmaxStatistics) -> tuple[str, ...]:
+def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
     """Return a sentence for every width."""
     largest, entropy = (results.percentiles(name)[..., 0] for name in ("largest", "entropy"))
     keys = results.one.shape[-1]
@@ -106,7 +101,7 @@ def _captions(results: softmax_scaling.SoftmaxStatistics) -> tuple[str, ...]:
 
 
 @cached()
-def _panels(results: softmax_scaling.SoftmaxStatistics) -> tuple[Panel, ...]:
+def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
     """Draw the panels, cached for all visitors; the frame shows the selected width."""
     keys, last, result = results.one.shape[-1], len(WIDTHS) - 1, []
     for kind, title in enumerate(("Weights, not divided", "Weights, divided by √dₖ")):
